@@ -1,0 +1,263 @@
+"""Support counting in numpy: the counter that runs everywhere, and the oracle for faster ones.
+
+Items are ranked by descending support and every row is written in rank order, so that an itemset's
+least frequent item comes last and the items it can be extended with stand before it in the same row. A
+frontier of partial itemsets with their occurrences is extended one item at a time (prefix join), and an
+extension below the floor ends its branch. Levels are produced by scans with a falling floor, so that
+the top of the spectrum costs only the frequent items; a scan keeps a histogram of supports, no itemsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.spectrum import Level
+from fim_private.transactions import Transactions
+
+# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
+# single one may need as many entries as its baskets hold.
+_BATCH_ENTRIES = 1 << 21
+# Each further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
+_FLOOR_FACTOR = 4
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The baskets, cut to their frequent items and in rank order.
+
+    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
+    start: (e,) index of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or
+    None when each row is a unit.
+    """
+
+    code: NDArray[np.int64]
+    rank: NDArray[np.int32]
+    start: NDArray[np.int64]
+    unit: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class _Frontier:
+    """Partial itemsets and where they occur.
+
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending.
+    entry: (o,) the entry of the last chosen item, ascending inside a group.
+    """
+
+    chosen: NDArray[np.int32]
+    group: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Itemsets at or above the floor: (m, size) ranks and (m,) supports, in scan order."""
+
+    chosen: NDArray[np.int32]
+    group: NDArray[np.int64]
+    last: NDArray[np.int64]
+    support: NDArray[np.int64]
+
+
+def levels(transactions: Transactions, size: int) -> Iterator[Level]:
+    """Yield (support, multiplicity) of all itemsets of that size, descending, scanning no deeper than read."""
+    supports = item_supports(transactions)
+    if size == 1:
+        yield from _descending(np.bincount(supports), 1)
+        return
+    # No itemset has more support than its least frequent item, so c(1) is at most the size-th support.
+    ranked = np.sort(supports)[::-1]
+    ceiling = int(ranked[size - 1]) + 1 if len(ranked) >= size else 1
+    while ceiling > 1:
+        floor = max(ceiling // _FLOOR_FACTOR, 1)
+        histogram = np.zeros(ceiling, dtype=np.int64)
+        for found in _scan(transactions, supports, size, floor):
+            counts = np.bincount(found.support[found.support < ceiling])
+            histogram[: len(counts)] += counts
+        yield from _descending(histogram, floor)
+        ceiling = floor
+
+
+def nth_itemset(transactions: Transactions, size: int, support: int, index: int) -> list[int]:
+    """Return the codes of the index-th itemset of exactly that support, in scan order.
+
+    Scan order depends on the baskets as sets of labels alone, not on where they were read from.
+    Raises LookupError if there are fewer.
+    """
+    supports = item_supports(transactions)
+    if size == 1:
+        return [int(np.flatnonzero(supports == support)[index])]
+    for found in _scan(transactions, supports, size, support):
+        match = np.flatnonzero(found.support == support)
+        if index < len(match):
+            at = match[index]
+            ranks = [*found.chosen[found.group[at]].tolist(), int(found.last[at])]
+            order = _rank_order(supports)
+            return [int(order[rank]) for rank in ranks]
+        index -= len(match)
+    raise LookupError("no such itemset")
+
+
+def item_supports(transactions: Transactions) -> NDArray[np.int64]:
+    """Return how many units have each item. (vocabulary,) int64."""
+    items = transactions.items
+    if transactions.unit_offsets is not None and len(items):
+        key = _unit_of_entries(transactions) * len(transactions.vocabulary) + items
+        items = np.unique(key) % len(transactions.vocabulary)
+    return np.bincount(items, minlength=len(transactions.vocabulary))
+
+
+def is_supported(transactions: Transactions, codes: list[int]) -> bool:
+    """Whether some basket contains all the codes."""
+    baskets: NDArray[np.int64] | None = None
+    for code in codes:
+        entries = np.flatnonzero(transactions.items == code)
+        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
+        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
+        if not len(baskets):
+            return False
+    return True
+
+
+def _descending(histogram: NDArray[np.int64], floor: int) -> Iterator[Level]:
+    for support in np.flatnonzero(histogram)[::-1].tolist():
+        if support < floor:
+            return
+        yield support, int(histogram[support])
+
+
+def _rank_order(supports: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the codes by descending support, ties by ascending code."""
+    return np.argsort(-supports, kind="stable")
+
+
+def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
+    baskets = np.diff(transactions.offsets)
+    if transactions.unit_offsets is None:
+        return np.repeat(np.arange(transactions.baskets), baskets)
+    units = np.diff(transactions.unit_offsets)
+    return np.repeat(np.repeat(np.arange(len(units)), units), baskets)
+
+
+def _scan(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> Iterator[_Found]:
+    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order."""
+    rows = _frequent_rows(transactions, supports, size, floor)
+    by_rank = _stable_order(rows.rank)
+    frontier = _Frontier(
+        np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
+    )
+    yield from _extend(rows, frontier, size - 1, floor)
+
+
+def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _Rows:
+    """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
+    code = _rank_order(supports)[: int((supports >= floor).sum())]
+    rank_of = np.full(len(supports), -1, dtype=np.int32)
+    rank_of[code] = np.arange(len(code), dtype=np.int32)
+    rank = rank_of[transactions.items]
+    kept = np.flatnonzero(rank >= 0)
+    row = np.searchsorted(transactions.offsets, kept, side="right") - 1
+    row, rank = _rows_of_at_least(size, row, rank[kept])
+    key = (row << 32) | rank
+    key.sort()
+    row, rank = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    start = np.repeat(first, np.diff(first, append=len(row)))
+    unit = None
+    if transactions.unit_offsets is not None:
+        unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
+    return _Rows(code, rank, start, unit)
+
+
+def _rows_of_at_least(
+    size: int, row: NDArray[np.int64], rank: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    length = np.diff(first, append=len(row))
+    long_enough = np.repeat(length >= size, length)
+    return row[long_enough], rank[long_enough]
+
+
+def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by halves."""
+    order = np.argsort((values & 0xFFFF).astype(np.uint16), kind="stable")
+    if len(values) and int(values.max()) > 0xFFFF:
+        order = order[np.argsort((values[order] >> 16).astype(np.uint16), kind="stable")]
+    return order
+
+
+def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int) -> Iterator[_Found]:
+    """Extend every partial itemset by `remaining` more frequent items, depth first, a batch at a time."""
+    room = frontier.entry - rows.start[frontier.entry]
+    able = room >= remaining
+    group, entry, room = frontier.group[able], frontier.entry[able], room[able]
+    work = np.cumsum(room)
+    begin = 0
+    while begin < len(group):
+        done = work[begin - 1] if begin else 0
+        end = int(np.searchsorted(work, done + _BATCH_ENTRIES, side="right"))
+        end = max(end, begin + 1)
+        if end < len(group):  # do not split a partial itemset: fall back to its start, or take it whole
+            whole = int(np.searchsorted(group, group[end], side="left"))
+            end = whole if whole > begin else int(np.searchsorted(group, group[end], side="right"))
+        batch = slice(begin, end)
+        yield from _extend_batch(rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining, floor)
+        begin = end
+
+
+def _extend_batch(
+    rows: _Rows,
+    chosen: NDArray[np.int32],
+    group: NDArray[np.int64],
+    entry: NDArray[np.int64],
+    room: NDArray[np.int64],
+    remaining: int,
+    floor: int,
+) -> Iterator[_Found]:
+    total = int(room.sum())
+    before = np.cumsum(room) - room
+    candidate = np.arange(total) + np.repeat(rows.start[entry] - before, room)
+    # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
+    base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
+    key = np.repeat((group - base) * width, room) + rows.rank[candidate]
+    units = None if rows.unit is None else np.repeat(rows.unit[entry], room)
+    extension, support = _count(key, units, (int(group[-1]) - base + 1) * width)
+    frequent = support >= floor
+    extension, support = extension[frequent], support[frequent]
+    if not len(extension):
+        return
+    owner, last = base + extension // width, extension % width
+    if remaining == 1:
+        yield _Found(chosen, owner, last, support)
+        return
+    index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
+    kept = extension[index] == key
+    index, candidate = index[kept], candidate[kept]
+    order = _stable_order(index)
+    longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
+    yield from _extend(rows, _Frontier(longer, index[order], candidate[order]), remaining - 1, floor)
+
+
+def _count(
+    key: NDArray[np.int64], units: NDArray[np.int64] | None, bound: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys, ascending, and how many units have each; keys are below bound."""
+    if units is None and bound <= 4 * len(key) + (1 << 16):
+        counts = np.bincount(key)
+        distinct = np.flatnonzero(counts)
+        return distinct, counts[distinct]
+    if units is None:
+        key = np.sort(key)
+    else:
+        # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats adjacent.
+        order = np.argsort(key, kind="stable")
+        key, units = key[order], units[order]
+        fresh = np.ones(len(key), dtype=bool)
+        fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
+        key = key[fresh]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    return key[first], np.diff(first, append=len(key))

@@ -1,0 +1,232 @@
+"""The large margin mechanism: Chaudhuri, Hsu and Song, "The large margin mechanism for differentially
+private maximization" (NIPS 2014), Algorithm 1, on integer supports with integer noise.
+
+(ε, δ)-DP under replace-one (Theorem 2 there; docs/privacy.md, Theorems 1 and 2 for integer noise and an
+unknown universe), hence under add/remove as well. The paper's α is our ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.mechanisms.selection import ABSTAIN, OutcomeDistribution, Selection
+from fim_private.mechanisms.stopping import Search
+from fim_private.privacy import (
+    Neighbors,
+    PrivacyCost,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
+from fim_private.randomness import Randomness, choose_level, discrete_laplace_integer
+from fim_private.spectrum import SupportSpectrum
+
+# The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
+MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE = 3, 6, 12
+# The last stage weighs by exp(εc/6): an (ε/3)-DP exponential mechanism under replace-one.
+SELECTION_RATE = Fraction(1, 6)
+
+DEFAULT_MAX_RANK = 10_000
+
+
+@dataclass(frozen=True)
+class LargeMargin:
+    """The large margin mechanism.
+
+    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove"; the constants are the same.
+    max_rank: the public cap on the rank search over an unknown universe, >= 1; it costs no privacy. A
+        known universe (spectrum.universe_size) is searched to its end instead and never abstains.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    neighbors: str = Neighbors.REPLACE_ONE
+    max_rank: int = DEFAULT_MAX_RANK
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        positive_integer("max_rank", self.max_rank)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(float(self.epsilon), float(self.delta))
+
+    @overload
+    @staticmethod
+    def thresholds(epsilon: float, delta: float, ranks: int) -> float: ...
+    @overload
+    @staticmethod
+    def thresholds(epsilon: float, delta: float, ranks: Sequence[int] | NDArray[np.integer]) -> NDArray[np.float64]: ...
+    @staticmethod
+    def thresholds(
+        epsilon: float, delta: float, ranks: int | Sequence[int] | NDArray[np.integer]
+    ) -> float | NDArray[np.float64]:
+        """Return the paper's margin T(ℓ) in units, continuous noise, no correction; a float for one rank.
+
+        T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ),
+        t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε). Algorithm 1, lines 1 and 2, times n.
+
+        >>> round(LargeMargin.thresholds(1.0, 1e-6, 1), 4)
+        414.9196
+        """
+        e, d = float(exact_epsilon(epsilon)), float(exact_delta(delta))
+        margins = [
+            _paper_margin(e, d, math.log(positive_integer("ranks", rank)), math.log(rank + 1))
+            for rank in np.atleast_1d(np.asarray(ranks)).tolist()  # Python integers: a rank may be 10**60
+        ]
+        return margins[0] if np.ndim(ranks) == 0 else np.array(margins)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Run Algorithm 1 once; reads the levels down to the stopping rank and one further."""
+        search = self._search(spectrum)
+        noise = discrete_laplace_integer(search.maximum_scale, randomness=randomness)
+        noise -= discrete_laplace_integer(search.shared_scale, randomness=randomness)
+        rank = search.draw(noise, randomness)
+        if rank is None:
+            if spectrum.universe_size is None:
+                return ABSTAIN
+            rank = spectrum.universe_size
+        levels, multiplicities = _top(spectrum, rank)
+        distances = [levels[0] - level for level in levels]
+        rate = exact_epsilon(self.epsilon) * SELECTION_RATE
+        level = levels[choose_level(distances, multiplicities, rate, randomness=randomness)]
+        # Over an unknown universe, zeros in the top ℓ have no name: they collapse into abstaining (Theorem 2).
+        return ABSTAIN if level == 0 and spectrum.universe_size is None else Selection(level)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every level of the spectrum and of abstaining; reads all levels."""
+        ranks, stops, rest = self._search(spectrum).distribution()
+        known = spectrum.universe_size is not None
+        if known:
+            ranks, stops = np.append(ranks, float(spectrum.universe_size or 0)), np.append(stops, rest)
+        levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
+        multiplicities = [*(float(m) for _, m in spectrum.levels())]
+        multiplicities.append(float(spectrum.zero_multiplicity()) if known else math.inf)
+        shares = _expected_shares(levels, np.array(multiplicities), ranks, stops, self.epsilon * float(SELECTION_RATE))
+        if known:
+            return OutcomeDistribution(levels, shares, 0.0)
+        return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + rest)
+
+    def _search(self, spectrum: SupportSpectrum) -> Search:
+        known = spectrum.universe_size
+        epsilon = exact_epsilon(self.epsilon)
+        return Search(
+            spectrum,
+            self._integer_threshold,
+            # A known universe needs no margin at its last rank: the top K is the universe itself.
+            last_rank=self.max_rank if known is None else known - 1,
+            maximum_scale=MAXIMUM_SCALE / epsilon,
+            shared_scale=SHARED_SCALE / epsilon,
+            step_scale=STEP_SCALE / epsilon,
+        )
+
+    def _integer_threshold(self, rank: int) -> int:
+        return _integer_threshold(self.epsilon, self.delta, rank)
+
+
+def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:
+    """Return T(ℓ) from ln ℓ and ln(ℓ + 1)."""
+    tail = 3 * math.log(3 / (2 * delta)) + 6 * math.log(3 / delta)
+    step = 12 * (math.log(3 / delta) + logarithm + successor)
+    certified = 6 * (epsilon + math.log(3 / delta) + logarithm)  # ε t(ℓ)
+    return (tail + step + certified) / epsilon
+
+
+def _correction(epsilon: float) -> float:
+    """What integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b, less than 3/2 in all."""
+    return sum(
+        b / epsilon * -math.log1p(math.expm1(-epsilon / b) / 2) for b in (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
+    )
+
+
+@lru_cache(maxsize=1 << 17)
+def _integer_threshold(epsilon: float, delta: float, rank: int) -> int:
+    """⌈T(ℓ) + correction⌉, certified: where doubles cannot tell which side of an integer it is on, digits do."""
+    e, d = exact_epsilon(epsilon), exact_delta(delta)
+    value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + _correction(float(e))
+    if abs(value - round(value)) > 1e-11 * value:
+        return math.ceil(value)
+    return _precise_threshold(e, d, rank)
+
+
+def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
+    context = Context(prec=120 + 2 * len(str(rank)), Emin=-999_999, Emax=999_999)
+
+    def log(x: Fraction) -> Decimal:
+        return context.ln(context.divide(Decimal(x.numerator), Decimal(x.denominator)))
+
+    def times(x: Decimal, factor: Fraction | int) -> Decimal:
+        ratio = Fraction(factor)
+        return context.divide(context.multiply(x, Decimal(ratio.numerator)), Decimal(ratio.denominator))
+
+    terms = [
+        times(log(3 / (2 * delta)), MAXIMUM_SCALE / epsilon),
+        times(log(3 / delta), SHARED_SCALE / epsilon),
+        times(log(3 * rank * (rank + 1) / delta), STEP_SCALE / epsilon),
+        Decimal(6),
+        times(log(3 * rank / delta), 6 / epsilon),
+    ]
+    for scale in (MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon):
+        decay = context.exp(times(Decimal(-1), 1 / scale))
+        terms.append(times(context.ln(context.divide(Decimal(2), context.add(Decimal(1), decay))), scale))
+    total = Decimal(0)
+    for term in terms:
+        total = context.add(total, term)
+    return int(total.to_integral_value(rounding=ROUND_CEILING))
+
+
+def _top(spectrum: SupportSpectrum, rank: int) -> tuple[list[int], list[int]]:
+    """Return the levels and multiplicities of the top rank itemsets, zeros last, reading no more than them."""
+    levels: list[int] = []
+    multiplicities: list[int] = []
+    for support, multiplicity in spectrum.levels():
+        levels.append(support)
+        multiplicities.append(min(multiplicity, rank))
+        rank -= multiplicities[-1]
+        if not rank:
+            return levels, multiplicities
+    return [*levels, 0], [*multiplicities, rank]
+
+
+def _expected_shares(
+    levels: NDArray[np.int64],
+    multiplicities: NDArray[np.float64],
+    ranks: NDArray[np.float64],
+    stops: NDArray[np.float64],
+    rate: float,
+) -> NDArray[np.float64]:
+    """Return the probability of each level when the top ℓ are weighed by exp(rate * c) and ℓ is distributed by stops.
+
+    With W(ℓ) the weight of the top ℓ, a level with m itemsets wholly inside has share m w / W(ℓ), and the
+    level that rank ℓ cuts has the rest.
+    """
+    weights = np.exp(-rate * (levels[0] - levels))
+    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])  # the last may be infinite
+    masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
+    cut = np.searchsorted(counts[1:], ranks, side="right")  # levels wholly inside the top ℓ
+    inside = np.minimum(cut, len(levels) - 1)
+    partial = np.where(
+        cut < len(levels),
+        (ranks - counts[inside]) * weights[inside],
+        multiplicities[inside] * weights[inside],
+    )
+    per_weight = stops / (masses[inside] + partial)
+    shares = np.bincount(inside, weights=partial * per_weight, minlength=len(levels))
+    whole = np.bincount(inside, weights=per_weight, minlength=len(levels))
+    whole = np.concatenate([np.cumsum(whole[::-1])[::-1][1:], [0.0]])  # ranks that cut a later level
+    finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
+    return np.asarray(shares + whole * finite * weights)

@@ -1,0 +1,95 @@
+"""SupportSpectrum: how many itemsets have each support, highest first, produced only as far as read.
+
+This is all a mechanism ever sees of the data. Itemsets of equal support are equally likely under every
+mechanism here, so a level (support, multiplicity) stands for all of them; one of them is named only
+after the mechanism has chosen its level.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from fim_private.errors import ParameterError
+from fim_private.privacy import positive_integer
+from fim_private.randomness import Randomness
+from fim_private.transactions import Item
+
+Level = tuple[int, int]
+ItemsetSampler = Callable[[int, int, Randomness], tuple[Item, ...]]
+
+
+class SupportSpectrum:
+    """A lazy, strictly descending sequence of levels (support >= 1, multiplicity >= 1).
+
+    levels: read once, from the top, and remembered; nothing is counted before it is asked for.
+    universe_size: the number of candidate itemsets where that is public, None where it is not.
+    sampler: names a uniformly random itemset of a level: (support, multiplicity, randomness) -> items.
+    """
+
+    def __init__(
+        self,
+        levels: Iterable[Level],
+        *,
+        universe_size: int | None = None,
+        sampler: ItemsetSampler | None = None,
+    ) -> None:
+        self._unread = iter(levels)
+        self._read: list[Level] = []
+        self.universe_size = universe_size
+        self._sampler = sampler
+
+    @classmethod
+    def from_supports(cls, supports: Iterable[int], universe_size: int | None = None) -> SupportSpectrum:
+        """Build a spectrum from one support per itemset, in any order, repeats meaning ties.
+
+        supports: integers >= 1. universe_size: public number of candidates; where it is smaller than
+        the number of supports, the promise was wrong and there is simply no zero level.
+        Raises ParameterError for a support below 1.
+
+        >>> list(SupportSpectrum.from_supports([5, 3, 5]).levels())
+        [(5, 2), (3, 1)]
+        """
+        counted = Counter(positive_integer("supports", support) for support in supports)
+        if universe_size is not None:
+            universe_size = positive_integer("universe_size", universe_size)
+        return cls(sorted(counted.items(), reverse=True), universe_size=universe_size)
+
+    def levels(self) -> Iterator[Level]:
+        """Yield (support, multiplicity), strictly descending, support >= 1, reading only what is asked for."""
+        position = 0
+        while True:
+            while position < len(self._read):
+                yield self._read[position]
+                position += 1
+            level = next(self._unread, None)
+            if level is None:
+                return
+            self._read.append(level)
+
+    def zero_multiplicity(self) -> int:
+        """Return how many candidates of a public universe no unit supports; reads every level.
+
+        Never negative: a universe smaller than the data contradicts its promise and has no zero level.
+        """
+        if self.universe_size is None:
+            raise ParameterError("universe_size is not public, so itemsets of support 0 cannot be counted")
+        return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.levels()))
+
+    def multiplicity(self, level: int) -> int:
+        """Return how many itemsets have exactly this support (0: of a public universe, unsupported)."""
+        if level == 0:
+            return self.zero_multiplicity()
+        return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
+
+    def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:
+        """Return one uniformly random itemset whose support is level, its items in canonical order.
+
+        Raises ParameterError for a spectrum built from numbers alone, or a level it does not have.
+        """
+        if self._sampler is None:
+            raise ParameterError("this spectrum holds supports only, no itemsets to name")
+        multiplicity = self.multiplicity(level)
+        if not multiplicity:
+            raise ParameterError("level must be a support that the spectrum has")
+        return self._sampler(level, multiplicity, randomness)

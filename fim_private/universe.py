@@ -1,0 +1,67 @@
+"""What is publicly known about the item universe, and the spectrum that follows from it.
+
+The universe is never derived from the data: which items occur at all is somebody's purchase.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fim_private.counting import catalogue_spectrum, itemset_spectrum
+from fim_private.errors import ParameterError
+from fim_private.spectrum import SupportSpectrum
+from fim_private.transactions import Transactions, Vocabulary
+
+
+@dataclass(frozen=True)
+class UnknownUniverse:
+    """Nothing is known: any item may occur."""
+
+    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
+        """Return the spectrum of the itemsets that occur."""
+        return itemset_spectrum(transactions, size)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting."""
+
+    items: Vocabulary
+
+    def candidates(self, size: int) -> int:
+        """Return C(N, size). Raises ParameterError when the catalogue has fewer than size items."""
+        return _candidates(len(self.items), size, "catalogue")
+
+    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
+        """Return the spectrum over all candidates, the unsupported ones being level 0."""
+        return catalogue_spectrum(transactions.restricted_to(self.items), size)
+
+
+@dataclass(frozen=True)
+class SizedUniverse:
+    """Only the number of items is public.
+
+    A basket of more items would break that promise, so it is cut to its first ``count`` items in label
+    order: a rule for one basket at a time that needs no other data, so nobody learns that it was needed.
+    One basket then has at most candidates(size) itemsets, which is what Theorem 4 asks for.
+    """
+
+    count: int
+
+    def candidates(self, size: int) -> int:
+        """Return C(N, size). Raises ParameterError when there are fewer than size items."""
+        return _candidates(self.count, size, "universe_size")
+
+    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
+        """Return the spectrum of the itemsets that occur in the cut baskets."""
+        return itemset_spectrum(transactions.cut_to(self.count), size)
+
+
+Universe = UnknownUniverse | Catalogue | SizedUniverse
+
+
+def _candidates(count: int, size: int, name: str) -> int:
+    if count < size:
+        raise ParameterError(f"{name} has {count} items, too few for an itemset of size {size}")
+    return math.comb(count, size)

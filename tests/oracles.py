@@ -1,0 +1,571 @@
+"""Slow, literal definitions of what the package computes quickly. Test oracles only.
+
+Everything here is written straight from the published definitions and shares no code with the package,
+so that agreement between the two means something. Words used throughout:
+
+* *support* c(i): number of privacy units with a basket that contains itemset i; c(1) >= c(2) >= ... in
+  descending order; L is the number of itemsets of the size in question with support >= 1;
+* *level*: a value of the support; "the distribution over levels" sums over all itemsets tied there;
+* *unknown universe*: zero-support itemsets go on for ever and cannot be named, so winning among them means
+  abstaining; *known universe of size K*: the supports are padded with K - L zeros and level 0 is ordinary;
+* DLap(b), the discrete Laplace distribution: P(k) = (1 - q) / (1 + q) * q^|k| with q = e^(-1/b).
+
+A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal exactly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Real: TypeAlias = int | float | Fraction
+Item: TypeAlias = int | str
+Itemset: TypeAlias = tuple[Item, ...]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Neighbors: TypeAlias = Literal["add-remove", "replace-one"]
+Key = TypeVar("Key", bound=Hashable)
+
+DIGITS = 200
+"""Decimal digits carried wherever rounding up, or a universe of 10**60, needs more than a float."""
+
+
+def _decimal(value: Real) -> Decimal:
+    """`value` to the precision of the current decimal context (a float's exact binary value)."""
+    exact = Fraction(value)
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
+def _positive_descending(supports: Iterable[int]) -> list[int]:
+    """The supports >= 1, highest first. Zeros are left out: they are the universe's business."""
+    values = [int(c) for c in supports]
+    if any(c < 0 for c in values):
+        raise ValueError(f"negative support in {values}")
+    return sorted((c for c in values if c > 0), reverse=True)
+
+
+# ---------------------------------------------------------------------------------------------- noise
+
+
+def discrete_laplace_pmf(scale: Real, k: npt.ArrayLike) -> Floats:
+    """P(X = k) = (1 - q) / (1 + q) * q^|k|, q = e^(-1/scale); the first factor is tanh(1 / (2 scale)).
+
+    Scale 0 is the point mass at 0.
+    """
+    b = float(scale)
+    size = np.abs(np.asarray(k, dtype=np.float64))
+    if b == 0:
+        return np.where(size == 0, 1.0, 0.0)
+    return np.asarray(math.tanh(1 / (2 * b)) * np.exp(-size / b), dtype=np.float64)
+
+
+def discrete_laplace_cdf(scale: Real, k: npt.ArrayLike) -> Floats:
+    """P(X <= k) at integers k: q^(-k) / (1 + q) if k < 0, else 1 - q^(k+1) / (1 + q).
+
+    P(X > k) is the same function at -k - 1, by symmetry, with no loss of digits in the tail.
+    """
+    b = float(scale)
+    at = np.asarray(k, dtype=np.float64)
+    if b == 0:
+        return np.where(at >= 0, 1.0, 0.0)
+    q = math.exp(-1 / b)
+    below = np.exp(np.minimum(at, 0.0) / b) / (1 + q)
+    above = 1.0 - np.exp(-(np.maximum(at, 0.0) + 1) / b) / (1 + q)
+    return np.where(at < 0, below, above)
+
+
+def geometric_pmf(rate: Real, k: npt.ArrayLike) -> Floats:
+    """P(X = k) = (1 - e^(-rate)) e^(-rate k) for k = 0, 1, 2, ..., and 0 for k < 0."""
+    r = float(rate)
+    at = np.asarray(k, dtype=np.float64)
+    return np.where(at >= 0, -math.expm1(-r) * np.exp(-r * np.maximum(at, 0.0)), 0.0)
+
+
+# --------------------------------------------------------------------------------------- large margin
+
+
+@cache
+def _integer_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
+    with localcontext() as context:
+        context.prec = 50
+        e, d = _decimal(epsilon), _decimal(delta)
+        t = 6 * (1 + (3 * rank / d).ln() / e)
+        total = (3 / e) * (3 / (2 * d)).ln() + (6 / e) * (3 / d).ln()
+        total += (12 / e) * (3 * rank * (rank + 1) / d).ln() + t
+        for b in (3 / e, 6 / e, 12 / e):
+            total += b * (2 / (1 + (-1 / b).exp())).ln()
+        if abs(total - total.to_integral_value()) < Decimal("1e-30"):
+            raise ArithmeticError(f"threshold at rank {rank} is too close to an integer to round: {total}")
+        return int(total.to_integral_value(rounding=ROUND_CEILING))
+
+
+def integer_thresholds(epsilon: Real, delta: Real, ranks: Iterable[int]) -> list[int]:
+    """ceil(T(l) + correction) for each rank l (Chaudhuri, Hsu and Song 2014, Algorithm 1, on supports).
+
+        T(l) = (3/e) ln(3/(2d)) + (6/e) ln(3/d) + (12/e) ln(3 l (l+1) / d) + 6 (1 + ln(3 l / d) / e)
+        correction = sum over b in {3/e, 6/e, 12/e} of b ln(2 / (1 + e^(-1/b)))
+
+    with e = epsilon, d = delta. The correction pays for DLap(b)'s tail, which is up to 2 / (1 + e^(-1/b))
+    times that of the continuous Laplace distribution. Computed with 50 digits, so the ceiling is exact.
+    """
+    return [_integer_threshold(Fraction(epsilon), Fraction(delta), int(rank)) for rank in ranks]
+
+
+def _margin_noise(scale_z: float, scale_g: float) -> tuple[Ints, Floats]:
+    """Values and probabilities of X = Z - G, Z ~ DLap(scale_z), G ~ DLap(scale_g), by direct convolution.
+
+    Each is cut off at 40 scales, where less than 2 e^-40 < 1e-16 of its mass is left.
+    """
+    reach_z, reach_g = (math.ceil(40 * scale) for scale in (scale_z, scale_g))
+    z = discrete_laplace_pmf(scale_z, np.arange(-reach_z, reach_z + 1))
+    g = discrete_laplace_pmf(scale_g, np.arange(-reach_g, reach_g + 1))
+    reach = reach_z + reach_g
+    return np.arange(-reach, reach + 1, dtype=np.int64), np.convolve(z, g[::-1])
+
+
+def _stopping_distribution(
+    supports: Sequence[int],
+    epsilon: Real,
+    threshold: Callable[[int], int],
+    tests: int,
+    noise_factor: float,
+) -> tuple[dict[int, float], float]:
+    """P(the first l in 1..tests that stops is l), for each l, and P(none of them stops).
+
+    Given X = Z - G = x the tests are independent, and test l stops when
+    Z_l < c(1) - c(l+1) - T(l) + x, that is when Z_l <= c(1) - c(l+1) - T(l) + x - 1.
+    """
+    scale_z, scale_g, scale_l = (noise_factor * multiple / float(epsilon) for multiple in (3, 6, 12))
+    x, going = _margin_noise(scale_z, scale_g)
+    first = supports[0] if supports else 0
+    stops: dict[int, float] = {}
+    for rank in range(1, tests + 1):
+        following = supports[rank] if rank < len(supports) else 0
+        bound = first - following - threshold(rank) + x - 1
+        stops[rank] = math.fsum(going * discrete_laplace_cdf(scale_l, bound))
+        going = going * discrete_laplace_cdf(scale_l, -bound - 1)
+        if float(going.sum()) < 1e-30:
+            break
+    return stops, math.fsum(going)
+
+
+def large_margin_rank_distribution(
+    supports: Sequence[int],
+    epsilon: Real,
+    delta: Real,
+    *,
+    universe_size: int | None = None,
+    max_rank: int = 10_000,
+    thresholds: Callable[[int], int] | None = None,
+    noise_factor: float = 1.0,
+) -> tuple[dict[int, float], float]:
+    """P(l) for each rank l the large margin search can end at, and the probability that it never stops.
+
+    With Z ~ DLap(3/epsilon), G ~ DLap(6/epsilon) and Z_l ~ DLap(12/epsilon), l is the first l >= 1 with
+
+        c(1) + Z - c(l+1) > Z_l + G + T(l),        T(l) = integer_thresholds(epsilon, delta, [l]).
+
+    Unknown universe: tests at l = 1 .. max_rank inclusive. Known universe of size K: l = K if no earlier
+    test stops (`max_rank` plays no part), so the second value is 0. Ranks of probability below 1e-30 at
+    the far end may be missing.
+
+    As an output of its own, l is (epsilon / 4, 0)-private under add-remove and (epsilon / 2, 0) under
+    replace-one (the paper allots 2 epsilon / 3): Z and G enter only through Z - G, whose log-probabilities
+    move by at most epsilon / 6 a step. This holds for any thresholds, so an audit may pick ones that bring
+    the ratio near its bound: with epsilon = 1, T(1..4) = 0, T(5) = 60, the neighbours (200, 170 four
+    times, 169) and (201, 170 four times, 170) have ratio 0.245 and already show 5% too little noise, while
+    the real T keeps even far weaker noise inside (epsilon, delta).
+
+    To make mutants, `thresholds` replaces T(l), and `noise_factor` multiplies the scales of Z, G and Z_l
+    (0 cuts at the exact supports).
+    """
+    c = _positive_descending(supports)
+
+    def threshold(rank: int) -> int:
+        return integer_thresholds(epsilon, delta, [rank])[0] if thresholds is None else thresholds(rank)
+
+    if universe_size is None:
+        return _stopping_distribution(c, epsilon, threshold, max_rank, noise_factor)
+    if universe_size < max(1, len(c)):
+        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
+    stops, never = _stopping_distribution(c, epsilon, threshold, universe_size - 1, noise_factor)
+    stops[universe_size] = stops.get(universe_size, 0.0) + never
+    return stops, 0.0
+
+
+def large_margin_distribution(
+    supports: Sequence[int],
+    epsilon: Real,
+    delta: Real,
+    *,
+    universe_size: int | None = None,
+    max_rank: int = 10_000,
+    thresholds: Callable[[int], int] | None = None,
+    noise_factor: float = 1.0,
+) -> tuple[dict[int, float], float]:
+    """P(the released itemset has support s), for each level s, and P(abstain).
+
+    Given the rank l of `large_margin_rank_distribution`, an itemset I of the top l is drawn with
+    probability proportional to exp(epsilon c(I) / 6). In an unknown universe the search abstains if it
+    never stops, and the l - L zero-support itemsets of a top l with l > L are one outcome, abstain, of
+    weight (l - L) e^0. In a known universe of size K level 0 is a level like any other.
+    """
+    c = _positive_descending(supports)
+    stops, never = large_margin_rank_distribution(
+        supports,
+        epsilon,
+        delta,
+        universe_size=universe_size,
+        max_rank=max_rank,
+        thresholds=thresholds,
+        noise_factor=noise_factor,
+    )
+    first = c[0] if c else 0
+    e = float(epsilon)
+    result = dict.fromkeys(sorted(set(c), reverse=True), 0.0)
+    zero = 0.0
+    for rank, chance in stops.items():
+        in_top = Counter(c[:rank])
+        zeros = max(0, rank - len(c))
+        mass = {level: count * math.exp(e * (level - first) / 6) for level, count in in_top.items()}
+        zero_mass = zeros * math.exp(-e * first / 6)
+        total = math.fsum([*mass.values(), zero_mass])
+        for level, part in mass.items():
+            result[level] += chance * part / total
+        zero += chance * zero_mass / total
+    if universe_size is None:
+        return result, zero + never
+    result[0] = zero
+    return result, 0.0
+
+
+def _draw_discrete_laplace(rng: np.random.Generator, scale: float, size: int) -> Ints:
+    """DLap(scale) as the difference of two independent geometric variables with ratio e^(-1/scale)."""
+    stop = -math.expm1(-1 / scale)
+    return np.asarray(rng.geometric(stop, size) - rng.geometric(stop, size), dtype=np.int64)
+
+
+def simulate_large_margin(
+    supports: Sequence[int],
+    epsilon: Real,
+    delta: Real,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    universe_size: int | None = None,
+    max_rank: int = 10_000,
+) -> tuple[dict[int, int], int]:
+    """Run the large margin mechanism `draws` times: how often each level was released, and abstentions.
+
+    Follows the algorithm step by step, with a fresh Z_l for every test of every run. Meant for checking
+    `large_margin_distribution`, whose definitions it shares but whose sums it does not.
+    """
+    c = _positive_descending(supports)
+    e = float(epsilon)
+    first = c[0] if c else 0
+    released: Counter[int] = Counter(dict.fromkeys(set(c), 0))
+    zeros = 0
+    m = first + _draw_discrete_laplace(rng, 3 / e, draws)
+    g = _draw_discrete_laplace(rng, 6 / e, draws)
+    last = max_rank if universe_size is None else universe_size
+    for rank in range(1, last + 1):
+        following = c[rank] if rank < len(c) else 0
+        z = _draw_discrete_laplace(rng, 12 / e, m.size)
+        stop = m - following > z + g + integer_thresholds(epsilon, delta, [rank])[0]
+        if rank == universe_size:
+            stop = np.ones_like(stop)
+        stopped = int(stop.sum())
+        if stopped:
+            top = np.array([*c[:rank], *[0] * max(0, rank - len(c))], dtype=np.float64)
+            weights = np.exp(e * (top - first) / 6)
+            chosen = top[rng.choice(rank, size=stopped, p=weights / weights.sum())]
+            for level, count in Counter(chosen.astype(int).tolist()).items():
+                if level:
+                    released[level] += count
+                else:
+                    zeros += count
+        m, g = m[~stop], g[~stop]
+        if not m.size:
+            break
+    if universe_size is None:
+        return dict(released), zeros + int(m.size)
+    released[0] = zeros
+    return dict(released), 0
+
+
+def large_margin_itemset_distribution(
+    counts: Mapping[Key, int],
+    epsilon: Real,
+    delta: Real,
+    max_rank: int,
+    order: Sequence[Key] | None = None,
+    *,
+    thresholds: Callable[[int], int] | None = None,
+    noise_factor: float = 1.0,
+    zeros_abstain: bool = True,
+) -> dict[Key | None, float]:
+    """P(each itemset) and P(abstain) (key None) of the large margin mechanism, universe unknown.
+
+    `order` None: tied itemsets are ranked in uniformly random order, so if the l-th rank falls in a group
+    of m tied itemsets of which j are among the top l, each is there with probability j / m. Otherwise ties
+    are ranked in the order in which `order` lists the itemsets (private only if it is data-independent).
+
+    The keyword arguments make mutants: the first two as in `large_margin_rank_distribution`, and with
+    `zeros_abstain` False the zero-support itemsets of the top l get no weight.
+    """
+    present = {itemset: int(count) for itemset, count in counts.items() if count > 0}
+    c = _positive_descending(counts.values())
+    stops, never = large_margin_rank_distribution(
+        c, epsilon, delta, max_rank=max_rank, thresholds=thresholds, noise_factor=noise_factor
+    )
+    first = c[0] if c else 0
+    weight = {itemset: math.exp(float(epsilon) * (count - first) / 6) for itemset, count in present.items()}
+    zero_weight = math.exp(-float(epsilon) * first / 6) if zeros_abstain else 0.0
+    better = {itemset: sum(other > count for other in c) for itemset, count in present.items()}
+    tied = Counter(c)
+    if order is not None:
+        place = {itemset: position for position, itemset in enumerate(order)}
+        ranking = sorted(present, key=lambda itemset: (-present[itemset], place[itemset]))
+
+    def inclusion(itemset: Key, rank: int) -> float:
+        """P(itemset is among the top `rank`) over the order of ties."""
+        if order is not None:
+            return float(itemset in ranking[:rank])
+        group = tied[present[itemset]]
+        return min(max(rank - better[itemset], 0), group) / group
+
+    result: dict[Key | None, float] = dict.fromkeys(present, 0.0)
+    result[None] = never
+    for rank, chance in stops.items():
+        top = [math.exp(float(epsilon) * (count - first) / 6) for count in c[:rank]]
+        zeros = max(0, rank - len(c)) * zero_weight
+        total = math.fsum([*top, zeros])
+        if not total:  # no data at all, and a mutant that gives its zeros no weight
+            result[None] += chance
+            continue
+        for itemset in present:
+            result[itemset] += chance * inclusion(itemset, rank) * weight[itemset] / total
+        result[None] += chance * zeros / total
+    return result
+
+
+# --------------------------------------------------------------------------------- exponential family
+
+
+def exponential_distribution(
+    supports: Sequence[int], epsilon: Real, *, neighbors: Neighbors, universe_size: int
+) -> dict[int, float]:
+    """The exponential mechanism over all K candidates: P(level s), level 0 always included.
+
+    P(i) is proportional to e^(epsilon c(i)) for add-remove and e^(epsilon c(i) / 2) for replace-one. The
+    K - L candidates without support weigh e^0 each; K may be 10**60.
+    """
+    c = _positive_descending(supports)
+    if universe_size < max(1, len(c)):
+        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
+    with localcontext() as context:
+        context.prec = DIGITS
+        e = _decimal(epsilon) / _divisor(neighbors)
+        mass = {level: number * (e * level).exp() for level, number in spectrum_of(c)}
+        mass[0] = Decimal(universe_size - len(c))
+        total = sum(mass.values(), Decimal(0))
+        return {level: float(part / total) for level, part in mass.items()}
+
+
+def _divisor(neighbors: Neighbors) -> int:
+    if neighbors not in ("add-remove", "replace-one"):
+        raise ValueError(f"unknown neighbors {neighbors!r}")
+    return 1 if neighbors == "add-remove" else 2
+
+
+def _named_exponential_parameters(
+    epsilon: Real, delta: Real, neighbors: Neighbors, universe_size: int
+) -> tuple[Decimal, int]:
+    """(epsilon of the add-remove mechanism, number ceil(M / delta_) in the unnamed weight)."""
+    e = _decimal(epsilon)
+    if _divisor(neighbors) == 1:
+        if _decimal(delta) < e.exp() - 1:
+            return e, math.ceil(Fraction(universe_size) / Fraction(delta))
+        return e, _ceil(universe_size / (e.exp() - 1))
+    half = e / 2
+    share = _decimal(delta) / (1 + half.exp())
+    return half, _ceil(universe_size / min(share, half.exp() - 1))
+
+
+def _ceil(value: Decimal) -> int:
+    return int(value.to_integral_value(rounding=ROUND_CEILING))
+
+
+def named_exponential_distribution(
+    supports: Sequence[int], epsilon: Real, delta: Real, *, neighbors: Neighbors, universe_size: int
+) -> tuple[dict[int, float], float]:
+    """For a universe whose size M alone is public: P(level s) for each s >= 1, and P(unnamed).
+
+    Candidates are the itemsets with support >= 1 and one outcome for all others, "unnamed". Add-remove:
+
+        P(i) proportional to e^(epsilon c(i)),  P(unnamed) to ceil(M / delta_) e^epsilon,
+        delta_ = min(delta, e^epsilon - 1).
+
+    Replace-one: the add-remove mechanism with (epsilon / 2, delta / (1 + e^(epsilon / 2))).
+    """
+    c = _positive_descending(supports)
+    if universe_size < max(1, len(c)):
+        raise ValueError(f"universe of {universe_size} cannot hold {len(c)} itemsets")
+    with localcontext() as context:
+        context.prec = DIGITS
+        e, number = _named_exponential_parameters(epsilon, delta, neighbors, universe_size)
+        mass = {level: many * (e * level).exp() for level, many in spectrum_of(c)}
+        unnamed = number * e.exp()
+        total = sum(mass.values(), unnamed)
+        return {level: float(part / total) for level, part in mass.items()}, float(unnamed / total)
+
+
+def named_exponential_itemset_distribution(
+    counts: Mapping[Key, int], epsilon: Real, delta: Real, *, neighbors: Neighbors, universe_size: int
+) -> dict[Key | None, float]:
+    """`named_exponential_distribution` itemset by itemset, for audits; None is the unnamed outcome."""
+    levels, unnamed = named_exponential_distribution(
+        list(counts.values()), epsilon, delta, neighbors=neighbors, universe_size=universe_size
+    )
+    tied = Counter(counts.values())
+    result: dict[Key | None, float] = {
+        itemset: levels[count] / tied[count] for itemset, count in counts.items() if count > 0
+    }
+    result[None] = unnamed
+    return result
+
+
+def collapsed_exponential_itemset_distribution(
+    counts: Mapping[Key, int], epsilon: Real, *, neighbors: Neighbors, universe_size: int
+) -> dict[Key | None, float]:
+    """NOT PRIVATE; a mutant for audits. The exponential mechanism that cannot name its zero-support winners.
+
+    It weighs all K candidates rightly but reports any without support as the one outcome None. *Which*
+    candidates None stands for then depends on the data: a unit holding m new itemsets makes outcomes
+    possible that had probability 0, of total probability m e^epsilon / (m e^epsilon + K - m).
+    """
+    levels = exponential_distribution(list(counts.values()), epsilon, neighbors=neighbors, universe_size=universe_size)
+    tied = Counter(counts.values())
+    result: dict[Key | None, float] = {
+        itemset: levels[count] / tied[count] for itemset, count in counts.items() if count > 0
+    }
+    result[None] = levels[0]
+    return result
+
+
+# ------------------------------------------------------------------------------------------- counting
+
+
+def _canonical(basket: Iterable[Item]) -> list[Item]:
+    """The distinct items of a basket, integers first, then strings, each in ascending order."""
+    return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
+
+
+def brute_force_supports(baskets: Iterable[Iterable[Item]], size: int) -> Counter[Itemset]:
+    """Number of baskets that contain each itemset of `size` distinct items (those with at least one)."""
+    result: Counter[Itemset] = Counter()
+    for basket in baskets:
+        result.update(combinations(_canonical(basket), size))
+    return result
+
+
+def brute_force_user_supports(users: Iterable[Iterable[Iterable[Item]]], size: int) -> Counter[Itemset]:
+    """Number of users with at least one basket that contains the itemset; a user is a list of baskets."""
+    result: Counter[Itemset] = Counter()
+    for baskets in users:
+        held: set[Itemset] = set()
+        for basket in baskets:
+            held.update(combinations(_canonical(basket), size))
+        result.update(held)
+    return result
+
+
+def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, int]]:
+    """(support, number of itemsets with exactly that support), strictly descending; zeros left out."""
+    values: Iterable[int] = supports.values() if isinstance(supports, Mapping) else supports
+    return sorted(Counter(_positive_descending(values)).items(), reverse=True)
+
+
+# -------------------------------------------------------------------------------------------- privacy
+
+
+def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) -> float:
+    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S: sum of max(0, P(o) - e^eps Q(o)).
+
+    Not symmetric: a mechanism has to pass for (p, q) and for (q, p).
+    """
+    factor = math.exp(float(epsilon))
+    return math.fsum(max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items())
+
+
+# ----------------------------------------------------------------------------------------- statistics
+
+
+def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[Key]]:
+    """Cells of expectation >= 5: the possible outcomes below that share one cell, which, if it is still
+    below, joins the least of the others. Outcomes of probability 0 are in no cell."""
+    if abs(math.fsum(probabilities.values()) - 1) > 1e-9 or min(probabilities.values()) < 0:
+        raise ValueError("probabilities must be non-negative and sum to 1")
+    possible = sorted((o for o in probabilities if probabilities[o] > 0), key=lambda o: probabilities[o])
+    small = [o for o in possible if draws * probabilities[o] < 5]
+    cells = [[o] for o in possible if draws * probabilities[o] >= 5]
+    if small and cells and draws * math.fsum(probabilities[o] for o in small) < 5:
+        cells[0] = [*small, *cells[0]]
+    elif small:
+        cells.append(small)
+    return cells
+
+
+def chi_square_pvalue(counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int) -> float:
+    """Pearson's test that `counts` of `draws` come from `probabilities`, which must sum to 1.
+
+    Cells expected fewer than 5 times are pooled; sum (O - E)^2 / E has (cells - 1) degrees of freedom. An
+    outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
+    """
+    if sum(counts.values()) != draws:
+        raise ValueError(f"{sum(counts.values())} outcomes counted, {draws} drawn")
+    cells = _pooled_cells(probabilities, draws)
+    if any(count and probabilities.get(outcome, 0.0) <= 0 for outcome, count in counts.items()):
+        return 0.0
+    if len(cells) < 2:
+        return 1.0
+    statistic = 0.0
+    for cell in cells:
+        expected = draws * math.fsum(probabilities[outcome] for outcome in cell)
+        observed = sum(counts.get(outcome, 0) for outcome in cell)
+        statistic += (observed - expected) ** 2 / expected
+    stats: Any = importlib.import_module("scipy.stats")
+    return float(stats.chi2.sf(statistic, len(cells) - 1))
+
+
+def detects(p: Mapping[Key, float], q: Mapping[Key, float], draws: int, *, level: float = 1e-6) -> float:
+    """Power of `chi_square_pvalue(counts, p, draws) < level` when the draws really come from q.
+
+    The noncentral chi-square approximation with noncentrality draws * sum (q - p)^2 / p over the pooled
+    cells of p; or, if greater, the probability 1 - (1 - mass)^draws of seeing an outcome that p rules out.
+    """
+    cells = _pooled_cells(p, draws)
+    forbidden = math.fsum(chance for outcome, chance in q.items() if p.get(outcome, 0.0) <= 0)
+    impossible = 1.0 if forbidden >= 1 else -math.expm1(draws * math.log1p(-forbidden))
+    if len(cells) < 2:
+        return impossible
+    noncentrality = 0.0
+    for cell in cells:
+        right = math.fsum(p[outcome] for outcome in cell)
+        wrong = math.fsum(q.get(outcome, 0.0) for outcome in cell)
+        noncentrality += draws * (wrong - right) ** 2 / right
+    stats: Any = importlib.import_module("scipy.stats")
+    critical = float(stats.chi2.isf(level, len(cells) - 1))
+    if noncentrality == 0:
+        return max(impossible, level)
+    return max(impossible, float(stats.ncx2.sf(critical, len(cells) - 1, noncentrality)))

@@ -83,16 +83,14 @@ class _SeededBytes:
         self._used = 0
 
     def __call__(self, count: int) -> bytes:
-        taken = self._pool[self._used : self._used + count]
+        missing = self._used + count - len(self._pool)
+        if missing > 0:
+            blocks = range(self._block, self._block - (-missing // self._BLOCK))
+            fresh = (hashlib.shake_256(self._key + str(block).encode()).digest(self._BLOCK) for block in blocks)
+            self._pool = b"".join([self._pool[self._used :], *fresh])
+            self._block, self._used = blocks.stop, 0
         self._used += count
-        if len(taken) == count:
-            return taken
-        missing = count - len(taken)
-        blocks = -(-missing // self._BLOCK) * self._BLOCK
-        self._pool = hashlib.shake_256(self._key + str(self._block).encode()).digest(blocks)
-        self._block += 1
-        self._used = missing
-        return taken + self._pool[:missing]
+        return self._pool[self._used - count : self._used]
 
 
 def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:

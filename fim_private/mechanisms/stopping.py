@@ -138,7 +138,7 @@ class Search:
         than δ * 2^-12 or so.
         """
         shared, weights = _difference_pmf(self.maximum_scale, self.shared_scale)
-        lowest = -self.threshold(self.last_rank) + int(shared[0])
+        lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
         highest = self.maximum + int(shared[-1])
         stays = _log_stay(lowest, highest, float(self.step_scale))
         ranks: list[float] = []

@@ -1,0 +1,232 @@
+"""Every mechanism against its slow, independent definition, and the properties all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mechanism_cases import CASES, Case, exact, outcomes, with_abstention
+
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import ABSTAIN, Exponential, LargeMargin, NamedExponential
+from fim_private.mechanisms.large_margin import _integer_threshold
+from fim_private.mechanisms.stopping import Run, Search
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+
+def assert_same(ours: dict[int | None, float], oracle: dict[int | None, float], tolerance: float = 1e-9) -> None:
+    assert sum(ours.values()) == pytest.approx(1, abs=1e-12)
+    for key in ours.keys() | oracle.keys():
+        assert ours.get(key, 0.0) == pytest.approx(oracle.get(key, 0.0), abs=tolerance), key
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_distribution_is_the_slow_definition(case: Case) -> None:
+    assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(case.mechanism.cost.epsilon))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 60), max_size=12),
+    st.sampled_from([0.5, 1.0, 2.0, 5.0]),
+    st.sampled_from([0.5, 0.1, 1e-3]),
+    st.one_of(st.none(), st.integers(0, 30)),
+    st.integers(1, 40),
+)
+def test_large_margin_on_any_spectrum(
+    supports: list[int], epsilon: float, delta: float, zeros: int | None, max_rank: int
+) -> None:
+    size = None if zeros is None else max(1, len(supports) + zeros)
+    levels, abstain = oracles.large_margin_distribution(
+        supports, exact(epsilon), exact(delta), universe_size=size, max_rank=max_rank
+    )
+    mechanism = LargeMargin(epsilon, delta, max_rank=max_rank)
+    assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), with_abstention(levels, abstain))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 40), max_size=12),
+    st.sampled_from([0.1, 1.0, 3.0]),
+    st.sampled_from(["replace-one", "add-remove"]),
+    st.sampled_from([0, 1, 50, 10**60]),
+)
+def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighbors: str, zeros: int) -> None:
+    size = max(1, len(supports) + zeros)
+    slow = oracles.exponential_distribution(supports, exact(epsilon), neighbors=neighbors, universe_size=size)  # type: ignore[arg-type]
+    spectrum = SupportSpectrum.from_supports(supports, size)
+    assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
+
+
+def test_the_papers_thresholds() -> None:
+    assert LargeMargin.thresholds(1.0, 1e-6, 1) == pytest.approx(414.91964148, abs=1e-8)
+    ranks = [1, 2, 10, 10**60]
+    margins = LargeMargin.thresholds(1, 1e-6, ranks)
+    log = np.log
+    e, d = 1.0, 1e-6
+    for margin, rank in zip(margins[:3], ranks, strict=False):
+        slack = 6 * (1 + log(3 * rank / d) / e)
+        tails = 3 / e * log(3 / (2 * d)) + 6 / e * log(3 / d) + 12 / e * log(3 * rank * (rank + 1) / d)
+        assert margin == pytest.approx(tails + slack, rel=1e-14)
+    assert (np.diff(margins) > 0).all()
+
+
+@settings(deadline=None)
+@given(
+    st.floats(1e-3, 50), st.floats(1e-12, 0.99), st.integers(1, 10**12) | st.sampled_from([10**20, 10**60 + 1, 10**100])
+)
+def test_integer_thresholds_are_the_ceiling_of_the_corrected_margin(epsilon: float, delta: float, rank: int) -> None:
+    [slow] = oracles.integer_thresholds(exact(epsilon), exact(delta), [rank])
+    assert _integer_threshold(epsilon, delta, rank) == slow
+
+
+def test_a_threshold_next_to_an_integer_is_decided_by_digits() -> None:
+    # Tune delta until double precision cannot tell on which side of an integer the margin lies.
+    low, high = 1e-6, 2e-6
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _integer_threshold(1.0, middle, 1) >= 400 else (low, middle)
+    for delta in (low, high, np.nextafter(low, 0), np.nextafter(high, 1)):
+        [slow] = oracles.integer_thresholds(Fraction(1), exact(float(delta)), [1])
+        assert _integer_threshold(1.0, float(delta), 1) == slow
+
+
+@pytest.mark.parametrize(("support", "probability"), [(420, 0.5644), (450, 0.9537), (500, 0.9993)])
+def test_probability_of_stopping_at_rank_one(support: int, probability: float) -> None:
+    search = LargeMargin()._search(SupportSpectrum.from_supports([support]))
+    ranks, stops, _ = search.distribution()
+    assert ranks[0] == 1
+    assert stops[0] == pytest.approx(probability, abs=5e-5)
+
+
+def test_neighbors_change_nothing_in_large_margin() -> None:
+    spectrum = SupportSpectrum.from_supports([430, 420, 3])
+    one, two = (outcomes(LargeMargin(neighbors=n), spectrum) for n in ("replace-one", "add-remove"))
+    assert one == two
+
+
+def test_ten_thousand_levels_are_quick_and_sum_to_one() -> None:
+    spectrum = SupportSpectrum.from_supports(range(10_000, 0, -1))
+    assert sum(outcomes(LargeMargin(), spectrum).values()) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("size", [20_000, 10**6, 10**60])
+def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
+    """The grouped tail of the distribution against the ungrouped, exact draw: 5 standard errors."""
+    supports = [330] * 200 + [300] * 50
+    mechanism = LargeMargin(1.0, 1e-3)
+    expected = outcomes(mechanism, SupportSpectrum.from_supports(supports, size))
+    spectrum, randomness = SupportSpectrum.from_supports(supports, size), Randomness.seeded(size % 1000)
+    drawn = [mechanism.select(spectrum, randomness).level for _ in range(1500)]
+    for level, probability in expected.items():
+        error = np.sqrt(max(probability * (1 - probability), 1e-9) / 1500)
+        assert abs(drawn.count(level) / 1500 - probability) < 5 * error + 1e-3
+
+
+def test_grouping_ranks_hardly_moves_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fim_private.mechanisms import stopping
+
+    supports = [130] * 300 + [10] * 20
+    mechanism, spectrum = LargeMargin(2.0, 1e-3), SupportSpectrum.from_supports(supports, 10_000)
+    single = outcomes(mechanism, spectrum)
+    monkeypatch.setattr(stopping, "_SINGLE_RANKS", 100)
+    monkeypatch.setattr(stopping, "_GROUP_SHARE", 64)
+    grouped = outcomes(mechanism, spectrum)
+    assert single.keys() == grouped.keys()
+    assert single != grouped
+    for key, value in single.items():
+        assert grouped[key] == pytest.approx(value, abs=1e-3 / 64 * 4)
+
+
+def test_select_reads_no_further_than_it_must() -> None:
+    read: list[int] = []
+
+    def levels() -> Iterator[tuple[int, int]]:
+        for support in (900, 100, 50, 2):
+            read.append(support)
+            yield support, 1
+
+    assert LargeMargin().select(SupportSpectrum(levels()), Randomness.seeded(1)).level == 900
+    assert read == [900, 100]
+
+
+def test_an_empty_spectrum_abstains_or_names_a_zero() -> None:
+    nothing = SupportSpectrum.from_supports([])
+    assert LargeMargin().select(nothing, Randomness.seeded(1)) == ABSTAIN
+    assert outcomes(LargeMargin(), nothing)[None] == pytest.approx(1, abs=1e-12)
+    universe = SupportSpectrum.from_supports([], 50)
+    assert LargeMargin().select(universe, Randomness.seeded(1)).level == 0
+    assert Exponential(1.0).select(universe, Randomness.seeded(1)).level == 0
+    assert NamedExponential(1.0, 1e-6, 50).select(nothing, Randomness.seeded(1)).level == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_mechanisms_are_frozen_and_know_their_cost_without_data(case: Case) -> None:
+    with pytest.raises(FrozenInstanceError):
+        case.mechanism.epsilon = 2.0  # type: ignore[attr-defined]
+    assert case.mechanism.cost.epsilon > 0
+    assert (case.mechanism.cost.delta == 0) == isinstance(case.mechanism, Exponential)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None])
+def test_a_bad_epsilon_is_refused(epsilon: float) -> None:
+    makers = (lambda e: LargeMargin(e), lambda e: Exponential(e), lambda e: NamedExponential(e, 1e-6, 10))
+    for make in makers:
+        with pytest.raises(ParameterError, match="epsilon must be a number above 0, not"):
+            make(epsilon)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan")])
+def test_a_bad_delta_is_refused(delta: float) -> None:
+    for make in (lambda d: LargeMargin(1.0, d), lambda d: NamedExponential(1.0, d, 10)):
+        with pytest.raises(ParameterError, match="delta must be a number above 0 and below 1, not"):
+            make(delta)
+
+
+def test_other_bad_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match="neighbors must be one of replace-one, add-remove"):
+        LargeMargin(neighbors="both")
+    with pytest.raises(ParameterError, match="max_rank must be a whole number"):
+        LargeMargin(max_rank=0)
+    with pytest.raises(ParameterError, match="universe_size must be"):
+        NamedExponential(1.0, 1e-6, 0)
+    with pytest.raises(ParameterError, match="needs a public universe"):
+        Exponential(1.0).select(SupportSpectrum.from_supports([3]), Randomness.seeded(1))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e6])
+def test_extreme_epsilons_are_drawn(epsilon: float) -> None:
+    spectrum = SupportSpectrum.from_supports([1000, 3], 100)
+    for mechanism in (LargeMargin(epsilon), Exponential(epsilon), NamedExponential(epsilon, 1e-6, 100)):
+        level = mechanism.select(spectrum, Randomness.seeded(4)).level
+        assert level in (1000, 3, 0)
+        assert epsilon < 1 or level == 1000
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=8), st.integers(-400, 400), st.integers(0, 2**30))
+def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
+    supports: list[int], noise: int, seed: int
+) -> None:
+    """The inverted draw, with one run per rank, gives the same rank for the same uniform number."""
+    spectrum = SupportSpectrum.from_supports(supports)
+    search = replace(LargeMargin(1.0, 0.1, max_rank=200)._search(spectrum), last_rank=200)
+    single = SingleRanks(**{name: getattr(search, name) for name in Search.__dataclass_fields__})
+    assert search.draw(noise, Randomness.seeded(seed)) == single.draw(noise, Randomness.seeded(seed))
+
+
+class SingleRanks(Search):
+    """A search that takes every rank by itself: no segments, no bound on the rest."""
+
+    def segments(self, run: Run) -> Iterator[Run]:
+        return (Run(rank, rank, run.next_support) for rank in range(run.first, run.last + 1))
+
+    def _rest_bound(self, rank: int, hazard: int) -> int:
+        return 1 << 4096  # never certifies anything

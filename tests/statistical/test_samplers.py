@@ -1,0 +1,138 @@
+"""The samplers against exact distributions, with proven power, and against OpenDP as an oracle.
+
+Every test states its size and shows that a parameter wrong by 30 % would be caught.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import oracles
+import pytest
+
+from fim_private.randomness import (
+    Integers,
+    Randomness,
+    bernoulli_exp,
+    choose_level,
+    discrete_laplace,
+    discrete_laplace_integer,
+    geometric,
+    uniform_integers,
+)
+
+DRAWS = 100_000
+LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
+
+
+def assert_follows(drawn: list[int], pmf: dict[int, float], wrong: dict[int, float]) -> None:
+    """Accept the right distribution, and prove that the wrong one would have been rejected."""
+    counts = Counter(drawn)
+    assert oracles.chi_square_pvalue(counts, pmf, len(drawn)) > LEVEL
+    assert oracles.detects(pmf, wrong, len(drawn)) > 0.999
+
+
+def laplace_pmf(scale: Fraction) -> dict[int, float]:
+    reach = int(60 * scale) + 2
+    k = np.arange(-reach, reach + 1)
+    return dict(zip(k.tolist(), oracles.discrete_laplace_pmf(scale, k).tolist(), strict=True))
+
+
+def geometric_pmf(rate: Fraction) -> dict[int, float]:
+    k = np.arange(int(60 / rate) + 2)
+    return dict(zip(k.tolist(), oracles.geometric_pmf(rate, k).tolist(), strict=True))
+
+
+SCALES = [Fraction(3), Fraction(12), Fraction(30, 7), Fraction(3, 10), Fraction(12 * 10**16, 10**16 + 1)]
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_discrete_laplace_vector(scale: Fraction) -> None:
+    drawn = discrete_laplace(scale, DRAWS, randomness=Randomness.seeded(101)).tolist()
+    assert_follows(drawn, laplace_pmf(scale), laplace_pmf(scale * Fraction(13, 10)))
+    assert oracles.detects(laplace_pmf(scale), laplace_pmf(scale * Fraction(7, 10)), DRAWS) > 0.999
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_discrete_laplace_single(scale: Fraction) -> None:
+    randomness = Randomness.seeded(102)
+    drawn = [discrete_laplace_integer(scale, randomness=randomness) for _ in range(DRAWS)]
+    assert_follows(drawn, laplace_pmf(scale), laplace_pmf(scale * Fraction(7, 10)))
+
+
+@pytest.mark.parametrize(
+    "rate", [Fraction(1, 12), Fraction(7, 3), Fraction(1), Fraction(10**15, 10**15 * 3 + 7)], ids=str
+)
+def test_geometric(rate: Fraction) -> None:
+    drawn = geometric(rate, DRAWS, randomness=Randomness.seeded(103)).tolist()
+    assert_follows(drawn, geometric_pmf(rate), geometric_pmf(rate * Fraction(13, 10)))
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7, 2)], ids=str)
+def test_bernoulli_exp(exponent: Fraction) -> None:
+    def pmf(x: Fraction) -> dict[int, float]:
+        return {1: float(np.exp(-float(x))), 0: float(-np.expm1(-float(x)))}
+
+    drawn = bernoulli_exp(exponent, 10 * DRAWS, randomness=Randomness.seeded(104)).astype(int).tolist()
+    assert_follows(drawn, pmf(exponent), pmf(exponent * Fraction(13, 10)))
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 10, 200, 257])
+def test_uniform_integers(bound: int) -> None:
+    drawn = uniform_integers(bound, DRAWS, randomness=Randomness.seeded(105)).tolist()
+    pmf = dict.fromkeys(range(bound), 1 / bound)
+    assert oracles.chi_square_pvalue(Counter(drawn), pmf, DRAWS) > LEVEL
+
+
+@pytest.mark.parametrize("bound", [3 << 61, 10**30])
+def test_uniform_integers_of_many_bits(bound: int) -> None:
+    drawn = uniform_integers(bound, 20_000, randomness=Randomness.seeded(106)).tolist()
+    cells = Counter(value * 16 // bound for value in drawn)
+    assert oracles.chi_square_pvalue(cells, dict.fromkeys(range(16), 1 / 16), 20_000) > LEVEL
+
+
+def test_choose_level() -> None:
+    distances, multiplicities = [0, 3, 4, 9, 40], [1, 2, 1, 30, 10**6]
+
+    def pmf(rate: float) -> dict[int, float]:
+        weights = np.array(multiplicities) * np.exp(-rate * np.array(distances))
+        return dict(enumerate((weights / weights.sum()).tolist()))
+
+    randomness = Randomness.seeded(107)
+    drawn = [choose_level(distances, multiplicities, Fraction(1, 3), randomness=randomness) for _ in range(DRAWS)]
+    assert_follows(drawn, pmf(1 / 3), pmf(1.3 / 3))
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.5, 12.0])
+def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
+    """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared cells."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    draws = 20_000
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    theirs = Counter(dp.m.make_laplace(*space, scale=scale)([0] * draws))
+    ours = Counter(discrete_laplace(Fraction(scale), draws, randomness=Randomness()).tolist())
+    assert two_sample_pvalue(ours, theirs) > LEVEL
+    wrong = Counter(discrete_laplace(Fraction(scale) * Fraction(13, 10), draws, randomness=Randomness()).tolist())
+    assert two_sample_pvalue(wrong, theirs) < LEVEL
+
+
+def two_sample_pvalue(one: Counter[int], two: Counter[int]) -> float:
+    from scipy.stats import chi2_contingency
+
+    cells = sorted(k for k in one | two if one[k] + two[k] >= 20)
+    table = np.array([[c[k] for k in cells] for c in (one, two)])
+    rest = np.array([[c.total()] for c in (one, two)]) - table.sum(axis=1, keepdims=True)
+    table = np.hstack([table, rest]) if rest.min() > 5 else table
+    return float(chi2_contingency(table).pvalue)
+
+
+def test_the_vector_and_the_single_sampler_agree() -> None:
+    single = Randomness.seeded(108)
+    scale = Fraction(60, 7)
+    one = Counter(discrete_laplace_integer(scale, randomness=single) for _ in range(DRAWS))
+    vector: Integers = discrete_laplace(scale, DRAWS, randomness=Randomness.seeded(109))
+    assert two_sample_pvalue(one, Counter(vector.tolist())) > LEVEL

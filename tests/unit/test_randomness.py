@@ -1,0 +1,127 @@
+"""The samplers as programs: sources, seeds, refinement, sizes. Their distributions: tests/statistical."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fim_private.randomness import (
+    Randomness,
+    UniformReal,
+    bernoulli_exp,
+    choose_level,
+    discrete_laplace,
+    discrete_laplace_integer,
+    geometric,
+    uniform_integers,
+)
+
+
+class Script:
+    """A byte source that plays given bytes, then fails."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __call__(self, count: int) -> bytes:
+        assert count <= len(self.content), "the script has no more bytes"
+        taken, self.content = self.content[:count], self.content[count:]
+        return taken
+
+
+def test_only_the_operating_systems_generator_is_private() -> None:
+    assert Randomness().private
+    assert Randomness(os.urandom).private
+    assert not Randomness.seeded(1).private
+    assert not Randomness(Script(b"")).private
+
+
+def test_one_seed_gives_one_stream_whatever_the_request_sizes() -> None:
+    one, two = Randomness.seeded(5), Randomness.seeded(5)
+    assert one.words(10_000, 1).tolist() == [two.bits(8) for _ in range(10_000)]
+    assert Randomness.seeded(5).bits(64) != Randomness.seeded(6).bits(64)
+
+
+def test_the_seeded_stream_is_pinned() -> None:
+    # A seeded figure in a paper must not change with a version.
+    assert Randomness.seeded(2014).bits(64) == 8760093950480234898
+
+
+def test_below_rejects_what_is_too_large() -> None:
+    assert Randomness(Script(bytes([0xFF, 0x20]))).below(5) == 1  # 0xFF >> 5 = 7 is rejected, 0x20 >> 5 = 1
+    assert Randomness(Script(b"")).below(1) == 0
+
+
+@given(st.integers(1, 10**30), st.integers(0, 2**32))
+def test_uniform_integers_stay_below_the_bound(bound: int, seed: int) -> None:
+    drawn = uniform_integers(bound, 50, randomness=Randomness.seeded(seed))
+    assert len(drawn) == 50
+    assert all(0 <= value < bound for value in drawn.tolist())
+
+
+@settings(max_examples=40)
+@given(st.fractions(Fraction(1, 10**20), 10**6, max_denominator=10**24), st.integers(0, 2**32))
+def test_any_positive_rational_parameter_works(parameter: Fraction, seed: int) -> None:
+    randomness = Randomness.seeded(seed)
+    if parameter < 1000:
+        assert bernoulli_exp(parameter, 3, randomness=randomness).shape == (3,)
+    assert all(value >= 0 for value in geometric(parameter, 3, randomness=randomness).tolist())
+    assert discrete_laplace(parameter, 3, randomness=randomness).shape == (3,)
+    assert isinstance(discrete_laplace_integer(parameter, randomness=randomness), int)
+
+
+def test_drawing_nothing_is_allowed() -> None:
+    randomness = Randomness(Script(b""))
+    assert len(uniform_integers(7, 0, randomness=randomness)) == 0
+    assert len(geometric(Fraction(1, 3), 0, randomness=randomness)) == 0
+    assert len(discrete_laplace(3, 0, randomness=randomness)) == 0
+
+
+def test_a_bernoulli_of_exponent_zero_is_certain() -> None:
+    assert bernoulli_exp(0, 100, randomness=Randomness.seeded(1)).all()
+
+
+def test_a_uniform_real_keeps_its_digits_when_refined() -> None:
+    uniform = UniformReal(randomness=Randomness.seeded(3))
+    coarse = uniform.digits(10)
+    fine = uniform.digits(1000)
+    assert fine >> 990 == coarse == uniform.digits(10)
+
+
+@pytest.mark.parametrize(("more", "chosen"), [(b"\x00", 0), (b"\xfe", 0)])
+def test_a_choice_that_the_first_digits_leave_open_is_refined(more: bytes, chosen: int) -> None:
+    # Two equal weights and u = 0.0111… for 98 digits: below the border by less than the digits show.
+    source = Script(b"\xff" * 12 + b"\x7f" + more * 13)
+    assert choose_level([0, 0], [1, 1], Fraction(1), randomness=Randomness(source)) == chosen
+    assert not source.content  # it did ask for more
+
+
+def test_a_choice_on_the_border_belongs_to_the_upper_level() -> None:
+    source = Script(b"\x00" * 12 + b"\x80")
+    assert choose_level([0, 0], [1, 1], Fraction(1), randomness=Randomness(source)) == 1
+
+
+def test_a_choice_among_astronomic_multiplicities_is_decided_exactly() -> None:
+    randomness = Randomness.seeded(11)
+    rate = Fraction(1, 2)
+    # 10**60 itemsets at distance 277: 10**60 e^-138.5 = 0.71 of a single leader.
+    chosen = [choose_level([0, 277], [1, 10**60], rate, randomness=randomness) for _ in range(4000)]
+    share = 1 - np.mean(chosen)
+    expected = 1 / (1 + 1e60 * np.exp(-138.5))
+    assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000)
+
+
+def test_a_level_without_itemsets_is_never_chosen() -> None:
+    randomness = Randomness.seeded(12)
+    assert {choose_level([0, 5, 6], [0, 3, 0], Fraction(1, 7), randomness=randomness) for _ in range(300)} == {1}
+
+
+def test_large_scales_take_the_integer_path() -> None:
+    scale = Fraction(10**17)
+    drawn = [discrete_laplace_integer(scale, randomness=Randomness.seeded(s)) for s in range(200)]
+    assert 0.8 < np.mean(np.abs(drawn)) / 1e17 < 1.25

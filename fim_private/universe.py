@@ -44,7 +44,7 @@ class SizedUniverse:
 
     A basket of more items would break that promise, so it is cut to its first ``count`` items in label
     order: a rule for one basket at a time that needs no other data, so nobody learns that it was needed.
-    One basket then has at most candidates(size) itemsets, which is what Theorem 4 asks for.
+    One basket then has at most candidates(size) itemsets, which is what Theorem 5 asks for.
     """
 
     count: int

@@ -2,7 +2,7 @@
 
 P(i) ∝ exp(εc(i)) under add/remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
 ``Exponential`` runs over a public universe whose items can all be named: ε-DP (docs/privacy.md,
-Theorem 3). ``NamedExponential`` serves when only the universe's size is public: (ε, δ)-DP (Theorem 4).
+Theorem 4). ``NamedExponential`` serves when only the universe's size is public: (ε, δ)-DP (Theorem 5).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class NamedExponential:
 
     An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
     stays unnamed is one outcome, level 0, with the weight of ⌈M/δ⌉ itemsets of support 1: heavy enough
-    that an itemset known from a single unit is named with probability at most δ (Theorem 4).
+    that an itemset known from a single unit is named with probability at most δ (Theorem 5).
     No unit may support more than universe_size itemsets; the caller cuts baskets to make that so.
 
     epsilon: > 0. delta: in (0, 1). universe_size: number of candidate itemsets, >= 1.

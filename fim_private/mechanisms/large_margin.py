@@ -1,7 +1,7 @@
 """The large margin mechanism: Chaudhuri, Hsu and Song, "The large margin mechanism for differentially
 private maximization" (NIPS 2014), Algorithm 1, on integer supports with integer noise.
 
-(ε, δ)-DP under replace-one (Theorem 2 there; docs/privacy.md, Theorems 1 and 2 for integer noise and an
+(ε, δ)-DP under replace-one (Theorem 2 there; docs/privacy.md, Theorems 1 to 3 for integer noise and an
 unknown universe), hence under add/remove as well. The paper's α is our ε.
 """
 
@@ -104,7 +104,7 @@ class LargeMargin:
         distances = [levels[0] - level for level in levels]
         rate = exact_epsilon(self.epsilon) * SELECTION_RATE
         level = levels[choose_level(distances, multiplicities, rate, randomness=randomness)]
-        # Over an unknown universe, zeros in the top ℓ have no name: they collapse into abstaining (Theorem 2).
+        # Over an unknown universe, zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
         return ABSTAIN if level == 0 and spectrum.universe_size is None else Selection(level)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:

@@ -1,0 +1,138 @@
+"""Which column plays which part, and the errors when that cannot be told. Only schemas are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from fim_private.errors import DataError, ParameterError
+
+_LISTED_COLUMNS = 20
+_TYPE_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class Options:
+    """The names a caller gave to the columns; None where none was given."""
+
+    user: str | None = None
+    basket: str | None = None
+    item: str | None = None
+    items: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for names that contradict each other."""
+        if self.item is not None and self.items is not None:
+            raise ParameterError(
+                "item and items exclude each other: item for one row per item, items for a list column"
+            )
+        if self.item is not None and self.basket is None:
+            raise ParameterError("item needs basket too: one row per item takes both column names")
+        for name in ("basket", "user"):
+            column = getattr(self, name)
+            if column is not None and column in (self.item, self.items):
+                raise ParameterError(f"{name} and {'item' if self.item else 'items'} name the same column")
+
+    def given(self) -> list[str]:
+        """Return which options were given."""
+        return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
+
+    def refuse(self, source: str) -> None:
+        """Raise ParameterError if any option was given to a source without named columns."""
+        if self.given():
+            raise ParameterError(
+                f"{' and '.join(self.given())} cannot be used with {source}, which has no such columns"
+            )
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is public about a column."""
+
+    name: str
+    kind: str
+    is_list: bool = False
+    is_nested: bool = False
+
+
+@dataclass(frozen=True)
+class Roles:
+    """values: the column of items, or of lists of items; basket, user: key columns, if any."""
+
+    values: str
+    is_list: bool
+    basket: str | None
+    user: str | None
+
+    @property
+    def keys(self) -> list[str]:
+        """The key columns: basket, then user."""
+        return [name for name in (self.basket, self.user) if name is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are needed, once each."""
+        return list(dict.fromkeys([self.values, *self.keys]))
+
+
+def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
+    """Return the roles that the options give to columns. source: what errors call the source.
+
+    Raises DataError when a column is missing, doubled or of a type that cannot play its part.
+    """
+    for option in options.given():
+        _check(columns, getattr(options, option), source)
+    for option in ("basket", "user"):
+        name = getattr(options, option)
+        if name is not None and _find(columns, name).is_nested:
+            _wrong_type(_find(columns, name), source, "an identifier")
+    if options.item is not None:
+        column = _find(columns, options.item)
+        if column.is_list:
+            raise DataError(f"column {options.item!r} of {source} holds lists: name it with --items instead of --item")
+        if column.is_nested:
+            _wrong_type(column, source, "an item")
+        return Roles(options.item, False, options.basket, options.user)
+    items = options.items if options.items is not None else _only_list(columns, options, source)
+    column = _find(columns, items)
+    if not column.is_list:
+        _wrong_type(column, source, "lists of items")
+    return Roles(items, True, options.basket, options.user)
+
+
+def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+    found = [column.name for column in columns if column.is_list and column.name not in (options.basket, options.user)]
+    if len(found) == 1:
+        return found[0]
+    number = "several list columns" if found else "no list column"
+    raise DataError(
+        f"{source} has {number}: name it with --items, or --basket and --item for one row per item; "
+        f"it has the columns {listing(columns)}"
+    )
+
+
+def listing(columns: Iterable[Column]) -> str:
+    """Return names and types of columns for an error message."""
+    shown = [f"{str(column.name)!r} ({column.kind[:_TYPE_WIDTH]})" for column in columns]
+    more = [f"and {len(shown) - _LISTED_COLUMNS} more"] if len(shown) > _LISTED_COLUMNS else []
+    return ", ".join(shown[:_LISTED_COLUMNS] + more)
+
+
+def _find(columns: Sequence[Column], name: str) -> Column:
+    return next(column for column in columns if column.name == name)
+
+
+def _check(columns: Sequence[Column], name: str, source: str) -> None:
+    count = sum(column.name == name for column in columns)
+    if count == 0:
+        raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
+    if count > 1:
+        raise DataError(f"{source} has more than one column {name!r}; rename all but one")
+
+
+def _wrong_type(column: Column, source: str, wanted: str) -> NoReturn:
+    raise DataError(
+        f"column {column.name!r} of {source} has type {column.kind[:_TYPE_WIDTH]}, "
+        f"which does not hold {wanted}; name another column, or convert this one"
+    )

@@ -1,0 +1,679 @@
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sources import SOURCES, Item, writers
+
+from fim_private.errors import DataError, FimPrivateError, ParameterError
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.sources import arrow, frames, gathering, text
+from fim_private.transactions import Transactions, Vocabulary
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+SECRET = "wine"  # stands for what no message may say
+
+NUMBERS = [[39, 48], [], [48, 0, 7, 48], [39], [1000000, 7], [39, 48], []]
+NAMES = [["pain", "vin"], ["vin"], [], ["lait", "œufs", "lait"], ["a.b", "x-1"], ["vin", "pain"]]
+
+
+def baskets(transactions: Transactions) -> list[set[Item]]:
+    bounds = pairwise(transactions.offsets)
+    return [{transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]} for a, b in bounds]
+
+
+def users(transactions: Transactions) -> list[list[set[Item]]]:
+    offsets, held = transactions.unit_offsets, baskets(transactions)
+    assert offsets is not None
+    return [held[a:b] for a, b in pairwise(offsets)]
+
+
+def labels(vocabulary: Vocabulary) -> list[Item]:
+    return [vocabulary.label(code) for code in range(len(vocabulary))]
+
+
+def file(folder: Path, name: str, content: bytes | str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def message(error: type[FimPrivateError], source: Any, *parts: str, **options: Any) -> str:
+    """Read, and return the error's message, which is one line, holds the parts, and gives no secret away."""
+    with pytest.raises(error) as caught:
+        read_transactions(source, **options)
+    shown = str(caught.value)
+    assert "\n" not in shown
+    assert SECRET not in shown
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    for part in parts:
+        assert part in shown
+    return shown
+
+
+# Every form against every other
+
+
+def check_same(written: dict[str, Callable[..., Any]], given: list[list[Item]], folder: Path) -> None:
+    expected = [set(basket) for basket in given]
+    for name, writer in written.items():
+        source, options = writer(given, folder)
+        result = read_transactions(source, **options)
+        assert Counter(map(frozenset, baskets(result))) == Counter(map(frozenset, expected)), name
+        # Text has no order among basket ids but that of first appearance.
+        assert "shuffled" in name or baskets(result) == expected, name
+        assert labels(result.vocabulary) == sorted(set().union(*expected)), name
+        assert result.offsets.dtype == np.int64, name
+        assert result.items.dtype == np.int32, name
+        assert result.unit_offsets is None
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_form_gives_the_baskets(name: str, tmp_path: Path) -> None:
+    for given_baskets in (NUMBERS, NAMES):
+        fitting = writers(item for basket in given_baskets for item in basket)
+        if name in fitting:
+            check_same({name: fitting[name]}, [list(basket) for basket in given_baskets], tmp_path)
+
+
+def lists_of(items: st.SearchStrategy[Item]) -> st.SearchStrategy[list[list[Item]]]:
+    return st.lists(st.lists(items, max_size=5), min_size=1, max_size=8).filter(any)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lists_of(st.integers(0, 30)) | lists_of(st.text("abé漢_-", min_size=1, max_size=3)))
+def test_all_forms_agree(given_baskets: list[list[Item]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        fitting = writers(item for basket in given_baskets for item in basket)
+        check_same(fitting, given_baskets, Path(folder))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (arrow, frames, gathering, text):
+        for size in ("LIST_ROWS", "LONG_ROWS", "ONE_HOT_CELLS", "CHUNK_ENTRIES"):
+            if hasattr(module, size):
+                monkeypatch.setattr(module, size, 2)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 100 if "long" in name else 5)
+    test_a_form_gives_the_baskets(name, tmp_path)
+
+
+# Labels
+
+
+def test_text_decides_token_by_token(tmp_path: Path) -> None:
+    expected = [{39, "007"}, {"abc", 39}, {"-0", -1, "1.5"}]
+    fimi = file(tmp_path, "a.dat", "39 007\nabc 39\n-0 -1 1.5\n")
+    lines = file(tmp_path, "a.csv", "39, 007\nabc ,39\n-0,-1,1.5")
+    long = file(tmp_path, "b.csv", "b,i\n1,39\n1,007\n2,abc\n2, 39 \n3,-0\n3,-1\n3,1.5\n")
+    assert baskets(read_transactions(fimi)) == expected
+    assert baskets(read_transactions(lines)) == expected
+    assert baskets(read_transactions(long, basket="b", item="i")) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array(["39", None]), {"39"}),
+        (pa.array([b"39", b"x"]), {"39", "x"}),
+        (pa.array(["39", "x"], pa.large_string()), {"39", "x"}),
+        (pa.array(["39", "x"], pa.string_view()), {"39", "x"}),
+        (pa.array([3, None], pa.int8()), {3}),
+        (pa.array([2**32 - 1], pa.uint32()), {2**32 - 1}),
+        (pa.array([5, 2**64 - 1], pa.uint64()), {5, str(2**64 - 1)}),
+        (pa.array([1.0, -0.0, 2.5, None, float("nan"), 1e20, float("inf")]), {0, 1, "2.5", "1e+20", "inf"}),
+        (pa.array([1.0, 0.1], pa.float32()), {1, "0.1"}),
+        (pa.array([2.0], pa.float16()), {2}),
+        (pa.array([True, False]), {"true", "false"}),
+        (pa.array([3, 4]).cast(pa.decimal128(38, 2)), {"3.00", "4.00"}),
+        (pa.array([3, 4]).cast(pa.decimal128(38, 0)), {3, 4}),
+        (pa.array([0]).cast(pa.date64()).cast(pa.date32()), {"1970-01-01"}),
+        (pa.array(["a", None, "b"]).dictionary_encode(), {"a", "b"}),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 2, 1]), pa.array(["a", None, "a"])), {"a"}),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 2, None]), pa.array([9, 8, 7])), {7, 9}),
+        (pa.nulls(2), set()),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
+)
+def test_column_types(values: pa.Array, expected: set[Item]) -> None:
+    long = pa.table({"b": pa.nulls(len(values), pa.int8()).fill_null(1), "i": values})
+    assert baskets(read_transactions(long, basket="b", item="i")) == [expected]
+    lists = pa.ListArray.from_arrays(pa.array([0, 0, len(values)], pa.int32()), values)
+    assert baskets(read_transactions(pa.table({"x": [1, 2], "l": lists}))) == [set(), expected]
+
+
+def test_list_types() -> None:
+    values = [[1, 2], [3, 4], None]
+    for kind in (pa.list_(pa.int8(), 2), pa.list_view(pa.int64()), pa.large_list(pa.uint16())):
+        assert baskets(read_transactions(pa.table({"l": pa.array(values, kind)}))) == [{1, 2}, {3, 4}, set()]
+
+
+def test_python_labels_keep_their_types() -> None:
+    source = [
+        [1, "1", np.int16(2), np.str_("x")],
+        (None, float("nan"), pd.NA, pd.NaT),
+        None,
+        {2**70, -(2**63)},
+    ]
+    assert baskets(read_transactions(source)) == [{1, "1", 2, "x"}, set(), set(), {str(2**70), -(2**63)}]
+
+
+def test_pandas_labels() -> None:
+    frame = pd.DataFrame({"b": [1, 1, 2, None], "i": pd.Series([5, "5", None, 7], dtype=object)})
+    assert baskets(read_transactions(frame, basket="b", item="i")) == [{5, "5"}, set()]
+    frame = pd.DataFrame({"b": ["x", "y", "x"], "i": pd.Categorical(["u", "v", "w"])})
+    assert baskets(read_transactions(frame, basket="b", item="i")) == [{"u", "w"}, {"v"}]
+    frame = pd.DataFrame({"b": pd.Categorical(["x", "y", "x"]), "i": pd.array([1, None, 3], dtype="Int64")})
+    assert baskets(read_transactions(frame, basket="b", item="i")) == [{1, 3}, set()]
+    frame = pd.DataFrame({"l": pd.Series([[1], None], dtype=pd.ArrowDtype(pa.list_(pa.int64())))})
+    assert baskets(read_transactions(frame)) == [{1}, set()]
+    assert baskets(read_transactions(frame["l"])) == [{1}, set()]
+
+
+def test_pandas_missing_truth_is_absence() -> None:
+    frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), 7: [False, True]})
+    assert baskets(read_transactions(frame)) == [{"a"}, {7}]
+    dense = pd.DataFrame({"a": pd.arrays.SparseArray([True, False], fill_value=True), "b": [False, False]})
+    assert baskets(read_transactions(dense)) == [{"a"}, set()]
+
+
+def test_arrow_missing_truth_is_absence() -> None:
+    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [{"a"}, {"b"}]
+
+
+def test_sparse_zeros_and_repetitions() -> None:
+    stored = scipy.sparse.csr_matrix(
+        (np.array([0, 2, -1, 3]), np.array([0, 4, 2, 2]), np.array([0, 2, 4, 4])), shape=(3, 5)
+    )
+    before = stored.data.copy()
+    assert baskets(read_transactions(stored)) == [{4}, {2}, set()]
+    assert (stored.data == before).all()
+
+
+def test_polars_categories() -> None:
+    frame = pl.DataFrame({"b": [1, 2, 1], "i": ["x", "y", "z"]}).with_columns(pl.col("i").cast(pl.Categorical))
+    assert baskets(read_transactions(frame, basket="b", item="i")) == [{"x", "z"}, {"y"}]
+
+
+# Baskets and users
+
+LONG = {"basket": "b", "item": "i"}
+
+
+@pytest.mark.parametrize("form", ["table", "frame"])
+def test_baskets_are_merged_wherever_their_rows_are(form: str) -> None:
+    table = pa.table({"b": ["x", "y", "x", None, "z", "y"], "i": [3, 1, 2, 9, None, 1]})
+    source = table if form == "table" else table.to_pandas()
+    assert baskets(read_transactions(source, **LONG)) == [{2, 3}, {1}, set()]
+
+
+def test_identifiers_of_many_types() -> None:
+    for kind in (pa.int8(), pa.uint64(), pa.string(), pa.date32(), pa.timestamp("us", "UTC"), pa.float64()):
+        ids = pa.array([5, 3, 5, None, 4]).cast(pa.int32())
+        ids = ids.cast(kind if kind != pa.timestamp("us", "UTC") else pa.int64()).cast(kind)
+        result = read_transactions(pa.table({"b": ids, "i": [1, 2, 3, 4, 5]}), **LONG)
+        assert Counter(map(frozenset, baskets(result))) == Counter([frozenset({1, 3}), frozenset({2}), frozenset({5})])
+        encoded = read_transactions(pa.table({"b": ids.dictionary_encode(), "i": [1, 2, 3, 4, 5]}), **LONG)
+        assert len(encoded.offsets) == len(result.offsets)
+
+
+def test_far_apart_identifiers() -> None:
+    ids = [2**62, -(2**62), 2**62]
+    assert baskets(read_transactions(pa.table({"b": ids, "i": [1, 2, 3]}), **LONG)) == [{1, 3}, {2}]
+
+
+def test_lists_of_one_basket_are_merged() -> None:
+    table = pa.table({"b": [2, 1, 2, None], "l": [["a"], ["b"], ["c", "a"], ["d"]]})
+    assert baskets(read_transactions(table, basket="b")) == [{"b"}, {"a", "c"}]
+    # With a missing one among them, these are floats.
+    assert baskets(read_transactions(table.to_pandas(), basket="b")) == [{"a", "c"}, {"b"}]
+
+
+@pytest.mark.parametrize("form", ["table", "frame", "csv"])
+def test_a_basket_is_good_inside_its_user(form: str, tmp_path: Path) -> None:
+    rows = [("ann", 1, 10), ("bob", 1, 20), ("ann", 2, 30), ("bob", 1, 40), ("ann", 1, 50), ("cyd", 3, None)]
+    frame = pd.DataFrame(rows, columns=["u", "b", "i"])
+    source: Any = frame if form == "frame" else pa.Table.from_pandas(frame)
+    if form == "csv":
+        source = tmp_path / "long.csv"
+        frame.astype({"i": "Int64"}).to_csv(source, index=False)
+    result = read_transactions(source, user="u", **LONG)
+    assert users(result) == [[{10, 50}, {30}], [{20, 40}], [set()]]
+
+
+def test_rows_of_lists_by_user() -> None:
+    table = pa.table({"u": ["ann", "bob", "ann"], "l": [["x"], [], ["y", "x"]]})
+    for source in (table, table.to_pandas(), pl.from_arrow(table)):
+        assert users(read_transactions(source, user="u")) == [[{"x"}, {"x", "y"}], [set()]]
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from("uvw"), st.integers(0, 4), st.none() | st.integers(0, 5)),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(ROWS, st.booleans())
+def test_users_and_baskets_are_those_of_a_dictionary(rows: list[tuple[str, int, int | None]], by_user: bool) -> None:
+    held: dict[str, dict[int, set[Item]]] = {}
+    for user, basket, item in rows if not by_user else sorted(rows, key=lambda row: row[0]):
+        held.setdefault(user, {}).setdefault(basket, set()).update([] if item is None else [item])
+    table = pa.table(dict(zip("ubi", map(list, zip(*rows, strict=True)), strict=True)))
+    result = read_transactions(table.sort_by("u") if by_user else table, user="u", **LONG)
+    expected = Counter(frozenset(Counter(map(frozenset, of.values())).items()) for of in held.values())
+    assert Counter(frozenset(Counter(map(frozenset, of)).items()) for of in users(result)) == expected
+
+
+def test_tables_without_rows(tmp_path: Path) -> None:
+    table = pa.table({"u": pa.array([], pa.string()), "b": pa.array([], pa.int64()), "i": pa.array([], pa.string())})
+    pyarrow.parquet.write_table(table, tmp_path / "none.parquet")
+    header = file(tmp_path, "none.csv", "u,b,i\n")
+    for source in (table, table.to_pandas(), tmp_path / "none.parquet", header):
+        result = read_transactions(source, user="u", **LONG)
+        assert (result.baskets, result.unit_offsets is not None and result.unit_offsets.tolist()) == (0, [0])
+    assert read_transactions(pa.table({"l": pa.array([], pa.list_(pa.int8()))})).baskets == 0
+    assert read_transactions([]).baskets == 0
+
+
+def test_parquet_with_a_dictionary_that_grows_too_large(tmp_path: Path) -> None:
+    given_baskets = [[f"item {n % 700}", f"item {n % 900}"] for n in range(4000)]
+    pyarrow.parquet.write_table(
+        pa.table({"l": given_baskets, "a.b": given_baskets}),
+        tmp_path / "a.parquet",
+        dictionary_pagesize_limit=2000,
+        write_batch_size=50,
+        data_page_size=500,
+        row_group_size=3000,
+    )
+    for column in ("l", "a.b"):
+        assert baskets(read_transactions(tmp_path / "a.parquet", items=column)) == list(map(set, given_baskets))
+
+
+# Text
+
+
+def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
+    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [
+        {1, 2},
+        set(),
+        {1, 3},
+    ]
+    quoted = '\ufeffa,b\r\n"c, d", "e\nf"\r\n\r\n"say ""hi""", a ,,\r\n'
+    expected: list[set[Item]] = [{"a", "b"}, {"c, d", "e\nf"}, set(), {'say "hi"', "a"}]
+    assert baskets(read_transactions(file(tmp_path, "a.csv", quoted))) == expected
+    long = '\ufeff"b" ,i\r\n1,"c, d"\r\n1,"e\nf"\r\n2,"say ""hi"""\r\n2,\r\n'
+    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [
+        {"c, d", "e\nf"},
+        {'say "hi"'},
+    ]
+    semicolons = file(tmp_path, "c.csv", "b;i\n1;x\n1;y,z\n")
+    assert baskets(read_transactions(semicolons, **LONG)) == [{"x", "y,z"}]
+    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [
+        {"a b", "c"},
+        {"d, e"},
+    ]
+
+
+def test_quotes_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "BLOCK_BYTES", 8)
+    path = file(tmp_path, "a.csv", 'a,b,c\n1,2\n3\n"x\n\n,y",z\nlast')
+    assert baskets(read_transactions(path)) == [{"a", "b", "c"}, {1, 2}, {3}, {"x\n\n,y", "z"}, {"last"}]
+
+
+def test_one_line_without_end(tmp_path: Path) -> None:
+    assert baskets(read_transactions(file(tmp_path, "a.fimi", "5"))) == [{5}]
+    assert baskets(read_transactions(file(tmp_path, "b.dat", "\n"))) == [set()]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 2\n3")))
+    assert baskets(read_transactions("-")) == [{1, 2}, {3}]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    message(DataError, "-", "standard input is empty")
+
+
+def test_pandas_is_not_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys, pyarrow as pa\n"
+        "from fim_private.reading import read_transactions as read, read_catalogue\n"
+        "lazy = {'pyarrow.parquet', 'pyarrow.csv', 'pyarrow.dataset'} & set(sys.modules)\n"
+        "read(sys.argv[1]); read(sys.argv[2], basket='b', item='i'); read([['a', 1]]); read_catalogue(['a'])\n"
+        "assert not lazy and not {'pandas', 'polars', 'scipy'} & set(sys.modules), sys.modules\n"
+    )
+    long = file(tmp_path, "a.csv", 'b,i\n2,"x"\n1,y\n2,x\n')
+    argv = [sys.executable, "-c", code, str(file(tmp_path, "a.dat", "1 b\n")), str(long)]
+    subprocess.run(argv, check=True, cwd=Path(__file__).parents[2])
+
+
+# Errors
+
+
+def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    message(DataError, tmp_path / "none.dat", "none.dat", "does not exist")
+    message(DataError, tmp_path, "folder")
+    message(DataError, tmp_path / "two\nlines.dat", "does not exist")
+    message(DataError, file(tmp_path, "a.xyz", SECRET), "a.xyz", ".parquet", ".csv", ".dat")
+    message(DataError, file(tmp_path, "a.dat", ""), "a.dat", "is empty")
+    message(DataError, file(tmp_path, "a.csv", "\ufeff"), "is empty")
+    message(DataError, file(tmp_path, "b.dat.gz", gzip.compress(b"")), "b.dat.gz", "is empty")
+    message(DataError, file(tmp_path, "b.csv.gz", gzip.compress(b"")), "is empty", basket="b", item="i")
+    message(DataError, file(tmp_path, "a.parquet", SECRET), "a.parquet", "not a Parquet file")
+    message(DataError, file(tmp_path, "a.arrow", SECRET), "not an Arrow IPC file")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(SECRET)
+
+    path = file(tmp_path, "p.dat", SECRET)
+    monkeypatch.setattr(Path, "open", refuse)
+    message(DataError, path, "p.dat", "permissions")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfew\0i\0n\0e\0", b"wine,\xe9t\xe9\n", b'"wine","\xe9t\xe9"\n'])
+@pytest.mark.parametrize("name", ["a.dat", "a.csv", "a.tsv"])
+def test_text_that_is_not_utf8(name: str, content: bytes, tmp_path: Path) -> None:
+    message(DataError, file(tmp_path, name, content), name, "UTF-8")
+
+
+def test_long_text_that_is_not_utf8(tmp_path: Path) -> None:
+    for content in (b"b,i\n1,wine\xe9\n", b"b\xe9,i\n1,wine\n"):
+        message(DataError, file(tmp_path, "a.csv", content), "a.csv", **LONG)
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather", "arrows", "dat.gz", "csv.gz"])
+def test_damaged_files(form: str, tmp_path: Path) -> None:
+    table = pa.table({"l": [[SECRET, str(n)] for n in range(5000)]})
+    path = tmp_path / f"whole.{form}"
+    if form == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    elif form == "feather":
+        pyarrow.feather.write_feather(table, str(path), chunksize=500)
+    elif form == "arrows":
+        with pa.ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
+    else:
+        path.write_bytes(gzip.compress(f"{SECRET}\n".encode() * 5000))
+    whole = path.read_bytes()
+    assert read_transactions(path).baskets == 5000
+    for size in (len(whole) // 2, len(whole) - 3, 20):
+        message(DataError, file(tmp_path, f"cut.{form}", whole[:size]), f"cut.{form}", "damaged")
+    if form == "parquet":
+        garbled = whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :]
+        message(DataError, file(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
+
+
+def test_malformed_csv(tmp_path: Path) -> None:
+    message(DataError, file(tmp_path, "a.csv", f'a,"{SECRET}\n'), "a.csv", "quotes")
+    message(DataError, file(tmp_path, "b.csv", f'"{SECRET}" x,a\n'), "b.csv", "quotes")
+    message(DataError, file(tmp_path, "c.csv", f"b,i\n1,{SECRET},3\n"), "c.csv", **LONG)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "basket,item",
+        "InvoiceNo,StockCode,Quantity",
+        "date;order_id;product_name",
+        "TID\tItems",
+        '"Transaction ID","SKU"',
+    ],
+)
+def test_a_long_file_taken_for_lines(header: str, tmp_path: Path) -> None:
+    path = file(tmp_path, "a.csv", f"{header}\n1,{SECRET}\n")
+    message(DataError, path, "a.csv", "one row per item", "--basket", "--item")
+
+
+def test_lines_that_only_mention_such_words(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.csv", "basket,bread\nitem\n")
+    assert baskets(read_transactions(path)) == [{"basket", "bread"}, {"item"}]
+
+
+def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
+    # The first line is somebody's basket: the message must not repeat it as a list of columns.
+    path = file(tmp_path, "a.csv", f"{SECRET},bread\n")
+    shown = message(DataError, path, "a.csv", "'b'", **LONG)
+    assert "bread" not in shown
+    message(DataError, file(tmp_path, "b.csv", "b,i,i\n1,2,3\n"), "more than one", "'i'", **LONG)
+
+
+def test_columns_that_are_missing_or_several() -> None:
+    table = pa.table({"b": [1], "i": [SECRET], "l": [[SECRET]], "m": [[2]], "s": [{"x": SECRET}]})
+    message(DataError, table, "several list columns", "'l' (list", "--items", "--basket", "--item")
+    message(DataError, table.select(["b", "i"]), "no list column", "'b' (int64)", "'i' (string)", "--items")
+    message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
+    message(DataError, table, "no column 'x'", basket="x", item="i")
+    message(DataError, table, "'i'", "string", "lists", items="i")
+    message(DataError, table, "'l'", "--items", basket="b", item="l")
+    message(DataError, table, "'s'", "struct", basket="b", item="s")
+    message(DataError, table, "'s'", "struct", basket="s", item="i")
+    message(DataError, table, "'l'", "list", user="l", items="m")
+    assert read_transactions(table.drop_columns(["m"])).baskets == 1
+    nested = pa.table({"n": [[[SECRET]]]})
+    message(DataError, nested, "'n'", "list<")
+    message(DataError, nested.slice(0, 0), "'n'", "list<")
+    wide = pa.table({f"column {n}": [n] for n in range(30)})
+    assert "column 25" not in message(DataError, wide, "column 19", "10 more")
+    doubled = pa.table([[[1]], [1], [2]], ["l", "b", "b"])
+    message(DataError, doubled, "more than one column 'b'", basket="b")
+    frame = pd.DataFrame([[1, SECRET]], columns=["b", "i"])
+    message(DataError, frame, "no list column", "'b' (int64)")
+    message(DataError, frame, "no column 'x'", "'i'", items="x")
+    message(DataError, pd.DataFrame(), "no list column")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"item": "i"},
+        {"item": "i", "user": "u"},
+        {"basket": "b", "item": "i", "items": "l"},
+        {"basket": "i", "item": "i"},
+        {"user": "l", "items": "l"},
+    ],
+)
+def test_options_that_contradict_each_other(options: dict[str, str]) -> None:
+    message(ParameterError, pa.table({"b": [1]}), *(["item"] if "item" in options else options), **options)
+
+
+def test_options_for_sources_without_columns(tmp_path: Path) -> None:
+    truth = pd.DataFrame({SECRET: [True]})
+    lines = file(tmp_path, "a.csv", f"{SECRET}\n")
+    fimi = file(tmp_path, "a.dat", f"{SECRET}\n")
+    in_memory = [
+        [[SECRET]],
+        truth,
+        pl.from_pandas(truth),
+        truth.to_numpy(),
+        scipy.sparse.eye(2),
+        pa.array([[1]]),
+    ]
+    for source in (lines, fimi, *in_memory):
+        message(ParameterError, source, "user", user="u")
+        message(ParameterError, source, "items", items="l")
+    for source in (fimi, *in_memory):
+        message(ParameterError, source, "basket", **LONG)
+    message(ParameterError, lines, "basket", basket="b")
+    message(ParameterError, lines, "items", basket="b", items="i")
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ([SECRET], "not str"),
+        ([SECRET.encode()], "not bytes"),
+        ([5], "not int"),
+        ([[True]], "not bool"),
+        ([[1, 1.5]], "not float"),
+        ([[1, (SECRET,)]], "not tuple"),
+        ([[b"wine"]], "not bytes"),
+        ([np.array(5)], "not ndarray"),
+        ([["\ud800"]], "Unicode"),
+        (5, "int"),
+        (SECRET.encode(), "bytes"),
+        (None, "NoneType"),
+        (np.array([[0, 1]]), "astype(bool)"),
+        (np.array([True]), "two-dimensional"),
+        (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
+        (pd.DataFrame({SECRET: [0, 1], "beer": [1, 1]}), "frame.astype(bool)"),
+        (pd.DataFrame({SECRET: [0, 1]}).astype(pd.SparseDtype(int, 0)), "frame.astype(bool)"),
+        (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),
+        (pd.Series([SECRET]), "each basket"),
+        (pd.Series([1]), "each basket"),
+        (pl.Series([SECRET]), "each basket"),
+        (pd.DataFrame({"l": [[SECRET], 3]}), "each basket"),
+        (pd.DataFrame({"l": [[SECRET], [None, 3.5]]}), "not float"),
+        (pa.table({"l": pa.array([[SECRET.encode() + b"\xff"]])}), "UTF-8"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
+    message(DataError, source, part)
+
+
+def test_rows_without_a_user() -> None:
+    table = pa.table({"u": ["ann", None], "b": [1, 2], "i": [SECRET, "x"]})
+    for source in (table, table.to_pandas(), pl.from_arrow(table)):
+        message(DataError, source, "'u'", "without a user", user="u", **LONG)
+
+
+def test_the_reader_of_an_iterable_may_fail_in_its_own_way() -> None:
+    def broken() -> Any:
+        yield [1]
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        read_transactions(broken())
+
+
+# The catalogue
+
+
+def test_catalogues_in_text(tmp_path: Path) -> None:
+    assert labels(read_catalogue(file(tmp_path, "a.txt", "olive oil\r\n39\n\n007\n39\n"))) == [
+        39,
+        "007",
+        "olive oil",
+    ]
+    assert labels(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == ["a, b", "c"]
+    assert labels(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == ["x,y"]
+    assert labels(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == ["c"]
+    assert labels(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == ["c", "d"]
+
+
+def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
+    table = pa.table({"price": [1, 2, 3], "Product": ["b", None, "a"]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    pyarrow.feather.write_feather(table.select(["Product"]), str(tmp_path / "a.feather"))
+    sources = [tmp_path / "a.parquet", tmp_path / "a.feather", table, table.to_pandas(), pl.from_arrow(table)]
+    column = table["Product"]
+    for source in (
+        *sources,
+        column,
+        column.chunk(0),
+        column.to_pandas(),
+        pl.Series(column),
+        ["b", None, "a", "b"],
+    ):
+        assert labels(read_catalogue(source)) == ["a", "b"]
+    assert labels(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5, "5"]
+    assert labels(read_catalogue(pd.Series([5.0, None]))) == [5]
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ([], "no items"),
+        ([None], "no items"),
+        (5, "not int"),
+        ([True], "not bool"),
+        ([["a"]], "not list"),
+        (pa.table({"a": [SECRET], "b": [1]}), "'a' (string)"),
+        (pa.table({"item": [SECRET], "label": ["x"]}), "one named item"),
+        (pa.table({"item": [[SECRET]]}), "list"),
+        ("missing.txt", "does not exist"),
+    ],
+    ids=str,
+)
+def test_things_that_are_no_catalogue(source: Any, part: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_catalogue(source)
+    assert part in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_catalogue_files(tmp_path: Path) -> None:
+    for name, content in (("a.txt", ""), ("b.txt", "\n \n"), ("c.csv", "item\n"), ("d.csv", "\ufeff")):
+        with pytest.raises(DataError, match=name):
+            read_catalogue(file(tmp_path, name, content))
+
+
+# Real data
+
+
+def shared(name: str) -> Path:
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"the shared data folder has no {name} here")
+    return path
+
+
+def same(one: Transactions, other: Transactions) -> bool:
+    return (
+        np.array_equal(one.offsets, other.offsets)
+        and np.array_equal(one.items, other.items)
+        and np.array_equal(one.vocabulary.integers, other.vocabulary.integers)
+        and bool(one.vocabulary.strings.equals(other.vocabulary.strings))
+    )
+
+
+def support(transactions: Transactions, *items: Item) -> int:
+    wanted = [code for code in range(len(transactions.vocabulary)) if transactions.vocabulary.label(code) in items]
+    row = np.repeat(np.arange(transactions.baskets), np.diff(transactions.offsets))
+    hits = np.bincount(row[np.isin(transactions.items, wanted)], minlength=transactions.baskets)
+    return int((hits == len(items)).sum())
+
+
+def test_retail_in_both_forms() -> None:
+    fimi, parquet = read_transactions(shared("retail.dat")), read_transactions(shared("retail.parquet"))
+    assert same(fimi, parquet)
+    assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
+
+
+def test_groceries_in_both_forms() -> None:
+    lines, parquet = (
+        read_transactions(shared("groceries.csv")),
+        read_transactions(shared("groceries.parquet")),
+    )
+    assert np.array_equal(lines.offsets, parquet.offsets)
+    # Some labels of the table end in a space, which text does not keep.
+    stripped = [{str(label).strip() for label in basket} for basket in baskets(parquet)]
+    assert baskets(lines) == stripped
+    assert support(lines, "other vegetables", "whole milk") == 736
+
+
+def test_online_retail_by_customer() -> None:
+    path = shared("online_retail.parquet")
+    options = {"basket": "InvoiceNo", "item": "StockCode", "user": "CustomerID"}
+    result = read_transactions(path, **options)
+    assert result.unit_offsets is not None
+    # One user more than there are customers: rows without a customer have an empty string there.
+    assert len(result.unit_offsets) - 1 == 4372 + 1

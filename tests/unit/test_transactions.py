@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from fim_private.arrays import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading import read_transactions
+from fim_private.transactions import (
+    Item,
+    Transactions,
+    Vocabulary,
+    assemble,
+    canonical_vocabulary,
+    mixed_vocabulary,
+)
+
+LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
+CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
+
+
+def labels(vocabulary: Vocabulary) -> list[Item]:
+    return [vocabulary.label(code) for code in range(len(vocabulary))]
+
+
+def vocabulary_of(*items: Item) -> Vocabulary:
+    return mixed_vocabulary(items)[0]
+
+
+def baskets(transactions: Transactions) -> list[list[Item]]:
+    bounds = pairwise(transactions.offsets)
+    return [[transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]] for a, b in bounds]
+
+
+def chunk(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    flat = [code for codes in lists for code in codes]
+    return np.array([len(codes) for codes in lists], dtype=np.int64), np.array(flat, dtype=np.int32)
+
+
+@given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
+def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list[Item]) -> None:
+    vocabulary, code = mixed_vocabulary(items)
+    numbers = sorted(item for item in items if isinstance(item, int))
+    # Arrow orders strings by their UTF-8 bytes, which is the order of code points.
+    texts = sorted(item for item in items if isinstance(item, str))
+    assert labels(vocabulary) == [*numbers, *texts]
+    assert [vocabulary.label(int(c)) for c in code] == items
+
+
+@pytest.mark.parametrize(
+    ("token", "label"),
+    [
+        ("39", 39),
+        ("0", 0),
+        ("-5", -5),
+        ("007", "007"),
+        ("-0", "-0"),
+        ("+1", "+1"),
+        ("1.0", "1.0"),
+        ("1e3", "1e3"),
+        ("", ""),
+        ("39\n", "39\n"),
+        ("٣", "٣"),
+        ("9" * 18, int("9" * 18)),
+        ("9" * 19, "9" * 19),
+    ],
+)
+def test_a_token_is_an_integer_if_it_prints_like_one(token: str, label: Item) -> None:
+    vocabulary, _ = canonical_vocabulary(pa.array([token]), tokens=True)
+    assert labels(vocabulary) == [label]
+    assert labels(canonical_vocabulary(pa.array([token]), tokens=False)[0]) == [token]
+
+
+def test_integer_labels_stay_integers() -> None:
+    vocabulary, code = canonical_vocabulary(pa.array([7, -3, 2**62]), tokens=False)
+    assert labels(vocabulary) == [-3, 7, 2**62]
+    assert code.tolist() == [1, 0, 2]
+
+
+def test_codes_in_another_vocabulary() -> None:
+    mine, other = vocabulary_of(1, 5, "5", "beer"), vocabulary_of(5, "beer", "chips")
+    assert mine.codes_in(other).tolist() == [-1, 0, -1, 1]
+    assert other.codes_in(mine).tolist() == [1, 3, -1]
+    assert vocabulary_of().codes_in(mine).tolist() == []
+
+
+@given(CODES, st.integers(1, 5), st.booleans(), st.permutations(range(10)))
+def test_assemble_drops_nulls_and_repetitions(
+    lists: list[list[int]], size: int, in_place: bool, order: list[int]
+) -> None:
+    vocabulary = vocabulary_of(*range(10))
+    code = np.array(order, dtype=np.int32)
+    _, codes = chunk(lists)
+    parts = [lists[start : start + size] for start in range(0, len(lists), size)]
+    if in_place:
+        ends = np.cumsum([0, *(sum(map(len, part)) for part in parts)])
+        slices = [codes[a:b] for a, b in pairwise(ends)]
+        chunks = [(chunk(part)[0], piece) for part, piece in zip(parts, slices, strict=True)]
+        result = assemble(chunks, code, vocabulary, out=codes)
+    else:
+        result = assemble(map(chunk, parts), code, vocabulary)
+    assert baskets(result) == [sorted({order[c] for c in codes if c >= 0}) for codes in lists]
+    assert result.offsets.dtype == np.int64
+    assert result.items.dtype == np.int32
+
+
+def test_assemble_empties_a_list_of_chunks() -> None:
+    chunks = [chunk([[1, 0]]), chunk([[]])]
+    result = assemble(chunks, np.arange(2, dtype=np.int32), vocabulary_of("a", "b"), np.array([0, 2]))
+    assert chunks == []
+    assert baskets(result) == [["a", "b"], []]
+    assert result.baskets == 2
+    assert result.nbytes == 3 * 8 + 2 * 4 + 2 * 8
+
+
+def test_assemble_of_nothing() -> None:
+    assert assemble([], np.empty(0, dtype=np.int32), vocabulary_of()).baskets == 0
+
+
+@given(CODES)
+def test_restricted_to_a_catalogue(lists: list[list[int]]) -> None:
+    transactions = assemble([chunk(lists)], np.arange(10, dtype=np.int32), vocabulary_of(*range(10)))
+    catalogue = vocabulary_of(2, 3, 5, 77, "5")
+    restricted = transactions.restricted_to(catalogue)
+    assert baskets(restricted) == [sorted({2, 3, 5} & set(codes)) for codes in lists]
+    assert restricted.vocabulary is catalogue
+    assert restricted.baskets == transactions.baskets
+
+
+@given(st.lists(st.booleans()), st.integers(0, 9))
+def test_booleans_survive_arrow(values: list[bool], start: int) -> None:
+    assert numpy_of(arrow_of(np.array(values, dtype=bool))[start:]).tolist() == values[start:]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64])
+def test_numbers_survive_arrow(dtype: type[np.generic]) -> None:
+    values = np.arange(9).astype(dtype)[::2]
+    assert arrow_of(values).to_pylist() == values.tolist()
+    assert numpy_of(arrow_of(values)[2:]).tolist() == values[2:].tolist()
+    assert numpy_of(arrow_of(values)[5:]).dtype == dtype
+
+
+def test_nulls_and_strings_in_arrow() -> None:
+    assert null_mask(pa.array([1, None, 3])[1:]).tolist() == [True, False]
+    assert arrow_strings(["a", "", "é"]).to_pylist() == ["a", "", "é"]
+    assert arrow_strings([]).type == pa.string()
+    with pytest.raises(UnicodeEncodeError):
+        arrow_strings(["\ud800"])
+
+
+def test_a_catalogue_matches_numbers_written_as_text_and_the_reverse() -> None:
+    baskets = [["39", "b", 7], [39, "39"], ["007"]]
+    catalogue, _ = mixed_vocabulary(["7", 39, "b", "x"])
+    shop = read_transactions(baskets).restricted_to(catalogue)
+    named = [
+        [catalogue.label(code) for code in shop.items[start:end].tolist()]
+        for start, end in pairwise(shop.offsets.tolist())
+    ]
+    assert named == [[39, "7", "b"], [39], []]

@@ -102,6 +102,7 @@ def mine(
     from fim_private.output import staged
     from fim_private.release import mine as mine_release
 
+    output = None if output == Path("-") else output
     with staged(output) as write:  # an output that cannot be written fails before any privacy is spent
         release = mine_release(
             data,

@@ -23,14 +23,14 @@ def staged(path: Path | None) -> Iterator[Callable[[str], object]]:
         return
     direct = path.exists() and not path.is_file()
     if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; give --output a file name")
+        raise OutputError(f"cannot write {str(path)!r}: it is a folder; give --output a file name")
     target = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if path.is_file() and not os.access(path, os.W_OK):
             raise PermissionError
         stream = target.open("w", encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {_reason(error, path)}") from None
+        raise OutputError(f"cannot write {str(path)!r}: {_reason(error, path)}") from None
     try:
         with stream:
             yield stream.write
@@ -38,7 +38,7 @@ def staged(path: Path | None) -> Iterator[Callable[[str], object]]:
             target.replace(path)
     except OSError as error:
         _remove(target, direct)
-        raise OutputError(f"cannot write {path}: {_reason(error, path)}") from None
+        raise OutputError(f"cannot write {str(path)!r}: {_reason(error, path)}") from None
     except BaseException:
         _remove(target, direct)
         raise
@@ -56,7 +56,7 @@ def _to_screen(text: str) -> None:
 
 def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return f"the folder {path.parent} does not exist; create it first"
+        return f"the folder {str(path.parent)!r} does not exist; create it first"
     if isinstance(error, PermissionError):
         return "permission denied; choose another --output"
     return f"{error.strerror or 'the system refused'}; choose another --output"

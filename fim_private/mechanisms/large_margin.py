@@ -212,21 +212,17 @@ def _expected_shares(
     """Return the probability of each level when the top ℓ are weighed by exp(rate * c) and ℓ is distributed by stops.
 
     With W(ℓ) the weight of the top ℓ, a level with m itemsets wholly inside has share m w / W(ℓ), and the
-    level that rank ℓ cuts has the rest.
+    level that rank ℓ ends in has the rest.
     """
     weights = np.exp(-rate * (levels[0] - levels))
     counts = np.concatenate([[0.0], np.cumsum(multiplicities)])  # the last may be infinite
     masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    cut = np.searchsorted(counts[1:], ranks, side="right")  # levels wholly inside the top ℓ
-    inside = np.minimum(cut, len(levels) - 1)
-    partial = np.where(
-        cut < len(levels),
-        (ranks - counts[inside]) * weights[inside],
-        multiplicities[inside] * weights[inside],
-    )
-    per_weight = stops / (masses[inside] + partial)
-    shares = np.bincount(inside, weights=partial * per_weight, minlength=len(levels))
-    whole = np.bincount(inside, weights=per_weight, minlength=len(levels))
-    whole = np.concatenate([np.cumsum(whole[::-1])[::-1][1:], [0.0]])  # ranks that cut a later level
+    # The level that rank ℓ ends in: all before it are wholly inside, and it with the rest, ℓ minus their number.
+    last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
+    partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
+    per_weight = stops / (masses[last] + partial)
+    shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
+    ending = np.bincount(last, weights=per_weight, minlength=len(levels))
+    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])  # ranks that end in a later level
     finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
-    return np.asarray(shares + whole * finite * weights)
+    return np.asarray(shares + beyond * finite * weights)

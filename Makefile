@@ -1,0 +1,47 @@
+# Every target sets up what it needs in .venv; PYTHON names the interpreter (3.11 or newer).
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test test-slow lint format corner-shop clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/installed ## Install, then mine the corner shop
+	$(BIN)/fim-private mine datasets/corner_shop.parquet --size 2
+
+test: .venv/installed-test ## Install with the test extra, then run the test suite
+	$(BIN)/python -m pytest -n auto
+
+test-slow: .venv/installed-test ## Run the full statistical and other long tests too
+	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
+
+lint: .venv/installed-test ## Check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: .venv/installed-test ## Format the code and sort the imports
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
+	$(BIN)/python scripts/make_corner_shop.py
+
+clean: ## Remove the environment and every cache
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "fim-private needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+.venv/installed-test: pyproject.toml | .venv/bin/python
+	$(PIP) --editable '.[test]'
+	@touch .venv/installed $@

@@ -1,0 +1,149 @@
+"""staged: a file is written whole or not at all, and an unwritable one is known before anything is spent."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from fim_private.errors import DataError, OutputError
+from fim_private.output import staged
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_none_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with staged(None) as write:
+        write("one\n")
+    assert capsys.readouterr().out == "one\n"
+
+
+def test_the_file_appears_at_the_end_and_alone(tmp_path: Path) -> None:
+    path = tmp_path / "release.json"
+    with staged(path) as write:
+        write("ε\n")
+        write("two\n")
+        assert not path.exists()
+    assert path.read_bytes() == "ε\ntwo\n".encode()
+    assert names(tmp_path) == ["release.json"]
+
+
+def test_an_existing_file_is_replaced_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "release.json"
+    path.write_text("old")
+    with staged(path) as write:
+        write("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["release.json"]
+
+
+def fail_halfway(path: Path, error: BaseException) -> None:
+    with staged(path) as write:
+        write("half of it")
+        raise error
+
+
+@pytest.mark.parametrize("error", [DataError("no such column"), KeyboardInterrupt(), SystemExit(1), RuntimeError()])
+@pytest.mark.parametrize("existing", [True, False])
+def test_nothing_is_left_behind_on_failure(tmp_path: Path, existing: bool, error: BaseException) -> None:
+    path = tmp_path / "release.json"
+    if existing:
+        path.write_text("old")
+    with pytest.raises(type(error)) as caught:
+        fail_halfway(path, error)
+    assert caught.value is error
+    assert names(tmp_path) == (["release.json"] if existing else [])
+    assert not existing or path.read_text() == "old"
+
+
+def entered(path: Path) -> bool:
+    with staged(path):
+        return True
+
+
+def test_a_missing_folder_fails_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "release.json"
+    with pytest.raises(OutputError, match=r"the folder .*nowhere'? does not exist; create it first"):
+        entered(path)
+    assert names(tmp_path) == []
+
+
+def test_a_file_instead_of_a_folder_fails_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match="cannot write"):
+        entered(tmp_path / "file" / "release.json")
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_fails_at_once(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="it is a folder; give --output a file name"):
+        entered(tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_a_file_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "release.json"
+    path.write_text("old")
+    # Whoever runs the tests may be root, who may write anything: so the system's answer is made up.
+    monkeypatch.setattr(os, "access", lambda *_args, **_kwargs: False)
+    with pytest.raises(OutputError, match="permission denied; choose another --output"):
+        entered(path)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["release.json"]
+
+
+def test_a_folder_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(OutputError, match="permission denied; choose another --output"):
+        entered(tmp_path / "release.json")
+
+
+def test_a_rename_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OutputError, match="Input/output error"), staged(tmp_path / "release.json") as write:
+        write("text")
+    assert names(tmp_path) == []
+
+
+def test_a_device_is_written_directly() -> None:
+    with staged(Path("/dev/null")) as write:
+        write("text")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_full_device_is_an_output_error() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(OutputError, match=r"cannot write '?/dev/full"), staged(Path("/dev/full")) as write:
+        write("text")
+
+
+def test_a_named_pipe_is_written_directly(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(path.read_text()))
+    reader.start()
+    with staged(path) as write:
+        write("text")
+    reader.join(10)
+    assert received == ["text"]
+    assert path.is_fifo()
+    assert names(tmp_path) == ["pipe"]
+
+
+def test_messages_are_one_line_even_for_odd_names(tmp_path: Path) -> None:
+    with pytest.raises(OutputError) as caught:
+        entered(tmp_path / "two\nlines" / "release.json")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,100 @@
+"""Privacy parameters: what is accepted, as which exact number, and what errors say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.privacy import (
+    Neighbors,
+    PrivacyCost,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (1, Fraction(1)),
+        (1.0, Fraction(1)),
+        (0.1, Fraction(1, 10)),
+        (1e-6, Fraction(1, 10**6)),
+        (1.5e300, Fraction(15 * 10**299)),
+        (5e-324, Fraction(5, 10**324)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.int64(2), Fraction(2)),
+    ],
+)
+def test_epsilon_means_its_decimal_digits(value: Any, exact: Fraction) -> None:
+    assert exact_epsilon(value) == exact
+
+
+@given(st.floats(min_value=0, exclude_min=True, max_value=1, exclude_max=True))
+def test_delta_means_its_decimal_digits(delta: float) -> None:
+    assert float(exact_delta(delta)) == delta
+    assert exact_delta(delta) == Fraction(str(delta))
+
+
+BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], 10**400]
+
+
+@pytest.mark.parametrize("value", BAD_NUMBERS)
+def test_bad_epsilon(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^epsilon must be a number above 0, not .*$") as caught:
+        exact_epsilon(value)
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [*BAD_NUMBERS, 1, 1.0, 1.5, Fraction(1)])
+def test_bad_delta(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .*$"):
+        exact_delta(value)
+
+
+def test_neighbors_by_name() -> None:
+    assert exact_neighbors("replace-one") is Neighbors.REPLACE_ONE
+    assert exact_neighbors("add-remove") is Neighbors.ADD_REMOVE
+    assert exact_neighbors(Neighbors.ADD_REMOVE) is Neighbors.ADD_REMOVE
+    assert str(Neighbors.ADD_REMOVE) == "add-remove"
+
+
+@pytest.mark.parametrize("value", ["", "add/remove", "REPLACE-ONE", None, 1, []])
+def test_bad_neighbors(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^neighbors must be one of replace-one, add-remove, not "):
+        exact_neighbors(value)
+
+
+@pytest.mark.parametrize("value", [1, 10**60, np.int64(1), np.uint8(1)])
+def test_positive_integer(value: Any) -> None:
+    result = positive_integer("size", value)
+    assert result == value
+    assert type(result) is int
+
+
+@pytest.mark.parametrize("value", [0, -1, True, False, 1.0, "1", None, np.int64(0), np.float64(2), np.True_])
+def test_not_a_positive_integer(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^size must be a whole number of at least 1, not "):
+        positive_integer("size", value)
+
+
+def test_parameter_errors_are_of_the_family_and_value_errors() -> None:
+    with pytest.raises(FimPrivateError):
+        exact_epsilon(0)
+    with pytest.raises(ValueError, match="epsilon"):
+        exact_epsilon(0)
+
+
+def test_cost_is_a_frozen_value() -> None:
+    assert PrivacyCost(1.0, 0.0) == PrivacyCost(1.0, 0.0)
+    with pytest.raises(AttributeError):
+        PrivacyCost(1.0, 0.0).epsilon = 2.0  # type: ignore[misc]

@@ -1,0 +1,382 @@
+"""Release: the forms it is handed out in, and `mine`, the one orchestrator behind every front door."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fim_private as fim
+from fim_private.errors import DataError, FimPrivateError, ParameterError
+from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
+from fim_private.privacy import PrivacyCost
+from fim_private.randomness import Randomness
+from fim_private.release import Itemset, Release
+from fim_private.spectrum import SupportSpectrum
+
+
+def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
+    plain = Release(
+        mechanism="large-margin",
+        size=size,
+        cost=PrivacyCost(1.0, 1e-6),
+        neighbors="replace-one",
+        privacy_unit="basket",
+        private=True,
+        abstained=not itemsets,
+        itemsets=itemsets,
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+NUMBERS = release(Itemset((39, 48)))
+WORDS = release(Itemset(("other vegetables", "whole milk")))
+MIXED = release(Itemset((39, "tea")))
+COUNTED = release(Itemset((39, 48), 29_142), Itemset((39, 41), 11_414))
+UNNAMED = release(Itemset(None), mechanism="exponential")
+ABSTAINED = release()
+ALL = {
+    "numbers": NUMBERS,
+    "words": WORDS,
+    "mixed": MIXED,
+    "counted": COUNTED,
+    "unnamed": UNNAMED,
+    "abstained": ABSTAINED,
+}
+
+every_kind = pytest.mark.parametrize("kind", ALL)
+
+
+# ---------------------------------------------------------------------------------------------- JSON
+
+
+def test_json_is_exactly_the_contract() -> None:
+    assert NUMBERS.to_json() == (
+        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
+        '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
+        '"itemsets": [{"items": [39, 48], "support": null}]}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "itemsets"),
+    [
+        ("words", '[{"items": ["other vegetables", "whole milk"], "support": null}]'),
+        ("mixed", '[{"items": [39, "tea"], "support": null}]'),
+        ("counted", '[{"items": [39, 48], "support": 29142}, {"items": [39, 41], "support": 11414}]'),
+        ("unnamed", '[{"items": null, "support": null}]'),
+        ("abstained", "[]"),
+    ],
+)
+def test_json_of_the_itemsets(kind: str, itemsets: str) -> None:
+    assert f'"itemsets": {itemsets}}}' in ALL[kind].to_json()
+
+
+@every_kind
+def test_json_is_one_line_of_the_plain_values(kind: str) -> None:
+    text = ALL[kind].to_json()
+    assert "\n" not in text
+    assert json.loads(text) == ALL[kind].to_dict()
+    assert list(json.loads(text)) == list(NUMBERS.to_dict())
+    assert json.loads(text)["abstained"] is (kind == "abstained")
+
+
+def test_json_keeps_letters_and_escapes_what_must_be() -> None:
+    text = release(Itemset(("café", 'a "b"\n', "\u2028"))).to_json()
+    assert '"café", "a \\"b\\"\\n"' in text
+    assert json.loads(text)["itemsets"][0]["items"] == ["café", 'a "b"\n', "\u2028"]
+
+
+def test_json_of_a_seeded_release_says_that_it_is_not_private() -> None:
+    assert '"private": false' in release(private=False).to_json()
+
+
+# ----------------------------------------------------------------------------------------------- CSV
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows"),
+    [
+        ("numbers", "39,48,\n"),
+        ("words", "other vegetables,whole milk,\n"),
+        ("mixed", "39,tea,\n"),
+        ("counted", "39,48,29142\n39,41,11414\n"),
+        ("unnamed", ",,\n"),
+        ("abstained", ""),
+    ],
+)
+def test_csv(kind: str, rows: str) -> None:
+    assert ALL[kind].to_csv() == "item_1,item_2,support\n" + rows
+
+
+def test_csv_quotes_what_must_be() -> None:
+    items = ("a,b", 'say "c"', "d\ne")
+    text = release(Itemset(items), size=3).to_csv()
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        ["item_1", "item_2", "item_3", "support"],
+        [*items, ""],
+    ]
+
+
+# --------------------------------------------------------------------------------------------- Arrow
+
+
+@pytest.mark.parametrize(
+    ("kind", "item_type", "itemsets"),
+    [
+        ("numbers", pa.int64(), [[39, 48]]),
+        ("words", pa.string(), [["other vegetables", "whole milk"]]),
+        ("mixed", pa.string(), [["39", "tea"]]),
+        ("counted", pa.int64(), [[39, 48], [39, 41]]),
+        ("unnamed", pa.string(), [None]),
+        ("abstained", pa.string(), []),
+    ],
+)
+def test_arrow(kind: str, item_type: Any, itemsets: list[Any]) -> None:
+    table = ALL[kind].to_arrow()
+    assert table.schema == pa.schema([("support", pa.int64()), ("itemsets", pa.list_(item_type))])
+    assert table["itemsets"].to_pylist() == itemsets
+    assert table["support"].to_pylist() == [itemset.support for itemset in ALL[kind].itemsets]
+
+
+# -------------------------------------------------------------------------------------------- pandas
+
+
+@pytest.mark.parametrize(
+    ("kind", "itemsets"),
+    [
+        ("numbers", [{39, 48}]),
+        ("words", [{"other vegetables", "whole milk"}]),
+        ("mixed", [{39, "tea"}]),
+        ("counted", [{39, 48}, {39, 41}]),
+        ("unnamed", []),
+        ("abstained", []),
+    ],
+)
+def test_pandas_has_the_columns_of_mlxtend(kind: str, itemsets: list[set[Any]]) -> None:
+    frame = ALL[kind].to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == ["support", "itemsets"]
+    assert frame["itemsets"].tolist() == [frozenset(itemset) for itemset in itemsets]
+    assert all(type(itemset) is frozenset for itemset in frame["itemsets"])
+    assert frame["support"].isna().all() == (kind != "counted")
+    assert str(frame["support"].dtype) == "Int64"
+
+
+def test_mlxtend_makes_rules_of_a_frame_with_supports() -> None:
+    counted = release(Itemset(("tea",), 400), Itemset(("milk",), 500), Itemset(("milk", "tea"), 300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mlxtend.frequent_patterns import association_rules
+
+        rules = association_rules(counted.to_pandas(), metric="confidence", min_threshold=0.7)
+    assert [(set(rule.antecedents), set(rule.consequents)) for rule in rules.itertuples()] == [({"tea"}, {"milk"})]
+    assert rules["confidence"].tolist() == [0.75]
+
+
+def test_mlxtend_takes_the_frame_of_a_release_without_supports() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mlxtend.frequent_patterns import association_rules
+
+        rules = association_rules(WORDS.to_pandas().astype({"support": float}), support_only=True, min_threshold=0)
+    assert "antecedents" in rules.columns
+
+
+# ----------------------------------------------------------------------------------------- the object
+
+
+@every_kind
+def test_a_release_is_frozen(kind: str) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ALL[kind].private = False  # type: ignore[misc]
+    for itemset in ALL[kind].itemsets:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            itemset.support = 3  # type: ignore[misc]
+
+
+def test_a_release_names_its_cost() -> None:
+    assert NUMBERS.cost == PrivacyCost(1.0, 1e-6)
+    assert (NUMBERS.epsilon, NUMBERS.delta) == (1.0, 1e-6)
+
+
+# ---------------------------------------------------------------------------------------------- mine
+
+SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
+
+
+def test_mine_with_the_defaults() -> None:
+    result = fim.mine(SHOP)
+    assert result == Release(
+        mechanism="large-margin",
+        size=2,
+        cost=PrivacyCost(1.0, 1e-6),
+        neighbors="replace-one",
+        privacy_unit="basket",
+        private=True,
+        abstained=False,
+        itemsets=(Itemset(("milk", "tea"), None),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "universe", "cost"),
+    [
+        ("large-margin", {}, PrivacyCost(2.0, 1e-5)),
+        ("large-margin", {"universe_size": 30}, PrivacyCost(2.0, 1e-5)),
+        ("large-margin", {"catalogue": ["milk", "tea", "rye"]}, PrivacyCost(2.0, 1e-5)),
+        ("exponential", {"universe_size": 30}, PrivacyCost(2.0, 1e-5)),
+        ("exponential", {"catalogue": ["milk", "tea", "rye"]}, PrivacyCost(2.0, 0.0)),
+    ],
+)
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_mine_with_every_mechanism_and_universe(
+    mechanism: str, universe: dict[str, Any], cost: PrivacyCost, neighbors: str
+) -> None:
+    result = fim.mine(SHOP, epsilon=2, delta=1e-5, mechanism=mechanism, neighbors=neighbors, **universe)
+    assert result.itemsets == (Itemset(("milk", "tea")),)
+    assert (result.mechanism, result.cost, result.neighbors) == (mechanism, cost, neighbors)
+    assert type(result.epsilon) is type(result.delta) is float
+
+
+def test_a_large_margin_over_a_catalogue_never_abstains() -> None:
+    for seed in range(20):
+        result = fim.mine([["milk", "tea"]], catalogue=["milk", "tea", "rye", "jam"], seed=seed)
+        assert not result.abstained
+        assert set(result.itemsets[0].items or ()) < {"milk", "tea", "rye", "jam"}
+
+
+def test_a_large_margin_over_a_sized_universe_is_the_one_over_an_unknown() -> None:
+    baskets = [["milk", "tea"]] * 420 + [["rye", "jam", "tea"]] * 10
+    kinds = {(fim.mine(baskets, seed=seed), fim.mine(baskets, universe_size=5, seed=seed)) for seed in range(40)}
+    assert {one.abstained for one, _ in kinds} == {True, False}
+    assert all(one == other for one, other in kinds)
+
+
+@pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
+def test_too_little_data_is_an_abstention(baskets: list[list[str]]) -> None:
+    result = fim.mine(baskets)
+    assert result.abstained
+    assert result.itemsets == ()
+    assert result.private
+
+
+def test_a_size_larger_than_any_basket_is_an_abstention() -> None:
+    assert fim.mine(SHOP, size=3).abstained
+    assert fim.mine(SHOP, size=10**9).abstained
+
+
+def test_the_exponential_mechanism_names_an_itemset_that_nobody_bought() -> None:
+    catalogue = [f"item {number}" for number in range(500)]
+    result = fim.mine([["item 3", "item 4"]], mechanism="exponential", catalogue=catalogue, seed=5)
+    (itemset,) = result.itemsets
+    assert itemset.items is not None
+    assert set(itemset.items) < set(catalogue)
+    assert itemset.items != ("item 3", "item 4")
+
+
+def test_without_names_such_an_itemset_stays_unnamed() -> None:
+    result = fim.mine([["item 3", "item 4"]], mechanism="exponential", universe_size=500)
+    assert result.itemsets == (Itemset(None, None),)
+    assert not result.abstained
+
+
+def test_a_seed_makes_it_repeatable_and_not_private() -> None:
+    def mined(seed: int | None) -> Release:
+        return fim.mine([["a", "b"], ["c"]], mechanism="exponential", catalogue=list("abcdefgh"), seed=seed)
+
+    results = [mined(seed) for seed in range(40)]
+    assert not any(result.private for result in results)
+    assert [mined(seed) for seed in range(40)] == results
+    assert len({result.itemsets for result in results}) > 10
+    assert mined(None).private
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"size": 0}, r"^size must be a whole number of at least 1, not 0$"),
+        ({"size": 2.0}, r"^size must be a whole number"),
+        ({"size": True}, r"^size must be a whole number"),
+        ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
+        ({"epsilon": float("nan")}, r"^epsilon must be"),
+        ({"delta": 0}, r"^delta must be a number above 0 and below 1, not 0$"),
+        ({"delta": 1.0}, r"^delta must be"),
+        ({"delta": 2, "mechanism": "exponential", "catalogue": ["a", "b"]}, r"^delta must be"),
+        ({"max_rank": 0}, r"^max_rank must be"),
+        ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
+        ({"mechanism": "laplace"}, r"^mechanism must be one of large-margin, exponential, not 'laplace'$"),
+        ({"universe_size": 0}, r"^universe_size must be a whole number"),
+        ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
+        ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
+        ({"mechanism": "exponential", "catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
+        ({"catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
+        ({"catalogue": ["a", "b"], "universe_size": 2}, r"not both"),
+        ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
+        ({"seed": 1.5}, r"^seed must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused_before_the_data_is_looked_at(parameters: dict[str, Any], message: str) -> None:
+    def untouched() -> Iterator[list[str]]:
+        pytest.fail("the data was read")
+        yield []
+
+    with pytest.raises(ParameterError, match=message):
+        fim.mine(untouched(), **parameters)
+    with pytest.raises(FimPrivateError, match=message) as caught:
+        fim.mine("no such file.parquet", **parameters)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_data_is_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def select(*_: object) -> Selection:
+        pytest.fail("the mechanism ran")
+
+    monkeypatch.setattr(LargeMargin, "select", select)
+    with pytest.raises(DataError, match="does not exist"):
+        fim.mine("no such file.parquet")
+
+
+def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[SupportSpectrum] = []
+
+    def select(_: LargeMargin, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        assert randomness.private
+        seen.append(spectrum)
+        return ABSTAIN
+
+    monkeypatch.setattr(LargeMargin, "select", select)
+    assert fim.mine(SHOP).abstained
+    assert next(seen[0].levels()) == (700, 1)
+
+
+# ------------------------------------------------------------------------- every source, one answer
+
+
+def test_a_one_hot_frame_gives_what_the_file_gives_under_every_seed(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    cells = random.random((60, 8)) < 0.4
+    names = [f"item {letter}" for letter in "hgfedcba"]
+    baskets = [[name for name, bought in zip(names, row, strict=True) if bought] for row in cells]
+    path = tmp_path / "baskets.parquet"
+    pq.write_table(pa.table({"items": baskets}), path)
+    sources = [path, str(path), pd.DataFrame(cells, columns=names), baskets]
+    answers = set()
+    for seed in range(30):
+        mined = [
+            fim.mine(source, mechanism="exponential", catalogue=names, epsilon=0.3, seed=seed) for source in sources
+        ]
+        assert mined[1:] == mined[:-1]
+        answers.add(mined[0].itemsets)
+    assert len(answers) > 8  # so that a different answer would have shown

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private.errors import FimPrivateError
+from fim_private.errors import FimPrivateError, OutputError
 
 if TYPE_CHECKING:
     from fim_private.release import Release
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class Format(StrEnum):
@@ -99,11 +105,9 @@ def mine(
     ] = None,
 ) -> None:
     """Release the most frequent itemset of a size, differentially private per basket."""
-    from fim_private.output import staged
     from fim_private.release import mine as mine_release
 
-    output = None if output == Path("-") else output
-    with staged(output) as write:  # an output that cannot be written fails before any privacy is spent
+    with _destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
         release = mine_release(
             data,
             size=size,
@@ -122,6 +126,41 @@ def mine(
         write(_render(release, output_format, max_rank=max_rank, to_screen=output is None))
 
 
+Write = Callable[[str], object]
+
+
+@contextmanager
+def _destination(output: Path | None, *, inputs: list[str | None]) -> Iterator[Write]:
+    if output is None or str(output) == "-":
+        if sys.stdout is None:
+            raise OutputError("standard output is closed; name a file with --output")
+        yield _to_screen
+        return
+    if output.resolve() in [Path(name).resolve() for name in inputs if name is not None and name != "-"]:
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
+    from fim_private.output import staged
+
+    with staged(output) as write:
+        yield write
+
+
+def _to_screen(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_stdout()
+        reason = error.strerror or "the system refused"
+        raise OutputError(f"cannot write to standard output: {reason}; name a file with --output") from None
+
+
+def _discard_stdout() -> None:
+    """Keep the interpreter from failing once more on what could not be written, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _render(release: Release, output_format: Format, *, max_rank: int, to_screen: bool) -> str:
     if output_format is Format.JSON:
         return release.to_json() + "\n"
@@ -129,11 +168,18 @@ def _render(release: Release, output_format: Format, *, max_rank: int, to_screen
         return release.to_csv()
     from fim_private.table import render_table
 
-    return render_table(release, max_rank=max_rank, colour=to_screen and sys.stdout.isatty())
+    encoding = (sys.stdout.encoding if to_screen else "utf-8").lower()
+    return render_table(
+        release,
+        max_rank=max_rank,
+        colour=to_screen and sys.stdout.isatty(),
+        ascii_only=not encoding.startswith("utf"),
+    )
 
 
 def main() -> None:
     """Run the command line; every expected failure is one line on standard error and exit code 2."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that nothing half-written stays
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -144,7 +190,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()  # nobody reads on; nothing is left to say
+        _discard_stdout()  # nobody reads on; nothing is left to say
         sys.exit(1)
     except Exception as error:
         _exit_for(error)
@@ -165,9 +211,21 @@ def _exit_for(error: Any) -> None:
     raise error
 
 
+# What is quoted is a file, a column or a value: it stays as it is.
+_QUOTED_OR_PARAMETER = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank)\b"""
+    r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|seed|item|basket|items)\b"
+)
+
+
 def _as_options(message: str) -> str:
     """Name parameters as the command line spells them."""
-    return message.replace("universe_size", "--universe-size").replace("max_rank", "--max-rank")
+
+    def spell(match: re.Match[str]) -> str:
+        name = match["anywhere"] or match["first"]
+        return f"--{name.replace('_', '-')}" if name else match[0]
+
+    return _QUOTED_OR_PARAMETER.sub(spell, message)
 
 
 def _fail(message: str) -> None:

@@ -1,9 +1,9 @@
-"""Writing a release: all of it or nothing, to a temporary name that is renamed at the end."""
+"""Writing a release to a file: all of it or nothing, to a temporary name that is renamed at the end."""
 
 from __future__ import annotations
 
 import os
-import sys
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,33 +12,35 @@ from fim_private.errors import OutputError
 
 
 @contextmanager
-def staged(path: Path | None) -> Iterator[Callable[[str], object]]:
+def staged(path: Path) -> Iterator[Callable[[str], object]]:
     """Open an output and yield its write function; the file appears under its name only on success.
 
-    path: a file, or None for standard output. A device or pipe is written to directly.
+    An existing file keeps its permissions, a link its place; a device or pipe is written to directly.
     Raises OutputError, at once, when the file cannot be written.
     """
-    if path is None:
-        yield _to_screen
-        return
-    direct = path.exists() and not path.is_file()
+    name = str(path)
+    path = path.resolve()
     if path.is_dir():
-        raise OutputError(f"cannot write {str(path)!r}: it is a folder; give --output a file name")
-    target = path if direct else path.with_name(f".{path.name}.{os.getpid()}.part")
+        raise OutputError(f"cannot write {name!r}: it is a folder; give --output a file name")
+    direct = path.exists() and not path.is_file()
+    # A short name of its own: the file's name with more on it may be too long.
+    target = path if direct else path.with_name(f".fim-private.{os.getpid()}.part")
     try:
         if path.is_file() and not os.access(path, os.W_OK):
             raise PermissionError
         stream = target.open("w", encoding="utf-8")
     except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {_reason(error, path)}") from None
+        raise OutputError(f"cannot write {name!r}: {_reason(error, path)}") from None
     try:
         with stream:
             yield stream.write
         if not direct:
+            if path.exists():
+                shutil.copymode(path, target)
             target.replace(path)
     except OSError as error:
         _remove(target, direct)
-        raise OutputError(f"cannot write {str(path)!r}: {_reason(error, path)}") from None
+        raise OutputError(f"cannot write {name!r}: {_reason(error, path)}") from None
     except BaseException:
         _remove(target, direct)
         raise
@@ -47,11 +49,6 @@ def staged(path: Path | None) -> Iterator[Callable[[str], object]]:
 def _remove(target: Path, direct: bool) -> None:
     if not direct:
         target.unlink(missing_ok=True)
-
-
-def _to_screen(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 def _reason(error: OSError, path: Path) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fim_private.mechanisms import LargeMargin
-from fim_private.spectrum import SupportSpectrum
+from fim_private.mechanisms.noise import LaplaceSum
 
 CONFIDENCE = 0.95
 
@@ -13,14 +11,15 @@ CONFIDENCE = 0.95
 def required_support(mechanism: LargeMargin, confidence: float = CONFIDENCE) -> int:
     """Return the support, in units, at which one itemset far above all others is released.
 
-    confidence: the probability of releasing it, in (0, 1); stopping at rank 1 alone counts, so the
-        figure is the margin that a single leader needs over the runner-up, never too low.
+    confidence: the probability of releasing it, in (0, 1). Only stopping at rank 1 is counted, so the figure
+    is the lead over the runner-up that a single leader needs, never too low.
     """
-    first_rank_only = replace(mechanism, max_rank=1)
+    noise = LaplaceSum.of(mechanism.scales)
+    threshold = mechanism.integer_threshold(1)
 
+    # Rank 1 stops when Z_1 + G - Z < c - T̂(1), and the sum is symmetric.
     def succeeds(support: int) -> bool:
-        alone = SupportSpectrum.from_supports([support])
-        return bool(first_rank_only.distribution(alone).probabilities[0] >= confidence)
+        return noise.tail(1 - (support - threshold)) >= confidence
 
     high = 1
     while not succeeds(high):

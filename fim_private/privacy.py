@@ -34,28 +34,39 @@ class PrivacyCost:
     delta: float
 
 
+# Outside of these a guarantee says nothing, or so much that nothing could be released; arithmetic is exact within.
+EPSILON_RANGE = (1e-9, 1e9)
+DELTA_RANGE = (1e-300, 1.0)
+
+
 def exact_epsilon(epsilon: float | Fraction) -> Fraction:
-    """Return epsilon as the rational its decimal digits say. Raises ParameterError unless 0 < epsilon < inf.
+    """Return epsilon as the rational its decimal digits say. Raises ParameterError unless 1e-9 <= epsilon <= 1e9.
 
     >>> exact_epsilon(0.1)
     Fraction(1, 10)
     """
-    return _exact("epsilon", epsilon, upper=None)
+    if not _is_finite(epsilon) or epsilon <= 0:
+        raise ParameterError(f"epsilon must be a number above 0, not {epsilon!r}")
+    return _exact("epsilon", epsilon, EPSILON_RANGE)
 
 
 def exact_delta(delta: float | Fraction) -> Fraction:
-    """Return delta as the rational its decimal digits say. Raises ParameterError unless 0 < delta < 1."""
-    return _exact("delta", delta, upper=1)
+    """Return delta as the rational its decimal digits say. Raises ParameterError unless 1e-300 <= delta < 1."""
+    if not _is_finite(delta) or not 0 < delta < 1:
+        raise ParameterError(f"delta must be a number above 0 and below 1, not {delta!r}")
+    return _exact("delta", delta, DELTA_RANGE)
 
 
-def _exact(name: str, value: float | Fraction, upper: int | None) -> Fraction:
-    wanted = "a number above 0" if upper is None else f"a number above 0 and below {upper}"
+def _is_finite(value: float | Fraction) -> bool:
     try:
-        finite = math.isfinite(value)
+        return math.isfinite(value)
     except (TypeError, OverflowError):
-        finite = False
-    if not finite or value <= 0 or (upper is not None and value >= upper):
-        raise ParameterError(f"{name} must be {wanted}, not {value!r}")
+        return False
+
+
+def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> Fraction:
+    if not limits[0] <= value <= limits[1]:
+        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {value!r}")
     # repr gives the shortest decimal that means this float, which is what the user wrote.
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 

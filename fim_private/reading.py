@@ -66,6 +66,8 @@ def read_transactions(
     """
     options = Options(user, basket, item, items)
     if isinstance(source, str | os.PathLike):
+        if not os.fspath(source):
+            raise DataError("the path is empty; name a file")
         return _read_path(Path(source), options)
     try:
         return _read_object(source, options)

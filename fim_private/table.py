@@ -7,15 +7,18 @@ import math
 
 from fim_private.mechanisms import LargeMargin
 from fim_private.planning import CONFIDENCE, required_support
-from fim_private.privacy import Neighbors
+from fim_private.privacy import EPSILON_RANGE, Neighbors
 from fim_private.release import Itemset, Release
 
 _PLAIN_WIDTH = 120
 
 
-def render_table(release: Release, *, max_rank: int, colour: bool) -> str:
-    """Return the release as text. colour: for a terminal; max_rank: as it was asked for."""
-    from rich.box import ROUNDED
+def render_table(release: Release, *, max_rank: int, colour: bool, ascii_only: bool) -> str:
+    """Return the release as text.
+
+    max_rank: as it was asked for. colour: for a terminal. ascii_only: for an output that has no Greek letters.
+    """
+    from rich.box import ASCII, ROUNDED
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -27,7 +30,7 @@ def render_table(release: Release, *, max_rank: int, colour: bool) -> str:
         console.print(Text(f"To try: {_advice(release, max_rank)}"), soft_wrap=True)
     else:
         console.print(Text(_title(release), style="bold"), soft_wrap=True)
-        table = Table(box=ROUNDED)
+        table = Table(box=ASCII if ascii_only else ROUNDED)
         table.add_column("itemset", overflow="fold")
         table.add_column("support", justify="right")
         for itemset in release.itemsets:
@@ -35,7 +38,8 @@ def render_table(release: Release, *, max_rank: int, colour: bool) -> str:
             table.add_row(Text(_braces(itemset)), support)
         console.print(table)
     console.print(Text(_guarantee(release)), soft_wrap=True)
-    return stream.getvalue()
+    text = stream.getvalue()
+    return text.replace("ε", "epsilon").replace("δ", "delta") if ascii_only else text
 
 
 def _title(release: Release) -> str:
@@ -46,7 +50,12 @@ def _title(release: Release) -> str:
 def _braces(itemset: Itemset) -> str:
     if itemset.items is None:
         return "(unnamed: an itemset in no basket, or in too few to be named privately)"
-    return "{" + ", ".join(str(item) for item in itemset.items) + "}"
+    return "{" + ", ".join(_printable(str(item)) for item in itemset.items) + "}"
+
+
+def _printable(label: str) -> str:
+    """Escape what would move the cursor or break the line: a label comes from somebody's file."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
 
 
 def _guarantee(release: Release) -> str:
@@ -67,12 +76,17 @@ def _guarantee(release: Release) -> str:
 
 def _advice(release: Release, max_rank: int) -> str:
     """Say what helps, from the parameters alone."""
-    mechanism = LargeMargin(release.epsilon, release.delta, release.neighbors, max_rank)
-    margin = required_support(mechanism)
-    halved = required_support(LargeMargin(2 * release.epsilon, release.delta, release.neighbors, max_rank))
-    smaller = f", or --size {release.size - 1}" if release.size > 1 else ""
+    margin, easier = (
+        required_support(LargeMargin(epsilon, release.delta, release.neighbors, max_rank))
+        for epsilon in (release.epsilon, min(2 * release.epsilon, EPSILON_RANGE[1]))
+    )
+    unit = release.privacy_unit
+    ways = [f"more {unit}s"]
+    if easier < margin:
+        ways.append(f"--epsilon {2 * release.epsilon:g} (which needs a lead of {easier:,})")
+    if release.size > 1:
+        ways.append(f"--size {release.size - 1}")
     return (
-        f"at these parameters an itemset is released with {CONFIDENCE:.0%} probability once its support leads by "
-        f"about {margin:,} {release.privacy_unit}s; --epsilon {2 * release.epsilon:g} needs {halved:,}. "
-        f"More {release.privacy_unit}s help too{smaller}."
+        f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
+        f"once it leads by {margin:,} {unit}s."
     )

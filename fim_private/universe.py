@@ -63,5 +63,6 @@ Universe = UnknownUniverse | Catalogue | SizedUniverse
 
 def _candidates(count: int, size: int, name: str) -> int:
     if count < size:
-        raise ParameterError(f"{name} has {count} items, too few for an itemset of size {size}")
+        items = "item" if count == 1 else "items"
+        raise ParameterError(f"{name} has {count} {items}, too few for an itemset of size {size}")
     return math.comb(count, size)

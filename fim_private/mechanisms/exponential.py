@@ -75,7 +75,7 @@ class NamedExponential:
     """The exponential mechanism when the universe's size M is public but not its items.
 
     An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
-    stays unnamed is one outcome, level 0, with the weight of ⌈M/δ⌉ itemsets of support 1: heavy enough
+    stays unnamed is one outcome, level 0, with the weight of some M/δ itemsets: heavy enough
     that an itemset known from a single unit is named with probability at most δ (Theorem 5).
     No unit may support more than universe_size itemsets; the caller cuts baskets to make that so.
 
@@ -100,17 +100,19 @@ class NamedExponential:
         return PrivacyCost(float(self.epsilon), float(self.delta))
 
     @cached_property
-    def unnamed_multiplicity(self) -> int:
-        """The weight of the unnamed outcome, counted in itemsets of support 1: at least M/δ'.
+    def unnamed_weight(self) -> tuple[int, int]:
+        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for.
 
-        δ' <= min(δ, e^ε - 1) under add/remove. Replace-one is a removal and an addition: the
-        add/remove mechanism with (ε/2, δ/(1 + e^{ε/2})). Rounding only ever makes it heavier.
+        Add/remove: M/δ' itemsets of support 1, with δ' <= min(δ, e^ε - 1). Replace-one is a removal and an
+        addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There M (1 + e^x)/δ itemsets of support 1
+        weigh as much as M (1 + e^{-x})/δ of support 2. All rounding makes the outcome heavier.
         """
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.REPLACE_ONE:
-            epsilon /= 2
-            delta *= _logistic_below(epsilon)
-        return math.ceil(self.universe_size / min(delta, epsilon))  # e^ε - 1 >= ε
+        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+            return 1, math.ceil(self.universe_size / min(delta, epsilon))  # e^ε - 1 >= ε
+        x = epsilon / 2
+        decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
+        return 2, math.ceil(self.universe_size * max((1 + decay) / delta, decay / x))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level to name an itemset from, or level 0: unnamed."""
@@ -121,16 +123,7 @@ class NamedExponential:
         return _softmax(self._candidates(spectrum), _rate(self.epsilon, self.neighbors))
 
     def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        return [*_named(spectrum), (0, 1, self.unnamed_multiplicity)]
-
-
-def _logistic_below(x: Fraction) -> Fraction:
-    """Return a lower bound of 1 / (1 + e^x), x > 0, tight to 60 digits where x <= 64."""
-    if x > 64:
-        return Fraction(1, 2 * 3 ** math.ceil(x))
-    bits = 320
-    lower = exp_bounds(x.numerator, x.denominator, bits)[0]
-    return Fraction(lower, lower + (1 << bits))
+        return [*_named(spectrum), (0, *self.unnamed_weight)]
 
 
 def _rate(epsilon: float, neighbors: str) -> Fraction:

@@ -123,18 +123,18 @@ class LargeMargin:
 
     def _search(self, spectrum: SupportSpectrum) -> Search:
         known = spectrum.universe_size
-        epsilon = exact_epsilon(self.epsilon)
-        return Search(
-            spectrum,
-            self._integer_threshold,
-            # A known universe needs no margin at its last rank: the top K is the universe itself.
-            last_rank=self.max_rank if known is None else known - 1,
-            maximum_scale=MAXIMUM_SCALE / epsilon,
-            shared_scale=SHARED_SCALE / epsilon,
-            step_scale=STEP_SCALE / epsilon,
-        )
+        # A known universe needs no margin at its last rank: the top K is the universe itself.
+        last_rank = self.max_rank if known is None else known - 1
+        return Search(spectrum, self.integer_threshold, last_rank, *self.scales)
 
-    def _integer_threshold(self, rank: int) -> int:
+    @property
+    def scales(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The noise scales in units: of Z on the maximum, of G shared by the search, of each step's Z_ℓ."""
+        epsilon = exact_epsilon(self.epsilon)
+        return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
+
+    def integer_threshold(self, rank: int) -> int:
+        """Return T̂(ℓ), the margin in units that rank ℓ >= 1 is tested against: T and its correction, rounded up."""
         return _integer_threshold(self.epsilon, self.delta, rank)
 
 

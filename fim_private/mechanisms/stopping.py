@@ -18,7 +18,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.errors import ParameterError
 from fim_private.intervals import Bounds, laplace_tail_bounds, power_bounds, precisions
+from fim_private.mechanisms.noise import LaplaceSum
 from fim_private.randomness import Randomness, UniformReal
 from fim_private.spectrum import SupportSpectrum
 
@@ -27,6 +29,10 @@ Threshold = Callable[[int], int]
 # Ranks beyond this are grouped in the distribution, never in the draw: see Search.distribution.
 _SINGLE_RANKS = 1 << 14
 _GROUP_SHARE = 1 << 12
+# The largest 1/b with which the sum of the remaining hazards is bounded.
+_LARGEST_RATE = 400
+# Noise values the distribution averages over: 100 MB or so of working memory.
+_LARGEST_REACH = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ class Search:
                 slack = self.maximum - run.next_support - self.threshold(segment.first) + noise
                 # P(Z_ℓ < slack) = P(Z_ℓ >= 1 - slack), Z_ℓ being symmetric.
                 hazard = laplace_tail_bounds(self.step_scale, 1 - slack, bits)
-                if not run.next_support and slack <= 0:
+                if self._rest_is_bounded and not run.next_support and slack <= 0:
                     rest = self._rest_bound(segment.first, hazard[1])
                     if uniform[1] <= survival[0] * (one - rest) >> bits:
                         return None
@@ -128,6 +134,11 @@ class Search:
         """An integer above e^{1/b}."""
         return int(3 ** math.ceil(1 / self.step_scale))
 
+    @cached_property
+    def _rest_is_bounded(self) -> bool:
+        """Whether _rest_bound is used: not with next to no noise, where e^{1/b} is astronomic."""
+        return 1 / self.step_scale <= _LARGEST_RATE
+
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return the exact distribution of the stopping rank, averaged over the shared noise.
 
@@ -137,20 +148,22 @@ class Search:
         it adds weighted by about δ/ℓ or less (that is the margin), so grouping moves no outcome by more
         than δ * 2^-12 or so.
         """
-        shared, weights = _difference_pmf(self.maximum_scale, self.shared_scale)
+        shared, weights = _shared_noise(self.maximum_scale, self.shared_scale)
         lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
-        highest = self.maximum + int(shared[-1])
+        # Slack beyond this is as good as this: no noise reaches it with probability above 1e-18.
+        most = min(self.maximum, math.ceil(42 * self.step_scale) - int(shared[0]))
+        highest = most + int(shared[-1])
         stays = _log_stay(lowest, highest, float(self.step_scale))
         ranks: list[float] = []
         probabilities: list[float] = []
         alive, total, checked = weights, float(weights.sum()), _SINGLE_RANKS
         for group in self._groups():
-            slack = self.maximum - group.next_support - self.threshold(group.first)
+            slack = min(self.maximum - group.next_support - self.threshold(group.first), most)
             start = slack + int(shared[0]) - lowest
             log_stay = stays[start : start + len(shared)]
-            if not group.next_support and group.first > checked:
+            if self._rest_is_bounded and not group.next_support and group.first > checked:
                 checked = 2 * group.first
-                ever = -np.expm1(log_stay) * float(self._rounding * (group.first + 2))
+                ever = -np.expm1(log_stay) * float(min(self._rounding * (group.first + 2), 10**300))
                 if (alive * np.minimum(ever, 1)).sum() < 1e-15:  # _rest_bound, over all noise
                     break
             count = group.last - group.first + 1
@@ -203,22 +216,13 @@ def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bi
     return low
 
 
-def _difference_pmf(first: Fraction, second: Fraction) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the support and probabilities of Z - G for discrete Laplace Z, G of different scales.
-
-    With a = e^{-1/b1}, d = e^{-1/b2} and n = |x|: (a^n + d^n) ad/(1 - ad) + (d^{n+1} - a^{n+1})/(d - a),
-    times both normalisers (1 - a)/(1 + a), (1 - d)/(1 + d). Cut where the tail is below 1e-18.
-    """
-    rates = 1 / float(first), 1 / float(second)
-    reach = math.ceil(42 / min(rates))
+def _shared_noise(first: Fraction, second: Fraction) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the support and probabilities of X = Z - G, cut where the tail is below 1e-18."""
+    reach = math.ceil(42 * max(first, second))
+    if reach > _LARGEST_REACH:
+        raise ParameterError("epsilon is too small for the exact distribution to be held in memory; select still works")
     x = np.arange(-reach, reach + 1)
-    n = np.abs(x)
-    a, d = np.exp(-rates[0] * n), np.exp(-rates[1] * n)
-    product = math.exp(-rates[0] - rates[1])
-    gap = math.exp(-rates[1]) - math.exp(-rates[0])
-    between = (d * math.exp(-rates[1]) - a * math.exp(-rates[0])) / gap
-    norm = math.tanh(rates[0] / 2) * math.tanh(rates[1] / 2)
-    return x, norm * ((a + d) * product / -math.expm1(-rates[0] - rates[1]) + between)
+    return x, LaplaceSum.of([first, second]).pmf(x)
 
 
 def _log_stay(lowest: int, highest: int, scale: float) -> NDArray[np.float64]:

@@ -62,7 +62,12 @@ class File:
 def open_file(path: Path) -> File:
     """Look at a path's suffix and, if that is no text form, at its first bytes. Raises DataError."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise DataError("standard input is closed; name a file")
         return File(path, ".dat")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # It could be read only once, and its form is told by reading its start.
+        raise DataError(f"{_name(path)} is no regular file; send it to standard input and name it -")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     compressed = suffixes[-1:] == [".gz"]
     suffix = "".join(suffixes[-2:-1] if compressed else suffixes[-1:])

@@ -188,15 +188,15 @@ def test_the_named_exponential_keeps_its_promise(neighbors: str, epsilon: float,
 
 
 def worst_with_unnamed(multiplicity: int) -> float:
-    def weigh(mechanism: NamedExponential) -> int:
-        return multiplicity
+    def weigh(mechanism: NamedExponential) -> tuple[int, int]:
+        return 1, multiplicity
 
-    original = NamedExponential.unnamed_multiplicity
-    NamedExponential.unnamed_multiplicity = property(weigh)  # type: ignore[assignment]
+    original = NamedExponential.unnamed_weight
+    NamedExponential.unnamed_weight = property(weigh)  # type: ignore[assignment]
     try:
         return worst(NamedExponential(1.0, 1e-3, 6, "add-remove"), structured_pairs("add-remove", 8))
     finally:
-        NamedExponential.unnamed_multiplicity = original  # type: ignore[method-assign]
+        NamedExponential.unnamed_weight = original  # type: ignore[method-assign]
 
 
 def test_an_unnamed_outcome_that_weighs_too_little_is_caught() -> None:

@@ -16,12 +16,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_none_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    with staged(None) as write:
-        write("one\n")
-    assert capsys.readouterr().out == "one\n"
-
-
 def test_the_file_appears_at_the_end_and_alone(tmp_path: Path) -> None:
     path = tmp_path / "release.json"
     with staged(path) as write:
@@ -114,6 +108,25 @@ def test_a_rename_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(OutputError, match="Input/output error"), staged(tmp_path / "release.json") as write:
         write("text")
     assert names(tmp_path) == []
+
+
+def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path) -> None:
+    path, link = tmp_path / "release.json", tmp_path / "link.json"
+    path.write_text("old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    with staged(link) as write:
+        write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("r" * 255)
+    with staged(path) as write:
+        write("text")
+    assert path.read_text() == "text"
 
 
 def test_a_device_is_written_directly() -> None:

@@ -28,8 +28,8 @@ from fim_private.privacy import (
         (1.0, Fraction(1)),
         (0.1, Fraction(1, 10)),
         (1e-6, Fraction(1, 10**6)),
-        (1.5e300, Fraction(15 * 10**299)),
-        (5e-324, Fraction(5, 10**324)),
+        (1.5e8, Fraction(15 * 10**7)),
+        (2.5e-9, Fraction(25, 10**10)),
         (Fraction(1, 3), Fraction(1, 3)),
         (np.float64(0.1), Fraction(1, 10)),
         (np.int64(2), Fraction(2)),
@@ -39,10 +39,21 @@ def test_epsilon_means_its_decimal_digits(value: Any, exact: Fraction) -> None:
     assert exact_epsilon(value) == exact
 
 
-@given(st.floats(min_value=0, exclude_min=True, max_value=1, exclude_max=True))
+@given(st.floats(min_value=1e-300, max_value=1, exclude_max=True))
 def test_delta_means_its_decimal_digits(delta: float) -> None:
     assert float(exact_delta(delta)) == delta
     assert exact_delta(delta) == Fraction(str(delta))
+
+
+@pytest.mark.parametrize("value", [1e-10, 5e-324, 1e10, Fraction(10**12)])
+def test_an_epsilon_that_promises_nothing_useful(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not "):
+        exact_epsilon(value)
+
+
+def test_a_delta_below_all_use() -> None:
+    with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
+        exact_delta(1e-301)
 
 
 BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], 10**400]

@@ -1,0 +1,789 @@
+"""The command line through real processes: options, formats, errors, exit codes, and what is left behind."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from real_data import REPOSITORY, real_data
+
+import fim_private as fim
+
+CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
+SCRIPT = Path(sys.executable).with_name("fim-private")
+
+BASKETS = [[39, 48]] * 600 + [[39, 41]] * 60 + [[38, 48, 170]] * 10 + [[32]] * 5
+TOP = [39, 48]
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the same baskets in every form, and with files that are wrong in every way."""
+    folder = tmp_path_factory.mktemp("shop")
+    dat = "".join(" ".join(map(str, basket)) + "\n" for basket in BASKETS)
+    lines = dat.replace(" ", ",")
+    orders = [f"o{number}" for number, basket in enumerate(BASKETS) for _ in basket]
+    products = [item for basket in BASKETS for item in basket]
+    long = "order_id,product,price\n"
+    long += "".join(f"{order},{product},1.5\n" for order, product in zip(orders, products, strict=True))
+    for name, text in {
+        "baskets.dat": dat,
+        "baskets.txt": dat,
+        "lines.csv": lines,
+        "long.csv": long,
+        "long.tsv": long.replace(",", "\t"),
+    }.items():
+        (folder / name).write_text(text)
+        (folder / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    table = pa.table({"basket": range(len(BASKETS)), "items": BASKETS})
+    pq.write_table(table, folder / "list.parquet")
+    feather.write_feather(table, folder / "list.feather")
+    pq.write_table(pa.table({"order_id": orders, "product": products}), folder / "long.parquet")
+    pq.write_table(table.append_column("returned", table["items"]), folder / "two_lists.parquet")
+    words = [[f"item {item}" for item in basket] for basket in BASKETS]
+    pq.write_table(pa.table({"items": words}), folder / "words.parquet")
+
+    (folder / "little.dat").write_text("1 2 3\n2 1\n")
+    (folder / "other.dat").write_text("7 8 9 10\n\n5 6\n5\n5 6 7 8\n" * 20)
+    (folder / "many_items.dat").write_text("".join(f"{n} {n + 1} {n + 2}\n" for n in range(100)))
+    (folder / "catalogue.csv").write_text("item\n" + "".join(f"{item}\n" for item in range(1000)))
+    (folder / "one.csv").write_text("39\n")
+    pq.write_table(pa.table({"one": [1, 2], "two": [3, 4]}), folder / "two_columns.parquet")
+
+    whole = (folder / "list.parquet").read_bytes()
+    (folder / "truncated.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "damaged.parquet").write_bytes(whole[:4] + bytes(len(whole) - 12) + whole[-8:])
+    (folder / "text.parquet").write_text("39 48\n")
+    (folder / "empty.parquet").write_bytes(b"")
+    (folder / "empty.dat").write_bytes(b"")
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "truncated.dat.gz").write_bytes((folder / "baskets.dat.gz").read_bytes()[:40])
+    (folder / "not_zipped.dat.gz").write_text("39 48\n")
+    (folder / "latin.csv").write_bytes("thé,café\n".encode("latin-1"))
+    (folder / "sheet.xlsx").write_bytes(b"PK\x03\x04 a spreadsheet")
+    return folder
+
+
+def environment(**changes: str) -> dict[str, str]:
+    unwanted = {"FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    # A warning would be an error here, and show as a traceback.
+    return {**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
+
+
+def run(
+    folder: Path, *arguments: str | Path, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 30
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, *map(str, arguments)],
+        cwd=folder,
+        input=stdin,
+        env=env or environment(),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout,
+    )
+
+
+def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
+    """Run `mine … --format json`, which must go well, and return what it wrote."""
+    done = run(folder, "mine", *arguments, "--format", "json", stdin=stdin)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.count("\n") == 1
+    release: dict[str, Any] = json.loads(done.stdout)
+    return release
+
+
+def listing(*folders: Path) -> dict[Path, int]:
+    return {path: path.stat().st_size for folder in folders for path in folder.rglob("*")}
+
+
+# -------------------------------------------------------------------------------------------- output
+
+
+def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat")
+    assert (done.stderr, done.returncode) == ("", 0)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "The most frequent itemset of 2 items, selected by large-margin"
+    assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
+    guarantee = lines[-1]
+    assert guarantee.startswith("Guarantee (large-margin, ε = 1, δ = 1e-06): replacing any one basket by any other ")
+    assert "e^1 = 2.72" in guarantee
+    assert "1e-06" in guarantee
+    assert "\x1b" not in done.stdout
+
+
+def test_json_is_exactly_the_contract(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", "--format", "json")
+    assert done.stdout == (
+        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
+        '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
+        '"itemsets": [{"items": [39, 48], "support": null}]}\n'
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_csv(shop: Path) -> None:
+    done = run(shop, "mine", "words.parquet", "--format", "csv")
+    assert done.stdout == "item_1,item_2,support\nitem 39,item 48,\n"
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("output_format", ["table", "json", "csv"])
+def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
+    path = tmp_path / "release.txt"
+    path.write_text("old")
+    screen = run(shop, "mine", "words.parquet", "--format", output_format)
+    done = run(shop, "mine", "words.parquet", "--format", output_format, "--output", path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert path.read_text(encoding="utf-8") == screen.stdout
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_markup_is_shown_as_it_is(shop: Path, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"items": [["[red]x[/red]", ":smile: [/]"]] * 600}), tmp_path / "odd.parquet")
+    done = run(tmp_path, "mine", "odd.parquet")
+    assert "{:smile: [/], [red]x[/red]}" in done.stdout
+
+
+def test_long_item_names_are_not_cut_off(tmp_path: Path) -> None:
+    names = ["a" * 300, "b" * 300]
+    pq.write_table(pa.table({"items": [names] * 600}), tmp_path / "long_names.parquet")
+    shown = re.sub(r"[│\s]", "", run(tmp_path, "mine", "long_names.parquet").stdout.replace("not released", ""))
+    assert "{" + ",".join(names) + "}" in shown
+
+
+def test_a_terminal_gets_its_width(shop: Path) -> None:
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [SCRIPT, "mine", "words.parquet"],
+        cwd=shop,
+        stdout=slave,
+        stderr=slave,
+        stdin=subprocess.DEVNULL,
+        env=environment(TERM="xterm", COLUMNS="30"),
+    ) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while block := os.read(master, 1 << 16):
+                shown += block
+        except OSError:
+            pass  # how Linux says that the other side is closed
+        assert process.wait(20) == 0
+    os.close(master)
+    text = shown.decode()
+    assert "\x1b[1m" in text
+    table = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.startswith(("│", "╭", "╰"))]
+    assert len(table) >= 4
+    assert max(map(len, table)) <= 30
+
+
+def test_an_ascii_terminal_is_no_error(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "{39, 48}" in done.stdout
+
+
+# ------------------------------------------------------------------------------------------- sources
+
+SOURCES: list[Sequence[str]] = [
+    ["baskets.dat"],
+    ["baskets.txt.gz"],
+    ["baskets.dat.gz"],
+    ["lines.csv"],
+    ["lines.csv.gz"],
+    ["list.parquet"],
+    ["list.parquet", "--items", "items"],
+    ["two_lists.parquet", "--items", "returned"],
+    ["list.feather"],
+    ["long.parquet", "--basket", "order_id", "--item", "product"],
+    ["long.csv", "--basket", "order_id", "--item", "product"],
+    ["long.tsv.gz", "--basket", "order_id", "--item", "product"],
+]
+
+
+@pytest.fixture(scope="session")
+def seeded_answer() -> dict[str, Any]:
+    """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of luck."""
+    release = fim.mine(BASKETS, mechanism="exponential", catalogue=range(1000), epsilon=0.0005, seed=11)
+    assert release.itemsets[0].items != tuple(TOP)
+    return release.to_dict()
+
+
+LUCK = ["--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", "--seed", "11"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=" ".join)
+def test_every_form_of_the_same_baskets_gives_the_same(
+    shop: Path, source: Sequence[str], seeded_answer: dict[str, Any]
+) -> None:
+    assert answer(shop, *source, *LUCK) == seeded_answer
+
+
+def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
+    assert answer(shop, "-", *LUCK, stdin=(shop / "baskets.dat").read_text()) == seeded_answer
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
+    columns = sorted({item for basket in BASKETS for item in basket})
+    frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
+    release = fim.mine(frame, mechanism="exponential", catalogue=columns, epsilon=0.01, seed=seed)
+    (shop / "few.csv").write_text("".join(f"{item}\n" for item in columns))
+    options = ["--mechanism", "exponential", "--catalogue", "few.csv", "--epsilon", "0.01", "--seed", str(seed)]
+    assert answer(shop, "list.parquet", *options) == release.to_dict()
+
+
+def test_the_corner_shop() -> None:
+    done = run(REPOSITORY, "mine", "datasets/corner_shop.parquet", "--size", "2")
+    assert "{semi-skimmed milk, tea bags}" in done.stdout
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "items"),
+    [
+        ("retail.dat", 2, [39, 48]),
+        ("groceries.csv", 2, ["other vegetables", "whole milk"]),
+        ("retail.dat", 3, [39, 41, 48]),
+        ("mushroom.parquet", 2, None),
+    ],
+)
+def test_real_files(name: str, size: int, items: list[object] | None) -> None:
+    path = real_data(name)
+    release = answer(path.parent, path, "--size", str(size))
+    if items is not None:
+        assert release["itemsets"] == [{"items": items, "support": None}]
+    assert (release["size"], release["private"]) == (size, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "size", "seconds"), [("retail.dat", 2, 2), ("groceries.csv", 2, 2), ("retail.dat", 3, 5)]
+)
+def test_real_files_are_quick_from_a_cold_start(name: str, size: int, seconds: float) -> None:
+    path = real_data(name)
+    took = []
+    for _ in range(3):  # the best of three: the machine may be busy
+        start = time.perf_counter()
+        answer(path.parent, path, "--size", str(size))
+        took.append(time.perf_counter() - start)
+    assert min(took) < seconds
+
+
+# ------------------------------------------------------------------------------------------- options
+
+
+def test_parameters_are_told_in_the_release(shop: Path) -> None:
+    release = answer(
+        shop,
+        *("words.parquet", "--size", "1", "--epsilon", "0.5", "--delta", "1e-8"),
+        *("--mechanism", "large-margin", "--neighbors", "add-remove", "--max-rank", "3"),
+    )
+    expected = {
+        "schema": 1,
+        "private": True,
+        "mechanism": "large-margin",
+        "size": 1,
+        "epsilon": 0.5,
+        "delta": 1e-8,
+        "neighbors": "add-remove",
+        "privacy_unit": "basket",
+    }
+    assert {key: release[key] for key in expected} == expected
+
+
+def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", "--neighbors", "add-remove", "--epsilon", "2", "--delta", "1e-3")
+    assert "{39, 48}" in done.stdout
+    assert "ε = 2, δ = 0.001): adding or removing any one basket changes" in done.stdout
+
+
+def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
+    releases = [answer(shop, "baskets.dat", *LUCK) for _ in range(2)]
+    assert releases[0] == releases[1]
+    assert releases[0]["private"] is False
+    table = run(shop, "mine", "baskets.dat", "--seed", "0").stdout
+    assert "NOT PRIVATE" in table
+    assert "Guarantee" not in table
+
+
+def test_without_a_seed_luck_differs(shop: Path) -> None:
+    options = LUCK[:-2]
+    drawn = [answer(shop, "baskets.dat", *options) for _ in range(3)]
+    assert all(release["private"] is True for release in drawn)
+    assert len({str(release["itemsets"]) for release in drawn}) > 1  # of half a million pairs
+
+
+def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> None:
+    release = answer(shop, "little.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--seed", "1")
+    [itemset] = release["itemsets"]
+    assert itemset["items"] not in ([1, 2], [1, 3], [2, 3])
+    assert len(set(itemset["items"])) == 2
+    assert set(itemset["items"]) <= set(range(1000))
+    assert release["delta"] == 0.0
+
+
+def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
+    release = answer(shop, "baskets.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv")
+    assert release["itemsets"] == [{"items": TOP, "support": None}]
+    assert (release["mechanism"], release["abstained"]) == ("exponential", False)
+
+
+def test_exponential_over_a_sized_universe(shop: Path) -> None:
+    options = ["--mechanism", "exponential", "--universe-size", "16470"]
+    assert answer(shop, "baskets.dat", *options)["itemsets"] == [{"items": TOP, "support": None}]
+
+
+def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) -> None:
+    options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3"]
+    release = answer(shop, "little.dat", *options)
+    assert release["itemsets"] == [{"items": None, "support": None}]
+    assert release["abstained"] is False
+    done = run(shop, "mine", "little.dat", *options)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "unnamed" in done.stdout
+    done = run(shop, "mine", "little.dat", *options, "--format", "csv")
+    assert list(csv.reader(io.StringIO(done.stdout))) == [["item_1", "item_2", "item_3", "support"], [""] * 4]
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "large-margin"])
+@pytest.mark.parametrize("source", ["many_items.dat", "baskets.dat"])
+def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism: str) -> None:
+    release = answer(shop, source, "--mechanism", mechanism, "--universe-size", "4", "--size", "2")
+    assert release["private"] is True
+
+
+@pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
+def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
+    assert answer(shop, "baskets.dat", *universe)["itemsets"] == [{"items": TOP, "support": None}]
+    assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
+
+
+# ---------------------------------------------------------------------------------------- abstaining
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
+    ids=" ".join,
+)
+def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
+    little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
+    assert (little.stderr, little.returncode) == ("", 0)
+    assert little.stdout == other.stdout
+    assert other.returncode == 0
+    lines = little.stdout.splitlines()
+    assert "abstained" in lines[0]
+    assert len([line for line in lines if line.startswith("To try: ")]) == 1
+    assert lines[-1].startswith("Guarantee")
+
+
+def test_abstaining_in_json_and_csv(shop: Path) -> None:
+    release = answer(shop, "little.dat", "--size", "3")
+    assert release["abstained"] is True
+    assert release["itemsets"] == []
+    done = run(shop, "mine", "little.dat", "--format", "csv")
+    assert (done.stdout, done.stderr, done.returncode) == ("item_1,item_2,support\n", "", 0)
+
+
+def test_the_advice_works(shop: Path) -> None:
+    advice = run(shop, "mine", "little.dat", "--epsilon", "0.5").stdout
+    lead = re.search(r"leads by ([\d,]+) baskets", advice)
+    assert lead is not None
+    enough = int(lead[1].replace(",", ""))
+    found = [not fim.mine([["milk", "tea"]] * enough, epsilon=0.5, seed=seed).abstained for seed in range(200)]
+    assert sum(found) > 175  # 95 % expected; fewer than 176 of 200 has probability 1e-4, and the seeds are fixed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--epsilon", "1e-5"],
+        ["--epsilon", "1e-9"],
+        ["--epsilon", "1000"],
+        ["--epsilon", "1e6"],
+        ["--delta", "1e-300"],
+        ["--delta", "0.999999"],
+        ["--size", "1000000000"],
+        ["--max-rank", "1" + "0" * 30],
+        ["--epsilon", "1e-9", "--mechanism", "exponential", "--universe-size", "10"],
+        ["--epsilon", "1e9"],
+        ["--epsilon", "1e6", "--mechanism", "exponential", "--universe-size", "10"],
+        ["--epsilon", "1e9", "--mechanism", "exponential", "--catalogue", "catalogue.csv"],
+        ["--epsilon", "1000", "--mechanism", "exponential", "--universe-size", "10"],
+    ],
+    ids=" ".join,
+)
+def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options: list[str]) -> None:
+    done = run(shop, "mine", "little.dat", *options, timeout=10)
+    if done.returncode == 0:
+        assert done.stderr == ""
+    else:
+        assert_refused(done)
+
+
+# -------------------------------------------------------------------------------------------- errors
+
+
+def assert_refused(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith("\n")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+ERRORS: list[tuple[Sequence[str], str]] = [
+    (["nowhere.parquet"], r"'nowhere\.parquet' does not exist"),
+    (["nowhere.dat"], r"'nowhere\.dat' does not exist"),
+    (["universe_size.dat"], r"'universe_size\.dat' does not exist"),
+    (["max_rank/item.csv"], r"'max_rank/item\.csv' does not exist"),
+    (["two\nlines.dat"], r"two\\nlines\.dat.* does not exist"),
+    (["."], r"is a folder"),
+    (["truncated.parquet"], r"'truncated\.parquet' is truncated, damaged"),
+    (["damaged.parquet"], r"'damaged\.parquet' is truncated, damaged"),
+    (["text.parquet"], r"'text\.parquet' is not a Parquet file"),
+    (["empty.parquet"], r"'empty\.parquet' is empty"),
+    (["empty.dat"], r"'empty\.dat' is empty"),
+    (["empty.csv"], r"'empty\.csv' is empty"),
+    (["-"], r"standard input is empty"),
+    (["truncated.dat.gz"], r"'truncated\.dat\.gz' is truncated, damaged"),
+    (["not_zipped.dat.gz"], r"'not_zipped\.dat\.gz' is truncated, damaged"),
+    (["latin.csv"], r"'latin\.csv' .*not UTF-8"),
+    (["sheet.xlsx"], r"'sheet\.xlsx' is of no form that can be read; those are Parquet"),
+    (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)"),
+    (["list.parquet", "--items", "basket"], r"'basket'.* int64.*does not hold lists"),
+    (
+        ["long.parquet", "--basket", "order", "--item", "product"],
+        r"no column 'order'.*'order_id' \(string\), 'product' \(int64\)",
+    ),
+    (["long.csv", "--basket", "order", "--item", "product"], r"no column 'order'"),
+    (["long.parquet"], r"no list column.*--basket and --item.*'order_id'"),
+    (["two_lists.parquet"], r"several list columns.*--items.*'items' .*'returned'"),
+    (["long.csv"], r"name its columns with --basket and --item"),
+    (["long.csv", "--item", "product"], r"item needs .*basket"),
+    (["list.parquet", "--item", "items", "--items", "items"], r"item and .*items exclude each other"),
+    (["baskets.dat", "--items", "items"], r"items cannot be used"),
+    (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
+    (["baskets.dat", "--epsilon", "-1"], r"epsilon must be a number above 0, not -1"),
+    (["baskets.dat", "--epsilon", "nan"], r"epsilon must be a number above 0, not nan"),
+    (["baskets.dat", "--epsilon", "1e400"], r"epsilon must be a number above 0, not inf"),
+    (["baskets.dat", "--epsilon", "one"], r"--epsilon"),
+    (["baskets.dat", "--delta", "0"], r"delta must be a number above 0 and below 1, not 0"),
+    (["baskets.dat", "--delta", "1"], r"delta must be a number above 0 and below 1, not 1"),
+    (["baskets.dat", "--delta", "-1e-6"], r"delta must be a number above 0 and below 1"),
+    (["baskets.dat", "--size", "0"], r"size must be a whole number of at least 1, not 0"),
+    (["baskets.dat", "--size", "-2"], r"size must be a whole number of at least 1, not -2"),
+    (["baskets.dat", "--size", "1.5"], r"--size"),
+    (["baskets.dat", "--max-rank", "0"], r"--max-rank must be a whole number of at least 1, not 0"),
+    (["baskets.dat", "--mechanism", "laplace"], r"mechanism must be one of large-margin, exponential, not 'laplace'"),
+    (["baskets.dat", "--neighbors", "swap"], r"neighbors must be one of replace-one, add-remove, not 'swap'"),
+    (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
+    (["baskets.dat", "--seed", "x"], r"--seed"),
+    (["baskets.dat", "--mechanism", "exponential"], r"public.*catalogue or --universe-size.*would not be private"),
+    (["baskets.dat", "--mechanism", "exponential", "--universe-size", "1"], r"--universe-size has 1 item.*size 2"),
+    (["baskets.dat", "--universe-size", "0"], r"--universe-size must be a whole number of at least 1, not 0"),
+    (["baskets.dat", "--catalogue", "catalogue.csv", "--universe-size", "9"], r"not both"),
+    (["baskets.dat", "--catalogue", "nowhere.csv"], r"'nowhere\.csv' does not exist"),
+    (["baskets.dat", "--catalogue", "empty.csv"], r"'empty\.csv' is empty"),
+    (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
+    (["baskets.dat", "--catalogue", "two_columns.parquet"], r"catalogue.*'two_columns\.parquet'.*'one' .*'two'"),
+    (["baskets.dat", "--no-such-option"], r"--no-such-option"),
+    (["baskets.dat", "little.dat"], r"little\.dat"),
+    ([], r"FILE"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS])
+def test_errors_are_one_line_and_write_nothing(
+    shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
+) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text("old")
+    before = listing(shop, tmp_path)
+    done = run(shop, "mine", *arguments, "--output", tmp_path / "kept.json")
+    assert_refused(done)
+    assert re.search(message, done.stderr)
+    assert listing(shop, tmp_path) == before
+    assert kept.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("nowhere/release.json", r"nowhere'? does not exist; create it first"),
+        (".", r"it is a folder; give --output a file name"),
+        ("baskets.dat/release.json", r"cannot write"),
+        ("two\nlines/release.json", r"cannot write"),
+        ("/dev/full", r"cannot write '?/dev/full"),
+    ],
+)
+def test_unwritable_output(shop: Path, output: str, message: str) -> None:
+    if output.startswith("/dev/") and not Path(output).exists():
+        pytest.skip(f"this system has no {output}")
+    before = listing(shop)
+    done = run(shop, "mine", "baskets.dat", "--output", output)
+    assert_refused(done)
+    assert re.search(message, done.stderr)
+    assert listing(shop) == before
+
+
+def test_unwritable_output_fails_before_the_data_is_read(shop: Path) -> None:
+    done = run(shop, "mine", "nowhere.dat", "--output", "nowhere/release.json")
+    assert_refused(done)
+    assert "cannot write" in done.stderr
+
+
+def test_a_full_standard_output(shop: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [SCRIPT, "mine", "baskets.dat"],
+            cwd=shop,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=environment(),
+            timeout=30,
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(r"Error: .*No space left.*\n", done.stderr)
+
+
+def test_unknown_commands_and_none(shop: Path) -> None:
+    done = run(shop, "mien", "baskets.dat")
+    assert_refused(done)
+    assert "mien" in done.stderr
+    done = run(shop)
+    assert done.returncode == 2
+    assert "mine" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# ------------------------------------------------------------------------------- signals and pipes
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("waited for 20 seconds in vain")
+
+
+def test_ctrl_c_exits_130_without_a_word_and_leaves_nothing(shop: Path, tmp_path: Path) -> None:
+    fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
+    before = listing(shop)
+    with subprocess.Popen(
+        [SCRIPT, "mine", "-", "--output", tmp_path / "release.json"],
+        cwd=shop,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        pipe = process.stdin.fileno()
+        os.write(pipe, b"39 48\n" * 1000)
+        # When it has taken what there was it waits for more.
+        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))
+        time.sleep(0.2)
+        assert len(list(tmp_path.iterdir())) == 1  # the unfinished file, under another name
+        process.send_signal(signal.SIGINT)
+        wait_until(lambda: process.poll() is not None)
+        said = process.stdout.read(), process.stderr.read()
+    assert process.returncode == 130
+    assert said == (b"", b"")
+    assert list(tmp_path.iterdir()) == []
+    assert listing(shop) == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [["mine", "baskets.dat"], ["mine", "baskets.dat", "--format", "json"], ["--help"]]
+)
+def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [SCRIPT, *arguments],
+        cwd=shop,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        timeout=30,
+    )
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode != 0
+
+
+def test_head_is_quiet(shop: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{SCRIPT}' mine baskets.dat --format json | head -c 1"],
+        cwd=shop,
+        capture_output=True,
+        env=environment(),
+        timeout=30,
+    )
+    assert (done.stdout, done.stderr) == (b"{", b"")
+
+
+# ---------------------------------------------------------------------------------------------- help
+
+OPTIONS = [
+    *("--size", "--epsilon", "--delta", "--mechanism", "--neighbors", "--max-rank", "--basket", "--item", "--items"),
+    *("--catalogue", "--universe-size", "--format", "--output", "--seed", "--help"),
+]
+DEFAULTS = ["2", "1.0", "1e-06", "large-margin", "replace-one", "10000", "table"]
+
+
+def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
+    done = run(shop, "mine", "--help", env=environment(COLUMNS="200"))
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert [option for option in OPTIONS if not re.search(rf"{option}\s", done.stdout)] == []
+    assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
+    assert "Example: fim-private mine" in done.stdout
+
+
+def test_help_of_the_whole(shop: Path) -> None:
+    for flag in ("--help", "-h"):
+        done = run(shop, flag)
+        assert (done.stderr, done.returncode) == ("", 0)
+        assert "mine" in done.stdout
+        assert "Example: fim-private mine" in done.stdout
+
+
+def test_version(shop: Path) -> None:
+    done = run(shop, "--version")
+    assert (done.stdout, done.stderr, done.returncode) == (f"fim-private {fim.__version__}\n", "", 0)
+
+
+def test_it_runs_as_a_module_too(shop: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fim_private", "--version"],
+        cwd=shop,
+        capture_output=True,
+        encoding="utf-8",
+        env=environment(),
+        timeout=30,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (f"fim-private {fim.__version__}\n", "", 0)
+
+
+def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
+    path = shop / "list.parquet"
+    release = fim.mine(path, size=2, epsilon=1.0, delta=1e-6)
+    assert release.to_dict() == answer(shop, "list.parquet")
+    assert release.to_pandas()["itemsets"].tolist() == [frozenset(TOP)]
+
+
+# ------------------------------------------------------------------------- files and streams of odd kinds
+
+
+def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
+    for name in ("universe_size.dat", "max_rank/item.csv"):
+        done = run(shop, "mine", name)
+        assert_refused(done)
+        assert repr(name) in done.stderr
+
+
+def test_parameters_are_named_as_options(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", "--max-rank", "0")
+    assert_refused(done)
+    assert done.stderr.startswith("Error: --max-rank must be")
+    done = run(shop, "mine", "baskets.dat", "--epsilon", "0")
+    assert done.stderr.startswith("Error: --epsilon must be")
+
+
+def test_the_output_may_not_be_an_input(shop: Path) -> None:
+    for arguments in (
+        ["little.dat", "--output", "./little.dat"],
+        ["baskets.dat", "--catalogue", "one.csv", "--output", "one.csv"],
+    ):
+        before = listing(shop)
+        done = run(shop, "mine", *arguments)
+        assert_refused(done)
+        assert "it is an input" in done.stderr
+        assert listing(shop) == before
+
+
+def test_closed_streams(shop: Path) -> None:
+    for redirection, reason in ((">&-", "standard output is closed"), ("- <&-", "standard input is closed")):
+        name = "" if redirection.startswith("-") else "baskets.dat"
+        done = subprocess.run(
+            ["bash", "-c", f"exec {SCRIPT} mine {name} {redirection}"],
+            cwd=shop,
+            capture_output=True,
+            encoding="utf-8",
+            env=environment(),
+            timeout=30,
+        )
+        assert_refused(done)
+        assert reason in done.stderr
+
+
+def test_a_pipe_by_name_is_refused_instead_of_hanging(shop: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.dat")
+    done = run(shop, "mine", tmp_path / "pipe.dat")
+    assert_refused(done)
+    assert "is no regular file" in done.stderr
+
+
+def test_an_output_without_greek_letters(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.isascii()
+    assert "epsilon = 1" in done.stdout
+    assert "\\u" not in done.stdout
+
+
+def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b[2Jgone"
+    (tmp_path / "evil.csv").write_text(f"{evil},tea\n" * 700)
+    done = run(tmp_path, "mine", "evil.csv")
+    assert "\x1b" not in done.stdout
+    assert r"\x1b[2Jgone" in done.stdout
+
+
+def test_being_terminated_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [SCRIPT, "mine", "-", "--output", tmp_path / "release.json"], cwd=shop, stdin=subprocess.PIPE, env=environment()
+    )
+    try:
+        for _ in range(200):
+            if list(tmp_path.iterdir()):
+                break
+            time.sleep(0.05)
+        assert list(tmp_path.iterdir())
+        process.terminate()
+        assert process.wait(10) == 143
+    finally:
+        process.kill()
+        process.communicate()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,301 @@
+"""Every command and example in the documents runs, and shows what the documents say that it shows.
+
+Conventions for the documents: commands stand in ``sh`` blocks (one a line), in ``console`` blocks (after ``$ ``,
+with the whole output below; a line ``...`` stands for any lines, and lines may be wrapped anywhere), or indented
+by four spaces. Python stands in ``python`` blocks, which one process runs in order; a comment behind a ``print``
+is what it prints. Files that do not come with the project are made up, in the form that the command says.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from real_data import REPOSITORY
+
+import fim_private as fim
+
+README = "README.md"
+DOCUMENTS = [
+    README,
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "datasets/README.md",
+    *sorted(path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")),
+]
+COMMAND_BLOCKS = {"sh", "bash", "shell", "console"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its lines, and the number of the line before it."""
+
+    language: str
+    lines: list[str]
+    line: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line of a document, and the output shown below it (None where none is shown)."""
+
+    document: str
+    line: int
+    text: str
+    output: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line}: {self.text}"
+
+
+def read(document: str) -> str:
+    return (REPOSITORY / document).read_text(encoding="utf-8")
+
+
+def blocks(document: str) -> Iterator[Block]:
+    lines = iter(enumerate(read(document).splitlines(), 1))
+    for number, line in lines:
+        if line.startswith("```"):
+            inside = [text for _, text in takewhile(lambda item: not item[1].startswith("```"), lines)]
+            yield Block(line.removeprefix("```").strip(), inside, number)
+
+
+def outside_of_blocks(document: str) -> Iterator[tuple[int, str]]:
+    """The lines of a document that are in no fenced block, with their numbers."""
+    fenced = {n for block in blocks(document) for n in range(block.line, block.line + len(block.lines) + 2)}
+    return ((n, line) for n, line in enumerate(read(document).splitlines(), 1) if n not in fenced)
+
+
+def commands(document: str) -> Iterator[Command]:
+    for block in blocks(document):
+        if block.language == "console":
+            yield from console_commands(document, block)
+        elif block.language in COMMAND_BLOCKS:
+            joined = "\n".join(block.lines).replace("\\\n", " " * 2)
+            for number, line in enumerate(joined.split("\n"), block.line + 1):
+                if line.strip() and not line.startswith("#"):
+                    yield Command(document, number, line)
+    for number, line in outside_of_blocks(document):
+        if line.startswith("    fim-private "):
+            yield Command(document, number, line.strip())
+
+
+def console_commands(document: str, block: Block) -> Iterator[Command]:
+    text = "\n".join(block.lines).replace("\\\n", " " * 2)
+    assert text.startswith("$ "), f"{document}:{block.line}: a console block begins with a command, after '$ '"
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield Command(document, block.line + 1, command, output if output.strip() else None)
+
+
+COMMANDS = [command for document in DOCUMENTS for command in commands(document)]
+OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
+OTHERS = [command for command in COMMANDS if command not in OURS]
+PYTHON = {d: python for d in DOCUMENTS if (python := [b for b in blocks(d) if b.language == "python"])}
+
+
+def test_the_readme_teaches_by_commands_and_python() -> None:
+    assert [command for command in OURS if command.document == README], "README.md shows no fim-private command"
+    assert [command for command in OURS if command.output], "no document shows the output of a command"
+    assert README in PYTHON, "README.md shows no Python"
+    assert {"make demo", "make test"} <= {plain(command) for command in OTHERS if command.document == README}
+
+
+# ----------------------------------------------------------------------------------- files that are made up
+
+ITEMS = ["bread", "milk", "tea"]
+BASKETS = [[0, 1]] * 600 + [[1, 2]] * 40 + [[0, 1, 2]] * 30
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to run in, with the data sets of the project."""
+    (tmp_path / "datasets").symlink_to(REPOSITORY / "datasets", target_is_directory=True)
+    return tmp_path
+
+
+def make_up(path: Path, columns: list[str]) -> None:
+    """Write baskets in the form of the path's suffix; columns: of the basket and the item, if one row per item."""
+    if path.exists():
+        return
+    rows = [(f"b{number}", ITEMS[item]) for number, basket in enumerate(BASKETS) for item in basket]
+    if path.suffix in (".parquet", ".feather", ".arrow"):
+        table = pa.table({"items": [[ITEMS[item] for item in basket] for basket in BASKETS]})
+        if columns:
+            table = pa.table(dict(zip(columns, zip(*rows, strict=True), strict=True)))
+        (pq.write_table if path.suffix == ".parquet" else feather.write_feather)(table, path)
+        return
+    separator = " " if ".dat" in path.suffixes else ","
+    lines = [columns, *rows] if columns else [[str(item) for item in basket] for basket in BASKETS]
+    text = "".join(separator.join(line) + "\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+def make_up_catalogue(path: Path) -> None:
+    assert path.suffix in (".csv", ".txt"), "a catalogue in the documents is text"
+    path.write_text("".join(f"{item}\n" for item in [*ITEMS, "jam", "rye"]))
+
+
+def make_up_inputs(folder: Path, command: str) -> None:
+    words = shlex.split(command, comments=True)
+    if "mine" not in words:
+        return
+    option: dict[str, str] = {}
+    files = []
+    rest = iter(takewhile(lambda word: word not in ("|", ">", "&&"), words[words.index("mine") + 1 :]))
+    for word in rest:
+        if word in ("--help", "-h"):
+            return
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            option[name] = value or next(rest)
+        else:
+            files.append(word)
+    assert len(files) == 1, f"one file is mined: {command}"
+    columns = [option[name] for name in ("--basket", "--item") if name in option]
+    sources = files if files != ["-"] else [word for word in words[: words.index("mine")] if Path(word).suffix]
+    for source in sources:
+        make_up(folder / source.lstrip("<"), columns)
+    if "--catalogue" in option:
+        make_up_catalogue(folder / option["--catalogue"])
+
+
+# ------------------------------------------------------------------------------------------------- running
+
+
+def environment() -> dict[str, str]:
+    unwanted = {"FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS", "PYTHONIOENCODING"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
+    return {**kept, "PATH": path, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
+
+
+def run(arguments: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        arguments, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=60, input=""
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether a document shows what was printed: white space aside, and ``...`` for any lines."""
+    parts = re.split(r"^\s*(?:\.\.\.|…)\s*$", shown, flags=re.MULTILINE)
+    pattern = r".*".join(r"\s+".join(map(re.escape, part.split())) for part in parts)
+    return re.fullmatch(rf"\s*{pattern}\s*", printed, flags=re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("command", OURS, ids=str)
+def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) -> None:
+    make_up_inputs(folder, command.text)
+    printed = run(["sh", "-c", command.text], folder)
+    if command.output is not None:
+        assert same(command.output, printed), f"shown:\n{command.output}\nprinted:\n{printed}"
+
+
+@pytest.mark.parametrize("document", PYTHON)
+def test_python_runs_and_prints_what_is_shown(document: str, folder: Path) -> None:
+    code = "\n".join(line for block in PYTHON[document] for line in block.lines)
+    for name in re.findall(r"""["']([^"'\s]+\.(?:parquet|dat|csv|feather))["']""", code):
+        make_up(folder / name, [])
+    shown = re.findall(r"^[^#\n]*\bprint\(.*\)\s+# (.*)$", code, flags=re.MULTILINE)
+    printed = run([sys.executable, "-c", code], folder).splitlines()
+    assert printed == shown
+
+
+# -------------------------------------------------------------------------------------- everything else
+
+
+def plain(command: Command) -> str:
+    return " ".join(shlex.split(command.text, comments=True))
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z][a-z-]*):", read("Makefile"), flags=re.MULTILINE))
+
+
+def is_known(command: str) -> bool:
+    """Whether a command that is not run here is one that set-up consists of, with names that exist."""
+    extras = set(tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"])
+    if found := re.fullmatch(r"make ([a-z-]+)", command):
+        return found[1] in targets()
+    if found := re.fullmatch(r"(?:\S*/)?(?:pip|python3? -m pip) install (?:-e |--editable )?\.(?:\[(\S+)\])?", command):
+        return found[1] is None or set(found[1].split(",")) <= extras
+    if found := re.fullmatch(r"(?:\S*/)?python3? (scripts/\S+\.py)", command):
+        return (REPOSITORY / found[1]).is_file()
+    set_up = (
+        r"python3? -m venv \S+|(source|\.) \S+/bin/activate|git clone \S+|cd \S+|(\S*/)?(python3? -m )?pytest( .*)?"
+    )
+    return re.fullmatch(set_up, command) is not None
+
+
+@pytest.mark.parametrize("command", OTHERS, ids=str)
+def test_other_commands_exist(command: Command) -> None:
+    # make and pip are not run from here: they would build an environment and run this test in it.
+    unknown = f"{command} is no command that this test knows: add it to is_known, or let it be run"
+    for part in plain(command).split(" && "):
+        assert is_known(part), unknown
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_command_hides_from_these_tests(document: str) -> None:
+    for block in blocks(document):
+        if block.language not in COMMAND_BLOCKS:
+            hidden = [line for line in block.lines if re.match(r"(\$ |\s*fim-private |make )", line)]
+            assert not hidden, f"{document}:{block.line}: commands belong into sh or console blocks"
+        if block.language == "json" and '"schema"' in "".join(block.lines):
+            shown = json.loads("\n".join(block.lines))
+            assert set(fim.mine([], seed=0).to_dict()) <= set(shown)
+
+
+def inline_code(document: str) -> list[str]:
+    text = "\n".join(line for _, line in outside_of_blocks(document))
+    return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_is_named_in_the_text_exists(document: str, tmp_path: Path) -> None:
+    options = set(re.findall(r"(--[a-z-]+)", run(["fim-private", "mine", "--help"], tmp_path))) | {"--version"}
+    for code in inline_code(document):
+        if found := re.fullmatch(r"make ([a-z-]+)", code):
+            assert found[1] in targets(), f"{document}: `{code}`"
+        if code.startswith(("fim-private", "--")):
+            named = set(re.findall(r"(?<![\w-])--[a-z-]+", code))
+            assert named <= options, f"{document}: `{code}`"
+        if re.fullmatch(r"(?:tests|scripts|docs|fim_private|datasets|\.ci)/[\w./-]+", code):
+            assert (REPOSITORY / code).exists(), f"{document}: `{code}`"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", read(document)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (REPOSITORY / document).parent / name if name else REPOSITORY / document
+        assert path.exists(), f"{document}: {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            anchors = {re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{document}: {target}"
+
+
+def test_same_compares_what_is_shown() -> None:
+    assert same("one\ntwo three\n", "one two\nthree\n")
+    assert same("one\n...\nfour\n", "one\ntwo\nthree\nfour\n")
+    assert not same("one\n", "one two\n")
+    assert not same("one\n...\nfive\n", "one\ntwo\n")

@@ -1,0 +1,447 @@
+"""Every counter keeps one contract: the right spectrum, lazily, and every itemset of a level can be named.
+
+A new counter is one more line in COUNTERS. Oracles: brute force on small baskets, mlxtend on real files.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, islice, takewhile
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import (
+    brute_force_supports,
+    brute_force_user_supports,
+    chi_square_pvalue,
+    detects,
+    spectrum_of,
+)
+from real_data import real_data
+
+from fim_private.counting import catalogue_spectrum, itemset_spectrum, portable
+from fim_private.errors import ParameterError
+from fim_private.randomness import Randomness
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.spectrum import SupportSpectrum
+from fim_private.transactions import Item, Transactions
+
+CountItemsets = Callable[[Transactions, int], SupportSpectrum]
+Baskets = list[list[Item]]
+Itemsets = Counter[tuple[Item, ...]]
+
+COUNTERS: list[CountItemsets] = [itemset_spectrum]
+
+every_counter = pytest.mark.parametrize("count", COUNTERS)
+
+
+class Chooses(Randomness):
+    """Randomness that shows every face in turn: `below` gives the number that it was made with."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(lambda size: pytest.fail("a level is resolved by `below` alone"))
+        self._number = number
+
+    def below(self, bound: int) -> int:
+        assert self._number < bound
+        return self._number
+
+
+def named(spectrum: SupportSpectrum) -> Itemsets:
+    """The support of every itemset of a spectrum, each named through sample_itemset."""
+    supports: Itemsets = Counter()
+    for support, multiplicity in spectrum.levels():
+        tied = [spectrum.sample_itemset(support, Chooses(number)) for number in range(multiplicity)]
+        assert len(set(tied)) == multiplicity, "each itemset of a level is named by exactly one number"
+        supports.update(dict.fromkeys(tied, support))
+    return supports
+
+
+# --------------------------------------------------------------------------------- against brute force
+
+items_of_few_kinds: st.SearchStrategy[Item] = st.one_of(
+    st.integers(0, 5), st.sampled_from(["a", "b", "é", "39x"]), st.sampled_from([-7, 2**40])
+)
+random_baskets = st.lists(st.lists(items_of_few_kinds, max_size=7), max_size=25)
+sizes = st.integers(1, 5)
+
+
+@every_counter
+@settings(deadline=None, max_examples=150)
+@given(baskets=random_baskets, size=sizes)
+@example(baskets=[], size=1)
+@example(baskets=[], size=2)
+@example(baskets=[[], []], size=1)
+@example(baskets=[[], []], size=3)
+@example(baskets=[[1]], size=1)
+@example(baskets=[[1]], size=2)
+@example(baskets=[[1, 1, 1]], size=2)
+@example(baskets=[[1, 2, 3]] * 9, size=2)
+@example(baskets=[[1, 2, 3]] * 9, size=3)
+@example(baskets=[[1, 2, 3]] * 9, size=4)
+@example(baskets=[["b", "a"], ["a", "b", "b"], [], [0]], size=2)
+def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Baskets, size: int) -> None:
+    spectrum = count(read_transactions(baskets), size)
+    expected = brute_force_supports(baskets, size)
+    assert list(spectrum.levels()) == spectrum_of(expected)
+    assert spectrum.universe_size is None
+    assert named(spectrum) == expected
+
+
+@every_counter
+@settings(deadline=None, max_examples=100)
+@given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=5), max_size=4), max_size=10), size=sizes)
+@example(users=[], size=2)
+@example(users=[[], []], size=2)
+@example(users=[[[1, 2], [1, 2]], [[1], [2]]], size=1)
+@example(users=[[[1, 2], [1, 2]], [[1], [2]]], size=2)
+@example(users=[[[1, 2, 3], [3, 2, 1], []], [], [[1, 2, 3]]], size=3)
+def test_a_user_with_several_baskets_counts_once(count: CountItemsets, users: list[Baskets], size: int) -> None:
+    spectrum = count(of_users(users), size)
+    expected = brute_force_user_supports(users, size)
+    assert list(spectrum.levels()) == spectrum_of(expected)
+    assert named(spectrum) == expected
+
+
+def of_users(users: Sequence[Baskets]) -> Transactions:
+    baskets = [basket for user in users for basket in user]
+    unit_offsets = np.cumsum([0, *map(len, users)]).astype(np.int64)
+    return replace(read_transactions(baskets), unit_offsets=unit_offsets)
+
+
+@every_counter
+@settings(deadline=None, max_examples=40)
+@given(baskets=random_baskets, size=sizes, order=st.randoms(use_true_random=False))
+def test_the_order_of_the_baskets_does_not_matter(
+    count: CountItemsets, baskets: Baskets, size: int, order: Any
+) -> None:
+    shuffled = [order.sample(basket, len(basket)) for basket in order.sample(baskets, len(baskets))]
+    spectrum = count(read_transactions(baskets), size)
+    other = count(read_transactions(shuffled), size)
+    for support, multiplicity in spectrum.levels():
+        for number in range(multiplicity):  # the same random number names the same itemset
+            names = [s.sample_itemset(support, Chooses(number)) for s in (spectrum, other)]
+            assert names[0] == names[1]
+
+
+@every_counter
+def test_names_come_out_in_canonical_order(count: CountItemsets) -> None:
+    spectrum = count(read_transactions([["b", 10, "a", 9, -1]]), 5)
+    assert spectrum.sample_itemset(1, Randomness()) == (-1, 9, 10, "a", "b")
+
+
+@every_counter
+@pytest.mark.parametrize("size", [0, -1, True, 1.0, "2", None])
+def test_a_size_that_is_no_positive_whole_number_is_refused(count: CountItemsets, size: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^size must be a whole number of at least 1"):
+        count(read_transactions([[1, 2]]), size)
+
+
+@every_counter
+@pytest.mark.parametrize("level", [0, 1, 3, 7, -1])
+def test_a_level_that_the_spectrum_lacks_is_refused(count: CountItemsets, level: int) -> None:
+    spectrum = count(read_transactions([[1, 2], [2, 1]]), 2)
+    assert list(spectrum.levels()) == [(2, 1)]
+    with pytest.raises(ParameterError, match=r"level|universe_size"):
+        spectrum.sample_itemset(level, Randomness())
+
+
+@every_counter
+def test_ties_are_named_uniformly(count: CountItemsets) -> None:
+    # Six pairs tie at 2 and one at 5. A favourite 30 % too likely would be seen.
+    baskets = [[1, 2, 3, 4]] * 2 + [["x", "y"]] * 5
+    spectrum = count(read_transactions(baskets), 2)
+    assert list(spectrum.levels()) == [(5, 1), (2, 6)]
+    draws = 6000
+    randomness = Randomness.seeded(20)
+    counts = Counter(spectrum.sample_itemset(2, randomness) for _ in range(draws))
+    tied: list[tuple[Item, ...]] = list(combinations([1, 2, 3, 4], 2))
+    uniform = dict.fromkeys(tied, 1 / 6)
+    assert chi_square_pvalue(counts, uniform, draws) > 1e-6
+    biased = dict(zip(uniform, [1.3 / 6, *[(1 - 1.3 / 6) / 5] * 5], strict=True))
+    assert detects(uniform, biased, draws) > 0.99
+
+
+# ------------------------------------------------------------------------------------------- laziness
+
+
+@pytest.fixture
+def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The floors of the portable counter's scans, as they happen."""
+    seen: list[int] = []
+    scan = portable._scan
+
+    def recorded(
+        transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
+    ) -> Iterator[portable._Found]:
+        seen.append(floor)
+        return scan(transactions, supports, size, floor)
+
+    monkeypatch.setattr(portable, "_scan", recorded)
+    return seen
+
+
+STEEP: list[list[int]] = [[1, 2, 3]] * 400 + [[1, 2, 4]] * 90 + [[3, 4, 5]] * 20 + [[5, 6, 7]]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_nothing_is_scanned_before_it_is_asked_for(floors: list[int], size: int) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), size)
+    assert floors == []
+    levels = spectrum.levels()
+    assert floors == []
+    next(levels)
+    assert len(floors) == 1
+    assert floors[0] >= 90  # the top alone: neither the level 20 nor 1 has been looked at
+    list(levels)
+    assert floors[-1] == 1
+    assert floors == sorted(set(floors), reverse=True)
+
+
+def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), 2)
+    first = list(spectrum.levels())
+    scans = len(floors)
+    assert list(spectrum.levels()) == first
+    assert spectrum.multiplicity(first[0][0]) == first[0][1]
+    assert len(floors) == scans
+
+
+def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), 2)
+    assert next(spectrum.levels()) == (490, 1)
+    floors.clear()
+    assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
+    assert floors == [490]
+
+
+def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
+    transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
+    rows = portable._frequent_rows(transactions, portable.item_supports(transactions), 2, 100)
+    assert len(rows.code) == 4  # items 1 to 4
+    assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
+
+
+# -------------------------------------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize("entries", [1, 2, 7])
+@settings(deadline=None, max_examples=50)
+@given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=6), max_size=3), max_size=9), size=sizes)
+def test_the_batch_size_of_the_portable_counter_does_not_matter(entries: int, users: list[Baskets], size: int) -> None:
+    baskets = [basket for user in users for basket in user]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        assert named(itemset_spectrum(read_transactions(baskets), size)) == brute_force_supports(baskets, size)
+        assert named(itemset_spectrum(of_users(users), size)) == brute_force_user_supports(users, size)
+
+
+# ---------------------------------------------------------------------------------- a public catalogue
+
+
+def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
+    return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    baskets=random_baskets,
+    catalogue=st.lists(items_of_few_kinds, min_size=1, max_size=8, unique=True),
+    size=st.integers(1, 4),
+)
+@example(baskets=[], catalogue=["b", "a"], size=2)
+@example(baskets=[[1, 2]], catalogue=["b", "a"], size=2)
+@example(baskets=[[1, 2]], catalogue=[1, 2], size=2)
+@example(baskets=[[1, 2]], catalogue=[1, 2], size=3)
+def test_catalogue_spectrum_equals_brute_force_over_all_candidates(
+    baskets: Baskets, catalogue: list[Item], size: int
+) -> None:
+    spectrum = over_catalogue(baskets, catalogue, size)
+    # Items outside the catalogue are dropped; then each candidate has a support, 0 for most.
+    expected = brute_force_supports([[item for item in b if item in catalogue] for b in baskets], size)
+    assert spectrum.universe_size == math.comb(len(catalogue), size)
+    assert list(spectrum.levels()) == spectrum_of(expected)
+    assert spectrum.zero_multiplicity() == math.comb(len(catalogue), size) - len(expected)
+    assert named(spectrum) == expected
+
+
+def test_an_unsupported_candidate_is_named_uniformly() -> None:
+    # C(7, 2) = 21 pairs, 4 of them supported. A pair 30 % too likely would be seen.
+    catalogue: list[Item] = [1, 2, 3, 4, "a", "b", "c"]
+    baskets: Baskets = [[1, 2, 3], ["a", 1, "not listed"], ["not listed", "b"]]
+    supported = {(1, 2), (1, 3), (2, 3), (1, "a")}
+    spectrum = over_catalogue(baskets, catalogue, 2)
+    assert spectrum.zero_multiplicity() == 17
+    draws = 20_000
+    randomness = Randomness.seeded(21)
+    counts = Counter(spectrum.sample_itemset(0, randomness) for _ in range(draws))
+    candidates: list[tuple[Item, ...]] = list(combinations(catalogue, 2))
+    unsupported = [pair for pair in candidates if pair not in supported]
+    uniform = dict.fromkeys(unsupported, 1 / 17)
+    assert chi_square_pvalue(counts, uniform, draws) > 1e-6
+    biased = dict(zip(uniform, [1.3 / 17, *[(1 - 1.3 / 17) / 16] * 16], strict=True))
+    assert detects(uniform, biased, draws) > 0.99
+    # A sampler that named supported pairs too would be seen for certain.
+    assert detects(uniform, dict.fromkeys(candidates, 1 / 21), draws) > 0.999999
+
+
+@pytest.mark.parametrize(("catalogue", "size"), [([1, 2, 3], 3), ([1, 2], 2), ([3], 1)])
+def test_where_every_candidate_is_supported_there_is_no_level_zero(catalogue: list[Item], size: int) -> None:
+    spectrum = over_catalogue([[1, 2, 3]], catalogue, size)
+    assert spectrum.zero_multiplicity() == 0
+    with pytest.raises(ParameterError, match="level must be a support"):
+        spectrum.sample_itemset(0, Randomness())
+
+
+def test_the_last_unsupported_candidate_is_found() -> None:
+    spectrum = over_catalogue([[1, 2], [2, 3], [3, 4], [4, 1], [1, 3]], [1, 2, 3, 4], 2)
+    assert spectrum.sample_itemset(0, Randomness()) == (2, 4)
+
+
+def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
+    spectrum = over_catalogue([[1, 2, 3, "x"]], list(range(1_000_000)), 12)
+    assert spectrum.universe_size == math.comb(1_000_000, 12) > 10**60
+    assert spectrum.zero_multiplicity() == spectrum.universe_size
+    name = spectrum.sample_itemset(0, Randomness())
+    assert len(set(name)) == 12
+    assert name == tuple(sorted(name, key=int))
+    assert set(name) <= set(range(1_000_000))
+
+
+# ------------------------------------------------------------------------------------------ real files
+
+
+def plain_baskets(name: str) -> Baskets:
+    """The baskets of a real file, read without the package."""
+    path = real_data(name)
+    match path.suffix:
+        case ".dat":
+            return [[int(token) for token in line.split()] for line in path.read_text().splitlines()]
+        case ".csv":
+            return [[*line.split(",")] for line in path.read_text().splitlines()]
+        case _:
+            baskets: Baskets = pq.read_table(path, columns=["items"])["items"].to_pylist()
+            return baskets
+
+
+def mlxtend_supports(algorithm: str, baskets: Baskets, size: int, floor: int) -> Itemsets:
+    """The itemsets of a size with at least that support, by mlxtend."""
+    # Items below the floor are in no frequent itemset; without them the one-hot frame fits in memory.
+    frequent = {item for item, support in Counter(i for b in baskets for i in set(b)).items() if support >= floor}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import mlxtend.frequent_patterns as patterns
+        import pandas as pd
+        from mlxtend.preprocessing import TransactionEncoder
+
+        encoder = TransactionEncoder()
+        cells = encoder.fit_transform([[item for item in basket if item in frequent] for basket in baskets])
+        frame = pd.DataFrame(cells, columns=encoder.columns_)
+        # Half a basket below the floor: no frequency is lost to rounding.
+        found = getattr(patterns, algorithm)(
+            frame, min_support=(floor - 0.5) / len(baskets), use_colnames=True, max_len=size
+        )
+    return Counter(
+        {
+            tuple(sorted(itemset)): round(frequency * len(baskets))
+            for itemset, frequency in zip(found["itemsets"], found["support"], strict=True)
+            if len(itemset) == size
+        }
+    )
+
+
+def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
+    return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
+
+
+# The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.
+REAL = [
+    ("groceries.csv", 1, 20, "fpgrowth"),
+    ("groceries.csv", 2, 20, "fpgrowth"),
+    ("groceries.csv", 3, 20, "fpgrowth"),
+    ("groceries.csv", 2, 60, "apriori"),
+    ("retail.dat", 1, 500, "fpgrowth"),
+    ("retail.dat", 2, 500, "fpgrowth"),
+    ("retail.dat", 3, 500, "fpgrowth"),
+    ("mushroom.parquet", 1, 1600, "fpgrowth"),
+    ("mushroom.parquet", 2, 1600, "fpgrowth"),
+    ("mushroom.parquet", 3, 1600, "fpgrowth"),
+    ("mushroom.parquet", 3, 3000, "apriori"),
+]
+
+
+@every_counter
+@pytest.mark.parametrize(("name", "size", "floor", "algorithm"), REAL)
+def test_spectrum_equals_mlxtend_on_real_files(
+    count: CountItemsets, name: str, size: int, floor: int, algorithm: str
+) -> None:
+    baskets = plain_baskets(name)
+    expected = mlxtend_supports(algorithm, baskets, size, floor)
+    assert len(expected) > 30
+    spectrum = count(read_transactions(real_data(name)), size)
+    assert down_to(floor, spectrum) == spectrum_of(expected)
+    top = max(expected.values())
+    assert spectrum.sample_itemset(top, Chooses(0)) in [i for i, support in expected.items() if support == top]
+
+
+@every_counter
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
+    expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
+    assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
+
+
+@every_counter
+@pytest.mark.parametrize(
+    ("name", "size", "levels"),
+    [
+        ("retail.dat", 3, 50),
+        ("mushroom.parquet", 2, 10**6),
+        ("mushroom.parquet", 4, 20),
+        ("t10i4d100k.parquet", 3, 50),
+    ],
+)
+def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
+    count: CountItemsets, name: str, size: int, levels: int
+) -> None:
+    transactions = read_transactions(real_data(name))
+    users = replace(transactions, unit_offsets=np.arange(transactions.baskets + 1))
+    plain = list(islice(COUNTERS[0](transactions, size).levels(), levels))
+    assert len(plain) > 15
+    assert list(islice(count(transactions, size).levels(), levels)) == plain
+    assert list(islice(count(users, size).levels(), levels)) == plain
+
+
+@every_counter
+@pytest.mark.parametrize(
+    ("name", "pair", "support"),
+    [
+        ("retail.dat", (39, 48), 29_142),
+        ("retail.parquet", (39, 48), 29_142),
+        ("groceries.csv", ("other vegetables", "whole milk"), 736),
+        ("groceries.parquet", ("other vegetables", "whole milk"), 736),
+    ],
+)
+def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple[Item, ...], support: int) -> None:
+    spectrum = count(read_transactions(real_data(name)), 2)
+    assert next(spectrum.levels()) == (support, 1)
+    assert spectrum.sample_itemset(support, Randomness()) == pair
+
+
+@every_counter
+def test_all_pairs_of_retail(count: CountItemsets) -> None:
+    spectrum = count(read_transactions(real_data("retail.dat")), 2)
+    levels = list(spectrum.levels())
+    assert sum(multiplicity for _, multiplicity in levels) == 3_586_797
+    # Every basket of k items holds C(k, 2) pairs.
+    pairs = sum(math.comb(len(set(basket)), 2) for basket in plain_baskets("retail.dat"))
+    assert sum(support * multiplicity for support, multiplicity in levels) == pairs

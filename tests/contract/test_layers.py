@@ -1,0 +1,173 @@
+"""The architecture, executed: which module may import which, who may print, where randomness comes from."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
+
+# From the lowest to the highest; a module imports only what stands before it. A new module is one line.
+# A package's own __init__ stands after its modules: it is their door.
+ORDER = [
+    "errors",
+    "privacy",
+    "arrays",
+    "intervals",
+    "randomness",
+    "transactions",
+    "sources",
+    "sources.columns",
+    "sources.labels",
+    "sources.python_labels",
+    "sources.gathering",
+    "sources.arrow",
+    "sources.files",
+    "sources.text",
+    "sources.catalogue",
+    "sources.frames",
+    "reading",
+    "spectrum",
+    "counting.portable",
+    "counting",
+    "mechanisms.selection",
+    "mechanisms.noise",
+    "mechanisms.stopping",
+    "mechanisms.large_margin",
+    "mechanisms.exponential",
+    "mechanisms",
+    "planning",
+    "universe",
+    "release",
+    "table",
+    "output",
+    "cli",
+]
+# The public names, imported on first use; and the door of `python -m fim_private`.
+FRONT = {"": set(ORDER), "__main__": {"cli"}}
+MAXIMUM_LINES = 300
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name inside the package; the package itself is ""."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+MODULES = modules()
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def imported(module: str) -> Iterator[str]:
+    """Every module of the package that a module imports, wherever in it, as far as it can be told."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            root, _, inside = name.partition(".")
+            if root == "fim_private":
+                # from fim_private.counting import portable: a module; from fim_private.errors import DataError: a name.
+                yield inside if inside in MODULES else inside.rpartition(".")[0]
+
+
+def test_every_module_has_its_place() -> None:
+    assert sorted(ORDER) == sorted(set(MODULES) - set(FRONT))
+
+
+@every_module
+def test_imports_go_down(module: str) -> None:
+    allowed = FRONT[module] if module in FRONT else set(ORDER[: ORDER.index(module)])
+    # `from fim_private import __version__` is no import of a layer.
+    assert set(imported(module)) - {""} <= allowed
+
+
+def test_the_package_itself_imports_nothing_at_first() -> None:
+    lines = "import sys, fim_private, fim_private.cli; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
+    assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
+    own = {name for name in loaded if name.startswith("fim_private")}
+    assert own == {"fim_private", "fim_private.cli", "fim_private.errors"}
+
+
+def test_pandas_is_imported_only_where_it_is_used() -> None:
+    # 0.3 s of every command: the readers must not need it.
+    lines = f"""
+import sys
+import fim_private as fim
+fim.mine({str(PACKAGE.parent / "datasets" / "corner_shop.parquet")!r}).to_json()
+print(*sys.modules)
+"""
+    loaded = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert {"pandas", "polars", "scipy", "mlxtend", "typer"}.isdisjoint(loaded)
+
+
+def calls(module: str) -> Iterator[str]:
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+@every_module
+def test_only_the_command_line_prints_and_exits(module: str) -> None:
+    if module == "cli":
+        return
+    speaking = {"print", "typer.echo", "rich.print", "sys.exit", "exit", "quit", "input", "warnings.warn"}
+    assert speaking.isdisjoint(calls(module))
+    if module != "__main__":
+        assert "typer" not in all_imports(module)
+
+
+def all_imports(module: str) -> set[str]:
+    """Everything a module imports, with its parents: ``numpy.random`` counts as ``numpy`` too."""
+    names: set[str] = set()
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return {".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)}
+
+
+@every_module
+def test_randomness_comes_from_one_place(module: str) -> None:
+    assert {"random", "secrets", "numpy.random"}.isdisjoint(all_imports(module))
+    attributes = {ast.unparse(node) for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+    assert {"np.random", "numpy.random"}.isdisjoint(attributes)
+    if module != "randomness":
+        assert "os.urandom" not in attributes
+
+
+@every_module
+def test_modules_are_small(module: str) -> None:
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= MAXIMUM_LINES
+
+
+def test_the_checks_see_what_they_look_for() -> None:
+    assert "fim_private.randomness" in all_imports("release")
+    assert "randomness" in set(imported("release"))
+    assert "counting.portable" in set(imported("counting"))
+    assert "typer.echo" in set(calls("cli"))
+    assert "release" in set(imported("cli"))  # inside a function

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow lint format corner-shop clean
+.PHONY: help demo test test-slow lint format benchmarks corner-shop clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ lint: .venv/installed-test ## Check style and types
 format: .venv/installed-test ## Format the code and sort the imports
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+benchmarks: .venv/installed ## Time reading and whole commands on this machine
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/reading.py
 
 corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py

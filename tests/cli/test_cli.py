@@ -276,20 +276,6 @@ def test_real_files(name: str, size: int, items: list[object] | None) -> None:
     assert (release["size"], release["private"]) == (size, True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "size", "seconds"), [("retail.dat", 2, 2), ("groceries.csv", 2, 2), ("retail.dat", 3, 5)]
-)
-def test_real_files_are_quick_from_a_cold_start(name: str, size: int, seconds: float) -> None:
-    path = real_data(name)
-    took = []
-    for _ in range(3):  # the best of three: the machine may be busy
-        start = time.perf_counter()
-        answer(path.parent, path, "--size", str(size))
-        took.append(time.perf_counter() - start)
-    assert min(took) < seconds
-
-
 # ------------------------------------------------------------------------------------------- options
 
 

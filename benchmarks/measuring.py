@@ -1,0 +1,77 @@
+"""What every benchmark says about itself, and how it measures a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Medians over the runs of one command. seconds: wall time. peak: resident bytes, from /proc or wait4."""
+
+    seconds: float
+    peak: int
+    output: str
+
+
+def measure(command: Sequence[str | Path], runs: int) -> Measured:
+    """Run a command as a process of its own, once to warm the file cache and then `runs` times."""
+    seconds, peaks, output = [], [], ""
+    for run in range(runs + 1):
+        start = time.perf_counter()
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, encoding="utf-8")
+        assert process.stdout is not None
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{command[0]} ended with exit code {process.returncode}")
+        if run:
+            seconds.append(time.perf_counter() - start)
+            peaks.append(usage.ru_maxrss * 1024)
+    return Measured(statistics.median(seconds), int(statistics.median(peaks)), output)
+
+
+def circumstances() -> dict[str, Any]:
+    """Return the machine, the versions and the commit that a figure belongs to."""
+    from importlib.metadata import version
+
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    ).stdout.strip()
+    return {
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": sys.version.split()[0],
+        "numpy": version("numpy"),
+        "pyarrow": version("pyarrow"),
+        "fim-private": version("fim-private"),
+        "commit": commit,
+    }
+
+
+def report(question: str, rows: list[dict[str, Any]], output: Path | None) -> None:
+    """Print the rows as a table and write them, with the circumstances, as JSON."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=question, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
+    for row in rows:
+        table.add_row(*(f"{value:,.2f}" if isinstance(value, float) else str(value) for value in row.values()))
+    Console().print(table)
+    if output is not None:
+        output.write_text(json.dumps({"question": question, **circumstances(), "rows": rows}, indent=1) + "\n")

@@ -21,6 +21,7 @@ import pytest
 import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from real_data import real_data
 from sources import SOURCES, Item, writers
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
@@ -28,7 +29,6 @@ from fim_private.reading import read_catalogue, read_transactions
 from fim_private.sources import arrow, frames, gathering, text
 from fim_private.transactions import Transactions, Vocabulary
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 SECRET = "wine"  # stands for what no message may say
 
 NUMBERS = [[39, 48], [], [48, 0, 7, 48], [39], [1000000, 7], [39, 48], []]
@@ -629,13 +629,6 @@ def test_empty_catalogue_files(tmp_path: Path) -> None:
 # Real data
 
 
-def shared(name: str) -> Path:
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"the shared data folder has no {name} here")
-    return path
-
-
 def same(one: Transactions, other: Transactions) -> bool:
     return (
         np.array_equal(one.offsets, other.offsets)
@@ -653,15 +646,15 @@ def support(transactions: Transactions, *items: Item) -> int:
 
 
 def test_retail_in_both_forms() -> None:
-    fimi, parquet = read_transactions(shared("retail.dat")), read_transactions(shared("retail.parquet"))
+    fimi, parquet = read_transactions(real_data("retail.dat")), read_transactions(real_data("retail.parquet"))
     assert same(fimi, parquet)
     assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
 
 
 def test_groceries_in_both_forms() -> None:
     lines, parquet = (
-        read_transactions(shared("groceries.csv")),
-        read_transactions(shared("groceries.parquet")),
+        read_transactions(real_data("groceries.csv")),
+        read_transactions(real_data("groceries.parquet")),
     )
     assert np.array_equal(lines.offsets, parquet.offsets)
     # Some labels of the table end in a space, which text does not keep.
@@ -671,7 +664,7 @@ def test_groceries_in_both_forms() -> None:
 
 
 def test_online_retail_by_customer() -> None:
-    path = shared("online_retail.parquet")
+    path = real_data("online_retail.parquet")
     options = {"basket": "InvoiceNo", "item": "StockCode", "user": "CustomerID"}
     result = read_transactions(path, **options)
     assert result.unit_offsets is not None

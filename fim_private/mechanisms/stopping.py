@@ -69,11 +69,11 @@ class Search:
         before = 0
         for support, multiplicity in self.spectrum.levels():
             run = Run(max(before, 1), min(before + multiplicity - 1, self.last_rank), support)
-            if run.first > self.last_rank:
-                return
             if run.first <= run.last:
                 yield run
             before += multiplicity
+            if before > self.last_rank:
+                return
         if max(before, 1) <= self.last_rank:
             yield Run(max(before, 1), self.last_rank, 0)
 

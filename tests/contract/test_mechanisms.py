@@ -157,6 +157,16 @@ def test_select_reads_no_further_than_it_must() -> None:
     assert read == [900, 100]
 
 
+def test_the_cap_ends_the_reading() -> None:
+    def levels() -> Iterator[tuple[int, int]]:
+        yield 9, 2
+        yield 8, 3
+        raise AssertionError("no rank up to the cap needs this level")
+
+    mechanism = LargeMargin(max_rank=4)  # tests c(1) against c(2) … c(5)
+    assert mechanism.select(SupportSpectrum(levels()), Randomness.seeded(1)) == ABSTAIN
+
+
 def test_an_empty_spectrum_abstains_or_names_a_zero() -> None:
     nothing = SupportSpectrum.from_supports([])
     assert LargeMargin().select(nothing, Randomness.seeded(1)) == ABSTAIN

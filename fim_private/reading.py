@@ -55,6 +55,8 @@ def read_transactions(
     dropped, an item repeated in a basket counts once, an empty basket (an empty line, a null list, an id
     with null items only) counts as a basket.
 
+    In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break.
+
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets is
     not promised, and nothing that is released depends on it.
     Raises DataError for what cannot be read, ParameterError for options that contradict each other or that

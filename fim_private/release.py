@@ -152,7 +152,8 @@ def mine(
     universe_size: the public number of items, for the exponential mechanism without a catalogue.
         Large-margin has no use for it: without names, an unsupported itemset is an abstention anyway.
     seed: for tests and benchmarks only; the release then says private=False.
-    Raises ParameterError or DataError, both FimPrivateError, before any privacy is spent.
+    Raises ParameterError or DataError, both FimPrivateError, before the mechanism runs. An error is for whoever
+    holds the data, not for publication: it can tell what form the data has.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1).itemsets

@@ -58,6 +58,9 @@ class SizedUniverse:
         return itemset_spectrum(transactions.cut_to(self.count), size)
 
 
+# C(N, size) is an exact integer; beyond this it would take longer to write down than anybody waits.
+_LARGEST_SIZE = 10_000
+
 Universe = UnknownUniverse | Catalogue | SizedUniverse
 
 
@@ -65,4 +68,6 @@ def _candidates(count: int, size: int, name: str) -> int:
     if count < size:
         items = "item" if count == 1 else "items"
         raise ParameterError(f"{name} has {count} {items}, too few for an itemset of size {size}")
+    if min(size, count - size) > _LARGEST_SIZE:
+        raise ParameterError(f"size must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}")
     return math.comb(count, size)

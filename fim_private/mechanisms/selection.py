@@ -17,8 +17,8 @@ from fim_private.spectrum import SupportSpectrum
 class Selection:
     """The outcome of a mechanism: the support level it chose, or None for abstaining.
 
-    It carries nothing else that depends on the data. The level itself is not private to publish: it
-    only says which itemsets one is to be drawn from.
+    It carries nothing else that depends on the data. The level itself must not be published: it only says
+    which itemsets one is to be drawn from.
     """
 
     level: int | None

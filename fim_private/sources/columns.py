@@ -1,4 +1,7 @@
-"""Which column plays which part, and the errors when that cannot be told. Only schemas are looked at."""
+"""Which column plays which part, and the errors when that cannot be told.
+
+Only schemas are looked at; a pandas column of objects has none, so its first value tells whether it holds lists.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column."""
+    """What the schema says of a column."""
 
     name: str
     kind: str

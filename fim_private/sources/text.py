@@ -11,7 +11,7 @@ import csv
 import re
 from collections.abc import Iterator
 from io import StringIO
-from itertools import chain, islice
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from fim_private.arrays import arrow_strings
 from fim_private.errors import DataError, ParameterError
-from fim_private.sources.arrow import LIST_ROWS, ArrowSource, read_arrow
+from fim_private.sources.arrow import ArrowSource, read_arrow
 from fim_private.sources.columns import Options, Roles
 from fim_private.sources.files import DELIMITERS, FIMI_SUFFIXES, File, empty
 from fim_private.sources.gathering import Rows, gather
@@ -93,21 +93,26 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> Rows:
 def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[Rows]:
     first = next(blocks)
     _refuse_header(first, name)
-    rest = chain([first], blocks)
-    for block in rest:
+    for block in chain([first], blocks):
         if b'"' in block:
-            yield from _quoted_lines(chain([block], rest), delimiter, labels)
+            yield _quoted_lines(block, delimiter, labels)
         else:
             yield _tokens(block, delimiter.encode() + b"\n", labels)
 
 
-def _quoted_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels) -> Iterator[Rows]:
+def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> Rows:
     # Not splitlines: it also cuts at characters that are no line ends in a CSV.
-    lines = (line + "\n" for block in blocks for line in block.decode().split("\n")[:-1])
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    while baskets := list(islice(reader, LIST_ROWS)):
-        lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-        yield Rows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
+    baskets = [_fields(line.removesuffix("\r"), delimiter) for line in block.decode().split("\n")[:-1]]
+    lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
+    return Rows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """Split one basket's line, by itself: a quote left open must not reach into somebody else's basket."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:
+        return line.split(delimiter)
 
 
 def _refuse_header(block: bytes, name: str) -> None:

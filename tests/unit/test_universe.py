@@ -110,3 +110,9 @@ def test_the_number_39_and_the_text_39_are_one_item_named_as_listed(bought: list
 def test_other_spellings_of_39_are_other_items(listed: str) -> None:
     spectrum = Catalogue(read_catalogue([listed])).spectrum(read_transactions([[39]] * 5), 1)
     assert list(spectrum.levels()) == []
+
+
+def test_a_size_that_no_computer_can_count_to_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^size must be at most 10,000 for a public universe"):
+        SizedUniverse(10**9).candidates(10**8)
+    assert SizedUniverse(10**9).candidates(10**9) == 1

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow lint format benchmarks corner-shop clean
+.PHONY: help demo test test-slow sanitize lint format benchmarks corner-shop clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,14 @@ test: .venv/installed-test ## Install with the test extra, then run the test sui
 
 test-slow: .venv/installed-test ## Run the full statistical and other long tests too
 	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
+
+sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
+	rm -rf build/sanitize
+	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
+		$(PIP) --no-deps --target build/sanitize .
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize FIM_PRIVATE_AT=build/sanitize \
+		$(BIN)/pytest -q -p no:cacheprovider tests/contract/test_counting.py tests/contract/test_counter_work.py
 
 lint: .venv/installed-test ## Check style and types
 	$(BIN)/ruff check
@@ -34,7 +42,7 @@ corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py
 
 clean: ## Remove the environment and every cache
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info fim_private/counting/kernel.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -42,10 +50,10 @@ clean: ## Remove the environment and every cache
 		{ echo "fim-private needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/installed: pyproject.toml | .venv/bin/python
+.venv/installed: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable .
 	@touch $@
 
-.venv/installed-test: pyproject.toml | .venv/bin/python
+.venv/installed-test: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable '.[test]'
 	@touch .venv/installed $@

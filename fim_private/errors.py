@@ -17,5 +17,9 @@ class DataError(FimPrivateError):
     """A source cannot be read as baskets: missing file, wrong format, wrong column."""
 
 
+class WorkLimitError(FimPrivateError):
+    """A count would take, or took, more steps than max_work allows. Its message tells the order of that number."""
+
+
 class OutputError(FimPrivateError):
     """A release cannot be written where it was asked to go."""

@@ -24,6 +24,7 @@ class SupportSpectrum:
 
     levels: read once, from the top, and remembered; nothing is counted before it is asked for.
     universe_size: the number of candidate itemsets where that is public, None where it is not.
+    whole: all levels at once, where that is cheaper than to read on and on; called once, before any other reading.
     sampler: names a uniformly random itemset of a level: (support, multiplicity, randomness) -> items.
     """
 
@@ -31,10 +32,12 @@ class SupportSpectrum:
         self,
         levels: Iterable[Level],
         *,
+        whole: Callable[[], Iterable[Level]] | None = None,
         universe_size: int | None = None,
         sampler: ItemsetSampler | None = None,
     ) -> None:
         self._unread = iter(levels)
+        self._whole = whole
         self._read: list[Level] = []
         self.universe_size = universe_size
         self._sampler = sampler
@@ -67,6 +70,13 @@ class SupportSpectrum:
                 return
             self._read.append(level)
 
+    def all_levels(self) -> list[Level]:
+        """Return every level: for those who need them all, this is the faster way to ask."""
+        if self._whole is not None and not self._read:
+            self._read, self._unread = list(self._whole()), iter(())
+        self._whole = None
+        return list(self.levels())
+
     def zero_multiplicity(self) -> int:
         """Return how many candidates of a public universe no unit supports; reads every level.
 
@@ -74,7 +84,7 @@ class SupportSpectrum:
         """
         if self.universe_size is None:
             raise ParameterError("universe_size is not public, so itemsets of support 0 cannot be counted")
-        return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.levels()))
+        return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
         """Return how many itemsets have exactly this support (0: of a public universe, unsupported)."""

@@ -7,50 +7,182 @@ itemset is kept, and the one itemset to be named is found by a second scan down 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Protocol
 
-from fim_private.counting import portable
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting.effort import Effort
+from fim_private.counting.portable import PortableCounter
+from fim_private.counting.ranking import Top, descending
+from fim_private.errors import ParameterError
 from fim_private.privacy import positive_integer
 from fim_private.randomness import Randomness
-from fim_private.spectrum import SupportSpectrum
+from fim_private.spectrum import Level, SupportSpectrum
 from fim_private.transactions import Item, Transactions
 
-__all__ = ["catalogue_spectrum", "itemset_spectrum"]
+__all__ = ["COUNTERS", "Counter", "Effort", "active_counter", "catalogue_spectrum", "itemset_spectrum", "list_itemsets"]
+
+# A reader of the top reads this many itemsets first, and then so many times more again and again: what was
+# not yet needed is a small part of the work whenever all of it is.
+_FIRST_ITEMSETS = 1024
+_MORE_ITEMSETS = 16
 
 
-def itemset_spectrum(transactions: Transactions, size: int) -> SupportSpectrum:
+class Counter(Protocol):
+    """What counts the itemsets of one size in one set of transactions."""
+
+    @property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,)."""
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the codes of the index-th itemset of that support in scan order.
+
+        Scan order: items ranked by descending support, ties by code; itemsets ascending by their ranks, from the least
+        frequent item on. It does not depend on the counter, nor on where the baskets were read from.
+        """
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+
+
+MakeCounter = Callable[[Transactions, int, int, Effort], Counter]
+
+COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
+try:
+    from fim_private.counting.compiled import LARGEST_SIZE, CompiledCounter
+except ImportError:  # built without a compiler
+    LARGEST_SIZE = 0
+else:
+    COUNTERS = {"compiled": CompiledCounter, **COUNTERS}
+
+
+def active_counter() -> str:
+    """Return the name of the counter in use: the first of COUNTERS."""
+    return next(iter(COUNTERS))
+
+
+def itemset_spectrum(
+    transactions: Transactions,
+    size: int,
+    *,
+    min_support: int = 1,
+    effort: Effort | None = None,
+    counter: str | None = None,
+) -> SupportSpectrum:
     """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
 
     size: items per itemset, >= 1; a size larger than any basket gives an empty spectrum.
-    Raises ParameterError for a size below 1.
+    min_support: units; levels below it are left out, and nothing is spent on them.
+    effort: threads, limit of work and progress. counter: one of COUNTERS; the fastest unless given.
+    Raises ParameterError for a number out of range; reading levels raises WorkLimitError where they are out of reach.
     """
-    size = positive_integer("size", size)
+    counting = _counter(transactions, size, min_support, effort, counter)
 
     def sample(support: int, multiplicity: int, randomness: Randomness) -> tuple[Item, ...]:
-        codes = portable.nth_itemset(transactions, size, support, randomness.below(multiplicity))
-        return _labels(transactions, codes)
+        return _labels(transactions, counting.locate(support, randomness.below(multiplicity)))
 
-    return SupportSpectrum(portable.levels(transactions, size), sampler=sample)
+    return SupportSpectrum(
+        _levels(counting, positive_integer("min_support", min_support)),
+        whole=lambda: counting.top(None, None).levels,
+        sampler=sample,
+    )
 
 
-def catalogue_spectrum(transactions: Transactions, size: int) -> SupportSpectrum:
+def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort | None = None) -> SupportSpectrum:
     """Return the lazy spectrum over a public catalogue: the transactions' vocabulary (restricted_to).
 
     The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are level 0.
     Raises ParameterError for a size below 1.
     """
-    named = itemset_spectrum(transactions, size)
+    named = itemset_spectrum(transactions, size, effort=effort)
 
     def sample(support: int, multiplicity: int, randomness: Randomness) -> tuple[Item, ...]:
         if support:
             return named.sample_itemset(support, randomness)
         # Uniform among the unsupported: draw uniformly and reject what some basket contains. Level 0 is
         # chosen with probability <= (its share of the universe), so this takes O(1) draws in expectation.
-        while portable.is_supported(transactions, codes := _uniform_subset(transactions, size, randomness)):
+        while is_supported(transactions, codes := _uniform_subset(transactions, size, randomness)):
             pass
         return _labels(transactions, codes)
 
     universe_size = math.comb(len(transactions.vocabulary), size)
-    return SupportSpectrum(named.levels(), universe_size=universe_size, sampler=sample)
+    return SupportSpectrum(named.levels(), whole=named.all_levels, universe_size=universe_size, sampler=sample)
+
+
+def list_itemsets(
+    transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
+) -> Iterator[tuple[tuple[Item, ...], int]]:
+    """Yield the itemsets whose support is in lowest..highest, with their supports. Not private: for looking at data.
+
+    Memory is proportional to their number. Raises ParameterError for a number below 1.
+    """
+    counting = _counter(transactions, size, positive_integer("lowest", lowest), None, counter)
+    codes, supports = counting.itemsets(lowest, positive_integer("highest", highest))
+    for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
+        yield _labels(transactions, row), support
+
+
+def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
+    """Whether some basket contains all the codes."""
+    baskets: NDArray[np.int64] | None = None
+    for code in codes:
+        entries = np.flatnonzero(transactions.items == code)
+        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
+        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
+        if not len(baskets):
+            return False
+    return True
+
+
+class _Items:
+    """The counter of single items: nothing to scan."""
+
+    def __init__(self, counter: Counter, min_support: int) -> None:
+        self._counter = counter
+        self._min_support = min_support
+
+    @property
+    def item_supports(self) -> NDArray[np.int64]:
+        return self._counter.item_supports
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        return Top(descending(np.bincount(self.item_supports), self._min_support), self._min_support)
+
+    def locate(self, support: int, index: int) -> list[int]:
+        return [int(np.flatnonzero(self.item_supports == support)[index])]
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        codes = np.flatnonzero((self.item_supports >= lowest) & (self.item_supports <= highest))
+        return codes[:, None], self.item_supports[codes]
+
+
+def _counter(
+    transactions: Transactions, size: int, min_support: int, effort: Effort | None, name: str | None
+) -> Counter:
+    size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
+    if name is not None and name not in COUNTERS:
+        raise ParameterError(f"counter must be one of {', '.join(COUNTERS)}, not {name!r}")
+    if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
+        name = "numpy"
+    make = partial(COUNTERS[name or active_counter()], transactions, size, min_support, effort or Effort())
+    return _Items(make(), min_support) if size == 1 else make()
+
+
+def _levels(counter: Counter, min_support: int) -> Iterator[Level]:
+    """Yield all levels, a round of counting at a time, each some times as many itemsets as the one before."""
+    ceiling, wanted, floor = None, _FIRST_ITEMSETS, None
+    while floor is None or floor > min_support:
+        top = counter.top(ceiling, wanted)
+        yield from top.levels
+        ceiling = floor = top.floor
+        wanted *= _MORE_ITEMSETS
 
 
 def _uniform_subset(transactions: Transactions, size: int, randomness: Randomness) -> list[int]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.spectrum import Level
+from fim_private.counting.effort import Effort, Meter
+from fim_private.counting.ranking import Top, descending, rank_order
 from fim_private.transactions import Transactions
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
@@ -63,43 +65,65 @@ class _Found:
     support: NDArray[np.int64]
 
 
-def levels(transactions: Transactions, size: int) -> Iterator[Level]:
-    """Yield (support, multiplicity) of all itemsets of that size, descending, scanning no deeper than read."""
-    supports = item_supports(transactions)
-    if size == 1:
-        yield from _descending(np.bincount(supports), 1)
-        return
-    # No itemset has more support than its least frequent item, so c(1) is at most the size-th support.
-    ranked = np.sort(supports)[::-1]
-    ceiling = int(ranked[size - 1]) + 1 if len(ranked) >= size else 1
-    while ceiling > 1:
-        floor = max(ceiling // _FLOOR_FACTOR, 1)
+class PortableCounter:
+    """Counts itemsets of one size >= 2 in one set of transactions; see `counting.Counter`."""
+
+    def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
+        self._transactions = transactions
+        self._size = size
+        self._min_support = min_support
+        self._effort = effort
+
+    @cached_property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,)."""
+        return item_supports(self._transactions)
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count the itemsets of supports below ceiling, down to the one that has `wanted` at or above it."""
+        if ceiling is None:
+            # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
+            ranked = np.sort(self.item_supports)[::-1]
+            ceiling = int(ranked[self._size - 1]) + 1 if len(ranked) >= self._size else 1
+        if ceiling <= self._min_support:
+            return Top([], self._min_support)
+        if wanted is None:
+            self._effort.refuse_infeasible(self._size, np.diff(self._transactions.offsets))
+        # As much as a reader of the top may want: each further scan lowers the floor.
+        floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
         histogram = np.zeros(ceiling, dtype=np.int64)
-        for found in _scan(transactions, supports, size, floor):
+        for found in self._scan(floor):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
-        yield from _descending(histogram, floor)
-        ceiling = floor
+        return Top(descending(histogram, floor), floor)
 
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the codes of the index-th itemset of exactly that support, in scan order.
 
-def nth_itemset(transactions: Transactions, size: int, support: int, index: int) -> list[int]:
-    """Return the codes of the index-th itemset of exactly that support, in scan order.
+        Scan order depends on the baskets as sets of labels alone, not on where they were read from.
+        """
+        for codes, _ in self._between(support, support):
+            if index < len(codes):
+                return [int(code) for code in codes[index]]
+            index -= len(codes)
+        raise LookupError("no such itemset")
 
-    Scan order depends on the baskets as sets of labels alone, not on where they were read from.
-    Raises LookupError if there are fewer.
-    """
-    supports = item_supports(transactions)
-    if size == 1:
-        return [int(np.flatnonzero(supports == support)[index])]
-    for found in _scan(transactions, supports, size, support):
-        match = np.flatnonzero(found.support == support)
-        if index < len(match):
-            at = match[index]
-            ranks = [*found.chosen[found.group[at]].tolist(), int(found.last[at])]
-            order = _rank_order(supports)
-            return [int(order[rank]) for rank in ranks]
-        index -= len(match)
-    raise LookupError("no such itemset")
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
+        codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
+        return np.concatenate(codes), np.concatenate(supports)
+
+    def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        order = rank_order(self.item_supports)
+        for found in self._scan(lowest):
+            asked = np.flatnonzero(found.support <= highest)
+            ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
+            yield order[ranks], found.support[asked]
+
+    def _scan(self, floor: int) -> Iterator[_Found]:
+        meter = self._effort.meter(self._size, np.diff(self._transactions.offsets))
+        return _scan(self._transactions, self.item_supports, self._size, floor, meter)
 
 
 def item_supports(transactions: Transactions) -> NDArray[np.int64]:
@@ -111,30 +135,6 @@ def item_supports(transactions: Transactions) -> NDArray[np.int64]:
     return np.bincount(items, minlength=len(transactions.vocabulary))
 
 
-def is_supported(transactions: Transactions, codes: list[int]) -> bool:
-    """Whether some basket contains all the codes."""
-    baskets: NDArray[np.int64] | None = None
-    for code in codes:
-        entries = np.flatnonzero(transactions.items == code)
-        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
-        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
-        if not len(baskets):
-            return False
-    return True
-
-
-def _descending(histogram: NDArray[np.int64], floor: int) -> Iterator[Level]:
-    for support in np.flatnonzero(histogram)[::-1].tolist():
-        if support < floor:
-            return
-        yield support, int(histogram[support])
-
-
-def _rank_order(supports: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes by descending support, ties by ascending code."""
-    return np.argsort(-supports, kind="stable")
-
-
 def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
     baskets = np.diff(transactions.offsets)
     if transactions.unit_offsets is None:
@@ -143,19 +143,21 @@ def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
     return np.repeat(np.repeat(np.arange(len(units)), units), baskets)
 
 
-def _scan(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> Iterator[_Found]:
+def _scan(
+    transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
+) -> Iterator[_Found]:
     """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order."""
     rows = _frequent_rows(transactions, supports, size, floor)
     by_rank = _stable_order(rows.rank)
     frontier = _Frontier(
         np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
     )
-    yield from _extend(rows, frontier, size - 1, floor)
+    yield from _extend(rows, frontier, size - 1, floor, meter)
 
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _Rows:
     """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
-    code = _rank_order(supports)[: int((supports >= floor).sum())]
+    code = rank_order(supports)[: int((supports >= floor).sum())]
     rank_of = np.full(len(supports), -1, dtype=np.int32)
     rank_of[code] = np.arange(len(code), dtype=np.int32)
     rank = rank_of[transactions.items]
@@ -190,7 +192,7 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
     return order
 
 
-def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int) -> Iterator[_Found]:
+def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
     """Extend every partial itemset by `remaining` more frequent items, depth first, a batch at a time."""
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
@@ -205,7 +207,9 @@ def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int) -> Ite
             whole = int(np.searchsorted(group, group[end], side="left"))
             end = whole if whole > begin else int(np.searchsorted(group, group[end], side="right"))
         batch = slice(begin, end)
-        yield from _extend_batch(rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining, floor)
+        yield from _extend_batch(
+            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining, floor, meter
+        )
         begin = end
 
 
@@ -217,8 +221,10 @@ def _extend_batch(
     room: NDArray[np.int64],
     remaining: int,
     floor: int,
+    meter: Meter,
 ) -> Iterator[_Found]:
     total = int(room.sum())
+    meter(total)
     before = np.cumsum(room) - room
     candidate = np.arange(total) + np.repeat(rows.start[entry] - before, room)
     # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
@@ -239,7 +245,7 @@ def _extend_batch(
     index, candidate = index[kept], candidate[kept]
     order = _stable_order(index)
     longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
-    yield from _extend(rows, _Frontier(longer, index[order], candidate[order]), remaining - 1, floor)
+    yield from _extend(rows, _Frontier(longer, index[order], candidate[order]), remaining - 1, floor, meter)
 
 
 def _count(

@@ -77,7 +77,7 @@ class NamedExponential:
     An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
     stays unnamed is one outcome, level 0, with the weight of some M/δ itemsets: heavy enough
     that an itemset known from a single unit is named with probability at most δ (Theorem 5).
-    No unit may support more than universe_size itemsets; the caller cuts baskets to make that so.
+    No unit may support more than universe_size itemsets; the caller cuts units to make that so.
 
     epsilon: > 0. delta: in (0, 1). universe_size: number of candidate itemsets, >= 1.
     Raises ParameterError for a parameter outside its range.
@@ -133,7 +133,7 @@ def _rate(epsilon: float, neighbors: str) -> Fraction:
 
 
 def _named(spectrum: SupportSpectrum) -> Iterator[Candidate]:
-    return ((support, support, multiplicity) for support, multiplicity in spectrum.levels())
+    return ((support, support, multiplicity) for support, multiplicity in spectrum.all_levels())
 
 
 def _choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:

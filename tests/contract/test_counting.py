@@ -1,6 +1,7 @@
 """Every counter keeps one contract: the right spectrum, lazily, and every itemset of a level can be named.
 
-A new counter is one more line in COUNTERS. Oracles: brute force on small baskets, mlxtend on real files.
+Every counter that is built is tested, the compiled one with 1, 2 and 8 threads.
+Oracles: brute force on small baskets, mlxtend on real files.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice, takewhile
 from typing import Any
 
@@ -18,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from oracles import (
     brute_force_supports,
     brute_force_user_supports,
@@ -28,7 +29,7 @@ from oracles import (
 )
 from real_data import real_data
 
-from fim_private.counting import catalogue_spectrum, itemset_spectrum, portable
+from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.errors import ParameterError
 from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
@@ -39,9 +40,42 @@ CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
 Itemsets = Counter[tuple[Item, ...]]
 
-COUNTERS: list[CountItemsets] = [itemset_spectrum]
+needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
+PLAIN: list[Any] = [
+    pytest.param(partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)), marks=needs_kernel)
+    for threads in (1, 2, 8)
+]
+NUMPY: Any = partial(itemset_spectrum, counter="numpy")
 
-every_counter = pytest.mark.parametrize("count", COUNTERS)
+
+def all_at_once(count: CountItemsets) -> CountItemsets:
+    """Read every level in one pass, as the exponential mechanism does, before anything else."""
+
+    def counted(transactions: Transactions, size: int) -> SupportSpectrum:
+        spectrum = count(transactions, size)
+        spectrum.all_levels()
+        return spectrum
+
+    return counted
+
+
+every_counter = pytest.mark.parametrize(
+    "count",
+    [
+        *PLAIN,
+        pytest.param(all_at_once(PLAIN[1].values[0]), marks=needs_kernel),
+        NUMPY,
+        all_at_once(NUMPY),
+    ],
+    ids=[
+        "kernel, 1 thread",
+        "kernel, 2 threads",
+        "kernel, 8 threads",
+        "kernel, all at once",
+        "numpy",
+        "numpy, all at once",
+    ],
+)
 
 
 class Chooses(Randomness):
@@ -169,80 +203,6 @@ def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     assert chi_square_pvalue(counts, uniform, draws) > 1e-6
     biased = dict(zip(uniform, [1.3 / 6, *[(1 - 1.3 / 6) / 5] * 5], strict=True))
     assert detects(uniform, biased, draws) > 0.99
-
-
-# ------------------------------------------------------------------------------------------- laziness
-
-
-@pytest.fixture
-def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The floors of the portable counter's scans, as they happen."""
-    seen: list[int] = []
-    scan = portable._scan
-
-    def recorded(
-        transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
-    ) -> Iterator[portable._Found]:
-        seen.append(floor)
-        return scan(transactions, supports, size, floor)
-
-    monkeypatch.setattr(portable, "_scan", recorded)
-    return seen
-
-
-STEEP: list[list[int]] = [[1, 2, 3]] * 400 + [[1, 2, 4]] * 90 + [[3, 4, 5]] * 20 + [[5, 6, 7]]
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_nothing_is_scanned_before_it_is_asked_for(floors: list[int], size: int) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), size)
-    assert floors == []
-    levels = spectrum.levels()
-    assert floors == []
-    next(levels)
-    assert len(floors) == 1
-    assert floors[0] >= 90  # the top alone: neither the level 20 nor 1 has been looked at
-    list(levels)
-    assert floors[-1] == 1
-    assert floors == sorted(set(floors), reverse=True)
-
-
-def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2)
-    first = list(spectrum.levels())
-    scans = len(floors)
-    assert list(spectrum.levels()) == first
-    assert spectrum.multiplicity(first[0][0]) == first[0][1]
-    assert len(floors) == scans
-
-
-def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2)
-    assert next(spectrum.levels()) == (490, 1)
-    floors.clear()
-    assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
-    assert floors == [490]
-
-
-def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
-    transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = portable._frequent_rows(transactions, portable.item_supports(transactions), 2, 100)
-    assert len(rows.code) == 4  # items 1 to 4
-    assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
-
-
-# -------------------------------------------------------------------------------------------- batches
-
-
-@pytest.mark.parametrize("entries", [1, 2, 7])
-@settings(deadline=None, max_examples=50)
-@given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=6), max_size=3), max_size=9), size=sizes)
-def test_the_batch_size_of_the_portable_counter_does_not_matter(entries: int, users: list[Baskets], size: int) -> None:
-    baskets = [basket for user in users for basket in user]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(portable, "_BATCH_ENTRIES", entries)
-        assert named(itemset_spectrum(read_transactions(baskets), size)) == brute_force_supports(baskets, size)
-        assert named(itemset_spectrum(of_users(users), size)) == brute_force_user_supports(users, size)
 
 
 # ---------------------------------------------------------------------------------- a public catalogue
@@ -415,7 +375,7 @@ def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
 ) -> None:
     transactions = read_transactions(real_data(name))
     users = replace(transactions, unit_offsets=np.arange(transactions.baskets + 1))
-    plain = list(islice(COUNTERS[0](transactions, size).levels(), levels))
+    plain = list(islice(itemset_spectrum(transactions, size).levels(), levels))
     assert len(plain) > 15
     assert list(islice(count(transactions, size).levels(), levels)) == plain
     assert list(islice(count(users, size).levels(), levels)) == plain

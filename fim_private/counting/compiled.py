@@ -1,0 +1,213 @@
+"""Support counting by the compiled kernel: which ranks it goes through in which way, and how far.
+
+Arrays beside the transactions: the baskets in rank order (4 bytes an entry) and, of the ranks that are being
+scanned, the rows of each (at most 4 bytes an entry), so some three times the transactions at the peak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting import kernel
+from fim_private.counting.effort import Effort
+from fim_private.counting.ranking import Top, at_least, rank_order
+from fim_private.counting.rows import (
+    Columns,
+    Rows,
+    bitmaps,
+    columns,
+    item_supports,
+    one_basket_each,
+    pair_supports,
+    prefixes,
+    rank_supports,
+    ranked_rows,
+)
+from fim_private.spectrum import Level
+from fim_private.transactions import Transactions
+
+# The kernel recurses once an item, on a thread's stack.
+LARGEST_SIZE = 256
+# Pairs of the most frequent ranks have a table, filled in one pass over the rows: 4 MB a thread.
+_PAIR_CELLS = 1 << 20
+# While only the top is asked for, ranks get their columns in these steps: most are never needed.
+_RANK_STEPS = (1024, 8192)
+_LARGE = 1 << 22  # entries below which one pass for all columns is as good
+_TINY = 1 << 10  # entries below which a second thread is not worth its start
+
+
+class CompiledCounter:
+    """Counts itemsets of one size >= 2 in one set of transactions; see `counting.Counter`."""
+
+    def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
+        self._transactions = transactions
+        self._size = size
+        self._min_support = min_support
+        self._effort = effort
+
+    @cached_property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,)."""
+        return item_supports(self._transactions, self._effort)
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """The code of each rank: (vocabulary,)."""
+        return rank_order(self.item_supports)
+
+    @cached_property
+    def _supports(self) -> NDArray[np.int64]:
+        """The support of each rank that may count, descending."""
+        ranked = self.item_supports[self._order]
+        return ranked[: at_least(self._min_support, ranked)]
+
+    @cached_property
+    def _rank_of(self) -> NDArray[np.int32]:
+        """The rank of each code, -1 where it may not count: (vocabulary,)."""
+        rank_of = np.full(len(self._order), -1, dtype=np.int32)
+        rank_of[self._order[: len(self._supports)]] = np.arange(len(self._supports), dtype=np.int32)
+        return rank_of
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return ranked_rows(self._transactions, self._rank_of, self._effort)
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
+        if ceiling is None:
+            # No itemset has more support than its least frequent item.
+            ceiling = int(self._supports[self._size - 1]) + 1 if len(self._supports) >= self._size else 1
+        if ceiling <= self._min_support:
+            return Top([], self._min_support)
+        if wanted is None:
+            self._effort.refuse_infeasible(self._size, self._enumerated_lengths())
+        scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
+        ranks, done = len(self._supports), self._count_head(scan)
+        lazy = wanted is not None and len(self._transactions.items) >= _LARGE
+        for step in (*_RANK_STEPS, ranks) if lazy else (ranks,):
+            high = min(step, at_least(scan.floor, self._supports))
+            if high > done:
+                self._run(scan, self._rows, columns(self._rows, done, high, self._size, self._effort))
+                done = high
+        scan.settle()
+        return Top(_levels(scan), scan.floor)
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the codes of the index-th itemset of that support in scan order."""
+        rows, high, ranks = self._rows, at_least(support, self._supports), []
+        for size in range(self._size, 1, -1):
+            candidates = columns(rows, size - 1, high, size, self._effort)
+            high, index = self._locate_rank(rows, candidates, size, support, index)
+            rows = prefixes(rows, candidates.between(high, high + 1).rows, high)
+            ranks.append(high)
+        matches = np.flatnonzero(rank_supports(rows, high) == support)
+        return [int(self._order[rank]) for rank in (*ranks, matches[index])]
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        high = at_least(lowest, self._supports)
+        scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
+        # One thread, so that they come in order.
+        self._run(scan, self._rows, columns(self._rows, self._size - 1, high, self._size, self._effort), threads=1)
+        found = np.frombuffer(scan.itemsets, dtype=np.int32).reshape(-1, self._size + 1)
+        return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
+
+    def _count_head(self, scan: kernel.Scan) -> int:
+        """Count among the most frequent ranks, where that is cheaper by bitmaps or by a table of pairs."""
+        dense, ranks = self._dense_ranks, len(self._supports)
+        if dense >= self._size and (self._size > 2 or dense == ranks):
+            scan.set_bitmaps(
+                bitmaps(self._transactions, self._rank_of, dense, self._effort).reshape(-1),
+                -(-self._transactions.baskets // 64),
+                dense,
+            )
+            self._finish(scan, lambda: scan.next_rank / dense)
+            return dense
+        if self._size > 2:
+            return self._size - 1
+        cells = min(_PAIR_CELLS, max(len(self._rows.ranks), 1 << 12))
+        high = min(ranks, (1 + math.isqrt(8 * cells + 1)) // 2)
+        scan.add_pairs(pair_supports(self._rows, high, self._effort))
+        return high
+
+    @property
+    def _dense_ranks(self) -> int:
+        """How many of the most frequent ranks together are in at least an eighth of all baskets.
+
+        Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. With users of
+        several baskets a bitmap cannot count: none.
+        """
+        if not one_basket_each(self._transactions):
+            return 0
+        cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
+        return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
+
+    def _enumerated_lengths(self) -> NDArray[np.int64]:
+        """How many entries of each row are in itemsets that the kernel meets one by one: not those of rare items."""
+        if self._size == 2:
+            return np.diff(self._rows.starts)
+        enumerated = np.arange(len(self._supports), dtype=np.int32)
+        enumerated[at_least(kernel.FEW_ROWS + 1, self._supports) :] = -1
+        lengths = np.zeros(self._rows.count, dtype=np.int64)
+        kernel.kept_lengths(self._rows.ranks, self._rows.starts, enumerated, 0, self._rows.count, lengths)
+        return lengths
+
+    def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
+        return kernel.Scan(
+            size,
+            np.zeros(ceiling, dtype=np.int64),
+            int(np.diff(self._transactions.offsets).max(initial=0)),
+            floor=floor,
+            wanted=wanted,
+            max_work=self._effort.max_work,
+            list_items=list_items,
+        )
+
+    def _run(self, scan: kernel.Scan, rows: Rows, part: Columns, *, threads: int | None = None) -> None:
+        scan.set_rows(rows.ranks, rows.starts, rows.units, part.starts, part.rows, part.low, part.high)
+
+        def fraction() -> float:
+            return float(part.starts[scan.next_rank - part.low]) / max(len(part.rows), 1)
+
+        few = len(part.rows) < _TINY
+        self._finish(scan, fraction, threads or (1 if few else None))
+
+    def _finish(self, scan: kernel.Scan, fraction: Callable[[], float], threads: int | None = None) -> None:
+        self._effort.run([scan.run] * (threads or self._effort.workers), stop=scan.stop, fraction=fraction)
+        if scan.state == kernel.OVER_LIMIT:
+            raise self._effort.over_limit(self._size)
+        if scan.state == kernel.NO_MEMORY:
+            raise MemoryError("not enough memory to count itemsets")
+
+    def _locate_rank(self, rows: Rows, among: Columns, size: int, support: int, index: int) -> tuple[int, int]:
+        """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
+
+        Bisection by the work of each half: all counts together cost about as much as one.
+        """
+        low, high = among.low, among.high
+        while high - low > 1:
+            work = among.starts[low - among.low] + among.starts[high - among.low]
+            middle = among.low + int(np.searchsorted(among.starts, work // 2))
+            middle = min(max(middle, low + 1), high - 1)
+            scan = self._scan(size, support + 1, support, 0)
+            self._run(scan, rows, among.between(low, middle))
+            inside = dict(_levels(scan)).get(support, 0)
+            if index < inside:
+                high = middle
+            else:
+                low, index = middle, index - inside
+        return low, index
+
+
+def _levels(scan: kernel.Scan) -> list[Level]:
+    """Return the levels that a scan has counted wholly, descending."""
+    histogram = np.asarray(scan.histogram)
+    counts = {support: int(histogram[support]) for support in np.flatnonzero(histogram).tolist()}
+    for (support, more, length), coefficient in scan.closed_forms.items():
+        counts[support] = counts.get(support, 0) + coefficient * math.comb(length, more)
+    return sorted(((s, count) for s, count in counts.items() if s >= scan.floor and count), reverse=True)

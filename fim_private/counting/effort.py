@@ -1,0 +1,149 @@
+"""How much work a count may be, who does it, and who watches: threads, the limit of work, progress, Ctrl-C.
+
+Work is counted in steps: about one step for each time that an itemset is met in a basket.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.errors import WorkLimitError
+from fim_private.privacy import positive_integer
+
+# Some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
+DEFAULT_MAX_WORK = 10**11
+
+# How often a count looks up to show progress and to notice Ctrl-C.
+_GLANCE_SECONDS = 0.05
+
+Progress = Callable[[float], object]
+# Called with the number of steps just done; raises WorkLimitError.
+Meter = Callable[[int], object]
+
+
+def _no_progress(fraction: float) -> None:
+    pass
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a count may use.
+
+    threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
+    progress: called now and then, by the thread that counts, with the fraction done of the present pass.
+    Raises ParameterError for a number out of range.
+    """
+
+    threads: int | None = None
+    max_work: int = DEFAULT_MAX_WORK
+    progress: Progress = _no_progress
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            positive_integer("threads", self.threads)
+        positive_integer("max_work", self.max_work)
+
+    @property
+    def workers(self) -> int:
+        """How many threads to use."""
+        return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
+
+    def run(
+        self,
+        jobs: Iterable[Callable[[], object]],
+        *,
+        stop: Callable[[], object] = _nothing,
+        fraction: Callable[[], float] | None = None,
+    ) -> None:
+        """Run the jobs in threads of their own; this one stays free for progress and for Ctrl-C.
+
+        stop: called when a job fails or this thread is interrupted; it makes running jobs end soon.
+        """
+        waiting = list(jobs)
+        queue = iter(waiting)  # one iterator for all threads: each job is taken once
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                for job in queue:
+                    job()
+            except BaseException as error:
+                failures.append(error)
+                waiting.clear()
+                stop()
+
+        crew = [threading.Thread(target=work, daemon=True) for _ in range(min(self.workers, len(waiting)))]
+        try:
+            for thread in crew:
+                thread.start()
+            for thread in crew:
+                while thread.is_alive():
+                    thread.join(_GLANCE_SECONDS)
+                    if fraction is not None and thread.is_alive():
+                        self.progress(fraction())
+        except BaseException:
+            waiting.clear()
+            stop()
+            raise
+        finally:
+            for thread in crew:
+                if thread.ident is not None:
+                    thread.join()
+        if failures:
+            raise failures[0]
+
+    def meter(self, size: int, lengths: NDArray[np.int64]) -> Meter:
+        """Return what a counter without threads reports its steps to, in baskets of those lengths."""
+        done, glanced = 0, time.monotonic()
+        most = max(itemset_occurrences(lengths, size), 1)
+
+        def spend(steps: int) -> None:
+            nonlocal done, glanced
+            done += steps
+            if done > self.max_work:
+                raise self.over_limit(size)
+            if time.monotonic() - glanced >= _GLANCE_SECONDS:
+                glanced = time.monotonic()
+                self.progress(min(done / most, 1.0))
+
+        return spend
+
+    def refuse_infeasible(self, size: int, lengths: NDArray[np.int64]) -> None:
+        """Raise WorkLimitError if reading every itemset of baskets of those lengths is more than max_work."""
+        steps = itemset_occurrences(lengths, size)
+        if steps > self.max_work:
+            raise WorkLimitError(
+                f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
+                f"than max_work = {_figure(self.max_work)}: ask for a smaller size, use large-margin, which "
+                "reads the most frequent itemsets only, or raise max_work"
+            )
+
+    def over_limit(self, size: int) -> WorkLimitError:
+        """Return the error of a count that was given up on its way."""
+        return WorkLimitError(
+            f"counting itemsets of size {size} in these baskets took more than max_work = {_figure(self.max_work)} "
+            "steps: ask for a smaller size, or raise max_work"
+        )
+
+
+def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
+    """Return how often an itemset of that size is in a basket: the sum of C(length, size)."""
+    counts = np.bincount(lengths)
+    return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
+
+
+def _figure(number: int) -> str:
+    digits = len(str(number)) - 1
+    return f"{number:,}" if digits < 6 else f"{str(number)[0]}.{str(number)[1]}e{digits}"

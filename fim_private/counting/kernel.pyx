@@ -1,0 +1,1017 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: freethreading_compatible=True
+"""The counting kernel: a prefix scan in descending order of support that fills a histogram of supports.
+
+Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
+be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
+prefixes below that rank, out of which `more` items are still to be chosen. Four ways to finish a node:
+
+- one item to choose: a counter per rank, incremented along the prefixes;
+- at most 4 rows: inclusion and exclusion over the sizes of their intersections, C(n, more) at a time, so that
+  the long tail of itemsets in hardly any basket is never enumerated;
+- dense rows: one bitmap a rank, intersected pairwise, all the way down;
+- two items to choose and a small table of pairs: one pass over the rows.
+
+Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
+of rows, and each of its columns is a node with one item less to choose.
+
+Nothing here looks at Python objects; `compiled.py` prepares the arrays and owns the threads.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #define fim_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+    #define fim_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+    #define fim_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+    #define fim_try_lock(p) (!__atomic_exchange_n((p), 1, __ATOMIC_ACQUIRE))
+    #define fim_unlock(p) __atomic_store_n((p), 0, __ATOMIC_RELEASE)
+    #define fim_prefetch(p) __builtin_prefetch(p)
+    #define fim_lowest_bit(x) __builtin_ctzll(x)
+
+    /* One binary for every x86-64: the loader picks the version for the processor's instructions. Sanitizers do
+       not stand the resolver that this needs. */
+    #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(FIM_SANITIZE)
+    #define FIM_CLONES __attribute__((target_clones("avx2", "popcnt", "default")))
+    #else
+    #define FIM_CLONES
+    #endif
+
+    /* Sort distinct values: each goes where as many are smaller. Quadratic, but without a branch. */
+    FIM_CLONES static void fim_sort_short(const int32_t *restrict values, int64_t length, int32_t *restrict out) {
+        for (int64_t i = 0; i < length; i++) {
+            int32_t smaller = 0;
+            for (int64_t j = 0; j < length; j++) smaller += values[j] < values[i];
+            out[smaller] = values[i];
+        }
+    }
+
+    FIM_CLONES static int64_t fim_and_count(const uint64_t *a, const uint64_t *b, int64_t words) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < words; k++) count += __builtin_popcountll(a[k] & b[k]);
+        return count;
+    }
+
+    FIM_CLONES static int64_t fim_and_store(uint64_t *out, const uint64_t *a, const uint64_t *b, int64_t words) {
+        int64_t count = 0;
+        for (int64_t k = 0; k < words; k++) {
+            out[k] = a[k] & b[k];
+            count += __builtin_popcountll(out[k]);
+        }
+        return count;
+    }
+    """
+    int fim_load_int "fim_load"(int *) noexcept nogil
+    int64_t fim_load(int64_t *) noexcept nogil
+    void fim_store_int "fim_store"(int *, int) noexcept nogil
+    void fim_store(int64_t *, int64_t) noexcept nogil
+    int64_t fim_add(int64_t *, int64_t) noexcept nogil
+    bint fim_try_lock(int *) noexcept nogil
+    void fim_unlock(int *) noexcept nogil
+    void fim_prefetch(const void *) noexcept nogil
+    int fim_lowest_bit(uint64_t) noexcept nogil
+    void fim_sort_short(const int32_t *, int64_t, int32_t *) noexcept nogil
+    int64_t fim_and_count(const uint64_t *, const uint64_t *, int64_t) noexcept nogil
+    int64_t fim_and_store(uint64_t *, const uint64_t *, const uint64_t *, int64_t) noexcept nogil
+
+cdef enum:
+    # Rows up to this length are sorted by counting.
+    SHORT = 48
+    # Rows of a node up to which intersections replace enumeration: 2^4 subsets of rows.
+    FEW = 4
+    # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
+    SMALL = 65536
+    # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
+    PAIRS = 262144
+    # Steps after which a thread tells the others what it did: a millisecond.
+    BREATH = 1048576
+    # Coefficients of closed forms, 64 MB; with longer rows and larger sizes they are not used.
+    TERMS = 8388608
+
+cdef enum State:
+    RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
+
+STOPPED, OVER_LIMIT, NO_MEMORY = STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
+FEW_ROWS = FEW
+
+
+# ------------------------------------------------------------------------------------- preparing the rows
+
+
+def count_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+                int64_t first, int64_t last, int64_t[::1] supports):
+    """Add to supports how many of the units first..last have each item. Without unit_offsets a basket is a unit."""
+    cdef int64_t unit, entry
+    cdef int32_t item
+    cdef int64_t[::1] seen
+    if unit_offsets is None:
+        with nogil:
+            for entry in range(offsets[first], offsets[last]):
+                supports[items[entry]] += 1
+        return
+    from numpy import full
+
+    seen = full(len(supports), -1, dtype="int64")
+    with nogil:
+        for unit in range(first, last):
+            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
+                item = items[entry]
+                if seen[item] != unit:
+                    seen[item] = unit
+                    supports[item] += 1
+
+
+def kept_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
+                 int64_t first, int64_t last, int64_t[::1] lengths):
+    """Write how many entries of each row have a rank (not -1)."""
+    cdef int64_t row, entry, kept
+    with nogil:
+        for row in range(first, last):
+            kept = 0
+            for entry in range(offsets[row], offsets[row + 1]):
+                kept += rank_of[items[entry]] >= 0
+            lengths[row] = kept
+
+
+def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
+              int64_t first, int64_t last, const int64_t[::1] starts, int32_t[::1] ranks):
+    """Write the ranks of each row, ascending, from starts[row] on; entries of rank -1 are left out."""
+    cdef int64_t row, entry, end
+    cdef int32_t rank
+    cdef int32_t short[SHORT]
+    with nogil:
+        for row in range(first, last):
+            if starts[row + 1] - starts[row] <= SHORT:
+                end = 0
+                for entry in range(offsets[row], offsets[row + 1]):
+                    rank = rank_of[items[entry]]
+                    if rank >= 0:
+                        short[end] = rank
+                        end += 1
+                fim_sort_short(short, end, &ranks[0] + starts[row])
+            else:
+                end = starts[row]
+                for entry in range(offsets[row], offsets[row + 1]):
+                    rank = rank_of[items[entry]]
+                    if rank >= 0:
+                        ranks[end] = rank
+                        end += 1
+                _sort(&ranks[0] + starts[row], end - starts[row])
+
+
+def count_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
+                  int32_t low, int32_t high, int64_t skip, int64_t[::1] counts):
+    """Count the entries of each rank in low..high that have at least `skip` entries before them in their row."""
+    cdef int64_t row, entry
+    cdef int32_t rank
+    with nogil:
+        for row in range(first, last):
+            for entry in range(starts[row] + skip, starts[row + 1]):
+                rank = ranks[entry]
+                if rank >= high:
+                    break
+                if rank >= low:
+                    counts[rank - low] += 1
+
+
+def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
+                 int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor, int32_t[::1] rows):
+    """Write the row of each of those entries at its rank's cursor, and move the cursor on."""
+    cdef int64_t row, entry
+    cdef int32_t rank
+    with nogil:
+        for row in range(first, last):
+            for entry in range(starts[row] + skip, starts[row + 1]):
+                rank = ranks[entry]
+                if rank >= high:
+                    break
+                if rank >= low:
+                    rows[cursor[rank - low]] = <int32_t>row
+                    cursor[rank - low] += 1
+
+
+def count_pairs(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
+                int64_t first, int64_t last, int32_t high, uint32_t[::1] cells, int32_t[::1] marks):
+    """Add the pairs a < b < high of the rows to cells[b(b-1)/2 + a]; return how many pairs there were.
+
+    units, marks: None, or the unit of each row and a mark for each cell, -1 at first: a unit counts once.
+    """
+    cdef int64_t row, base, work = 0
+    with nogil:
+        for row in range(first, last):
+            if units is None:
+                work += _pairs_of_row(&ranks[0] + starts[row], starts[row + 1] - starts[row], high, &cells[0])
+            else:
+                work += _pairs_of_unit(
+                    &ranks[0] + starts[row], starts[row + 1] - starts[row], high, units[row], &cells[0], &marks[0])
+    return work
+
+
+def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
+                 int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
+    """Set the bit of each row in the bitmap of each rank below high; first is a multiple of 64."""
+    cdef int64_t row, entry
+    cdef int32_t rank
+    with nogil:
+        for row in range(first, last):
+            for entry in range(offsets[row], offsets[row + 1]):
+                rank = rank_of[items[entry]]
+                if 0 <= rank < high:
+                    bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
+
+
+cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells) noexcept nogil:
+    cdef int64_t b, a
+    cdef uint32_t *line
+    for b in range(length):
+        if row[b] >= high:
+            return b * (b - 1) // 2
+        line = cells + <int64_t>row[b] * (row[b] - 1) // 2
+        for a in range(b):
+            line[row[a]] += 1
+    return length * (length - 1) // 2
+
+
+cdef inline int64_t _pairs_of_unit(const int32_t *row, int64_t length, int32_t high, int32_t unit,
+                                   uint32_t *cells, int32_t *marks) noexcept nogil:
+    cdef int64_t b, a, base
+    for b in range(length):
+        if row[b] >= high:
+            return b * (b - 1) // 2
+        base = <int64_t>row[b] * (row[b] - 1) // 2
+        for a in range(b):
+            cells[base + row[a]] += marks[base + row[a]] != unit
+            marks[base + row[a]] = unit
+    return length * (length - 1) // 2
+
+
+cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
+    """Insertion sort; Shell's for long rows."""
+    cdef int64_t gap = 1, i, j
+    cdef int32_t value
+    while length > 32 and gap < length // 5:
+        gap = gap * 9 // 4 + 1
+    while gap > 0:
+        for i in range(gap, length):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap = 0 if gap == 1 else (gap * 4 // 9 if gap > 2 else 1)
+
+
+# ---------------------------------------------------------------------------------------------- the scan
+
+cdef struct Shared:
+    # What is asked for.
+    int size
+    int64_t ceiling             # supports from here on are known already
+    int64_t wanted              # itemsets after which the floor may rise; 0: it stays
+    int64_t max_work            # steps; < 0: no limit
+    int32_t list_items          # whether itemsets are written down
+    # What is found.
+    int64_t *histogram          # (ceiling,)
+    int64_t floor
+    int64_t found               # since the floor was last looked at
+    int64_t few[FEW + 1]        # itemsets of few rows, for raising the floor only
+    int64_t work
+    int64_t next_rank
+    int state
+    int raising
+
+cdef struct Table:
+    const int32_t *ranks
+    const int64_t *starts
+    const int32_t *units        # NULL: each row is a unit
+
+cdef struct Depth:              # buffers of one level of recursion, used again and again
+    int32_t *ranks
+    int64_t ranks_room
+    int64_t *starts
+    int64_t starts_room
+    int32_t *units
+    int64_t units_room
+    int64_t *columns
+    int64_t columns_room
+    int32_t *rows
+    int64_t rows_room
+    uint64_t *bits
+    int64_t bits_room
+    int32_t *names              # global rank of each local one
+    int64_t names_room
+
+cdef struct Worker:
+    Shared *shared
+    uint32_t *count             # (ranks,) zero between nodes
+    int32_t *mark               # (ranks,) the unit last counted, where count is not 0
+    int32_t *touched            # (ranks,)
+    uint32_t *cells             # (PAIRS,) zero between nodes
+    int32_t *marks              # (PAIRS,)
+    Depth *depths               # (size,)
+    int64_t *small              # (SMALL,)
+    int64_t *terms              # (FEW + 1, size, longest + 1): coefficients of C(length, more)
+    int64_t longest
+    int64_t work
+    int64_t found
+    int32_t *chosen             # (size,)
+    int32_t *listed
+    int64_t listed_size
+    int64_t listed_room
+
+
+cdef bint _grow(void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
+    cdef void *grown
+    cdef int64_t size
+    if needed <= room[0]:
+        return True
+    size = needed + needed // 4 + 64
+    grown = realloc(buffer[0], size * width)
+    if grown == NULL:
+        return False
+    buffer[0] = grown
+    room[0] = size
+    return True
+
+
+cdef void _breathe(Worker *w) noexcept nogil:
+    """Tell the others how much was done, and stop at the limit."""
+    cdef int64_t total = fim_add(&w.shared.work, w.work) + w.work
+    w.work = 0
+    if w.shared.max_work >= 0 and total > w.shared.max_work and fim_load_int(&w.shared.state) == 0:
+        fim_store_int(&w.shared.state, OVER_LIMIT_STATE)
+
+
+cdef inline bint _goes_on(Worker *w) noexcept nogil:
+    if w.work >= BREATH:
+        _breathe(w)
+    return fim_load_int(&w.shared.state) == 0
+
+
+cdef void _out_of_memory(Worker *w) noexcept nogil:
+    fim_store_int(&w.shared.state, NO_MEMORY_STATE)
+
+
+cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
+    """Count one itemset. Below the floor is harmless: what is not asked for is dropped at the end."""
+    if w.shared.wanted == 0:
+        if support < SMALL:
+            w.small[support] += 1
+        elif support < w.shared.ceiling:
+            fim_add(&w.shared.histogram[support], 1)
+    elif support >= fim_load(&w.shared.floor) and support < w.shared.ceiling:
+        fim_add(&w.shared.histogram[support], 1)
+        w.found += 1
+
+
+cdef void _raise_floor(Worker *w) noexcept nogil:
+    """Let the floor be the support of the wanted-th itemset found so far, which can only rise.
+
+    Whatever is found later, and by whichever thread, the final floor is that of all itemsets: below it
+    nothing is reported, and from it on nothing was ever left out.
+    """
+    cdef Shared *s = w.shared
+    cdef int64_t support, enough, seen = 0
+    fim_add(&s.found, w.found)
+    w.found = 0
+    enough = s.wanted // 8 + 1
+    if fim_load(&s.found) < enough or not fim_try_lock(&s.raising):
+        return
+    fim_store(&s.found, 0)
+    support = s.ceiling
+    while support > s.floor and seen < s.wanted:
+        support -= 1
+        seen += fim_load(&s.histogram[support])
+        if support <= FEW:
+            seen += fim_load(&s.few[support])
+    if seen >= s.wanted and support > s.floor:
+        fim_store(&s.floor, support)
+    fim_unlock(&s.raising)
+
+
+cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound,
+                             bint far) noexcept nogil:
+    """Count the ranks below bound over the rows' prefixes; write the ranks met to touched, return how many.
+
+    Returns -1 where so many are met that it is cheaper to look at all of them.
+    """
+    cdef int64_t k, met = 0, work = 0
+    cdef const int32_t *entry
+    cdef int32_t rank, unit
+    cdef uint32_t seen
+    cdef bint all_of_them = n >= bound // 4
+    for k in range(n):
+        if far and k + 12 < n:
+            fim_prefetch(table.ranks + table.starts[rows[k + 12]])
+        entry = table.ranks + table.starts[rows[k]]
+        rank = entry[0]
+        if table.units != NULL:
+            unit = table.units[rows[k]]
+            while rank < bound:
+                seen = w.count[rank]
+                if seen == 0:
+                    w.touched[met] = rank
+                    met += 1
+                    w.count[rank] = 1
+                    w.mark[rank] = unit
+                elif w.mark[rank] != unit:
+                    w.count[rank] = seen + 1
+                    w.mark[rank] = unit
+                entry += 1
+                rank = entry[0]
+        elif all_of_them:
+            while rank < bound:
+                w.count[rank] += 1
+                entry += 1
+                rank = entry[0]
+        else:
+            while rank < bound:
+                seen = w.count[rank]
+                w.touched[met] = rank
+                met += seen == 0
+                w.count[rank] = seen + 1
+                entry += 1
+                rank = entry[0]
+        work += entry - (table.ranks + table.starts[rows[k]])
+    w.work += work + n
+    return -1 if all_of_them and table.units == NULL else met
+
+
+cdef void _finish_counts(Worker *w, int64_t met, int32_t bound, int depth) noexcept nogil:
+    """One item was to choose: each count is the support of an itemset."""
+    cdef int64_t k
+    cdef int32_t rank
+    cdef uint32_t support
+    if w.shared.list_items:
+        _list_counts(w, met, bound, depth)
+        return
+    for k in range(bound if met < 0 else met):
+        rank = <int32_t>k if met < 0 else w.touched[k]
+        support = w.count[rank]
+        w.count[rank] = 0
+        if support:
+            _record(w, support)
+
+
+cdef void _list_counts(Worker *w, int64_t met, int32_t bound, int depth) noexcept nogil:
+    cdef int64_t k
+    cdef int32_t rank, at
+    cdef uint32_t support
+    cdef int size = w.shared.size
+    if met >= 0:
+        _sort(w.touched, met)
+    for k in range(bound if met < 0 else met):
+        rank = <int32_t>k if met < 0 else w.touched[k]
+        support = w.count[rank]
+        w.count[rank] = 0
+        if support < w.shared.floor or support >= w.shared.ceiling:
+            continue
+        if not _grow(<void **>&w.listed, &w.listed_room, w.listed_size + size + 1, sizeof(int32_t)):
+            _out_of_memory(w)
+            continue
+        for at in range(size - 1):
+            w.listed[w.listed_size + at] = w.chosen[at]
+        w.listed[w.listed_size + size - 1] = rank if depth == 0 else w.depths[depth - 1].names[rank]
+        w.listed[w.listed_size + size] = <int32_t>support
+        w.listed_size += size + 1
+
+
+cdef void _few_rows(Worker *w, Table *table, const int32_t *rows, int n, int32_t bound, int more) noexcept nogil:
+    """Count all itemsets of a node of at most FEW rows."""
+    cdef int64_t common[16]  # 1 << FEW: how many ranks are in exactly each set of rows
+    cdef int64_t k, met = 0
+    cdef int row
+    cdef const int32_t *entry
+    memset(common, 0, sizeof(common))
+    for row in range(n):
+        entry = table.ranks + table.starts[rows[row]]
+        while entry[0] < bound:
+            w.touched[met] = entry[0]
+            met += w.count[entry[0]] == 0
+            w.count[entry[0]] |= 1 << row
+            entry += 1
+    for k in range(met):
+        common[w.count[w.touched[k]]] += 1
+        w.count[w.touched[k]] = 0
+    w.work += met + 4 * n
+    _few_sets(w, common, n, more, rows, table.units)
+
+
+cdef void _few_bits(Worker *w, const uint64_t *sets, int32_t last, int64_t words, int n, int more) noexcept nogil:
+    """The same for a node given by bitmaps: the rows of the last set, and the sets before it."""
+    cdef int64_t common[16]
+    cdef int64_t positions[FEW]
+    cdef int64_t word
+    cdef uint64_t rest
+    cdef int32_t other
+    cdef int row, found = 0, subset
+    memset(common, 0, sizeof(common))
+    for word in range(words):
+        rest = sets[last * words + word]
+        while rest:
+            positions[found] = 64 * word + fim_lowest_bit(rest)
+            found += 1
+            rest &= rest - 1
+    for other in range(last):
+        subset = 0
+        for row in range(n):
+            if sets[other * words + (positions[row] >> 6)] >> (positions[row] & 63) & 1:
+                subset |= 1 << row
+        common[subset] += 1
+    w.work += last + words
+    _few_sets(w, common, n, more, NULL, NULL)
+
+
+cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *rows,
+                    const int32_t *units) noexcept nogil:
+    """Count the itemsets of `more` ranks in n <= FEW rows from how many ranks are in exactly each set of rows.
+
+    C(|A|, more) of them lie in every row of a set of rows with intersection A; those in no further row follow by
+    inclusion and exclusion, and have the support of that set: its number of units.
+    """
+    cdef int subset, other, row, k, earlier, support, sign
+    cdef int64_t length
+    cdef double inside, term
+    common[0] = 0
+    # From "in exactly these rows" to "in these rows at least".
+    for row in range(n):
+        for subset in range(1 << n):
+            if not subset >> row & 1:
+                common[subset] += common[subset | 1 << row]
+    for subset in range(1, 1 << n):
+        support = 0
+        for row in range(n):
+            if subset >> row & 1:
+                earlier = 0
+                if units != NULL:
+                    for k in range(row):
+                        if subset >> k & 1 and units[rows[k]] == units[rows[row]]:
+                            earlier = 1
+                support += not earlier
+        if support < fim_load(&w.shared.floor) or support >= w.shared.ceiling:
+            continue
+        inside = 0
+        for other in range(subset, 1 << n):
+            length = common[other]
+            if other & subset == subset and length >= more:
+                sign = 1
+                for row in range(n):
+                    if (other ^ subset) >> row & 1:
+                        sign = -sign
+                w.terms[(support * w.shared.size + more) * (w.longest + 1) + length] += sign
+                if w.shared.wanted:
+                    term = 1
+                    for k in range(more):
+                        term = term * (length - k) / (k + 1)
+                    inside += sign * term
+        # Only to raise the floor, so too little is safe: differences of large doubles are left out.
+        if w.shared.wanted and 0.5 < inside < 1e9:
+            fim_add(&w.shared.few[support], <int64_t>(inside + 0.5))
+            w.found += <int64_t>(inside + 0.5)
+
+
+cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexcept nogil:
+    """Give the ranks at or above the floor the labels 1, 2, ... in their count; others 0. Return how many."""
+    cdef int64_t k, floor = fim_load(&w.shared.floor)
+    cdef int32_t rank, kept = 0
+    cdef bint ordered = met < 0 or met > bound // 8
+    if not _grow(<void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
+        _out_of_memory(w)
+        return 0
+    if not ordered:
+        _sort(w.touched, met)
+    for k in range(bound if ordered else met):
+        rank = <int32_t>k if ordered else w.touched[k]
+        if w.count[rank] >= floor:
+            depth.names[kept] = rank
+            kept += 1
+            w.count[rank] = kept
+        else:
+            w.count[rank] = 0
+    return kept
+
+
+cdef void _extend(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
+                  int depth) noexcept nogil:
+    """Count all itemsets made of what was chosen and `more` >= 1 ranks below bound in the given rows."""
+    cdef int64_t met
+    if n < fim_load(&w.shared.floor) or n == 0 or bound < more or not _goes_on(w):
+        return
+    if n <= FEW and (more > 1 or n == 1) and w.terms != NULL:
+        _few_rows(w, table, rows, <int>n, bound, more)
+    else:
+        met = _count_prefixes(w, table, rows, n, bound, depth == 0)
+        if more == 1:
+            _finish_counts(w, met, bound, depth)
+        else:
+            _extend_table(w, table, rows, n, bound, more, depth, met)
+    if w.shared.wanted and w.found > w.shared.wanted // 16:
+        _raise_floor(w)
+
+
+cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
+                        int depth, int64_t met) noexcept nogil:
+    cdef Depth *d = &w.depths[depth]
+    cdef Table local
+    cdef int64_t entries, pairs, kept_rows, row, k
+    cdef int64_t words, cells
+    cdef int32_t kept, label
+    cdef bint enough
+    kept = _relabel(w, met, bound, d)
+    kept_rows = entries = pairs = 0
+    enough = kept >= more
+    if enough:
+        entries = _copy_rows(w, table, rows, n, bound, more, d, &kept_rows, &pairs)
+    for k in range(kept):
+        w.count[d.names[k]] = 0
+    if not enough or entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
+        return
+    if depth and w.shared.list_items:
+        for k in range(kept):
+            d.names[k] = w.depths[depth - 1].names[d.names[k]]
+    w.work += entries
+    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
+    if table.units != NULL:
+        local.units = d.units
+    words = (kept_rows + 63) // 64
+    cells = <int64_t>kept * (kept - 1) // 2
+    if not w.shared.list_items:
+        if table.units == NULL and cells * (words + 4) < pairs:
+            _extend_bitmaps(w, &local, kept_rows, kept, words, more, depth)
+            return
+        if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
+            _pair_table(w, &local, kept_rows, kept, cells)
+            w.work += pairs
+            return
+    if not _columns(w, &local, kept_rows, kept, more, d):
+        return
+    for label in range(more - 1, kept):
+        if w.shared.list_items:
+            w.chosen[depth + 1] = d.names[label]
+        _extend(w, &local, d.rows + d.columns[label], d.columns[label + 1] - d.columns[label], label, more - 1, depth + 1)
+        if fim_load_int(&w.shared.state):
+            return
+
+
+cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
+                        Depth *d, int64_t *kept_rows, int64_t *pairs) noexcept nogil:
+    """Copy the labelled entries of the prefixes, rows of at least `more` of them; return how many, -1 without memory."""
+    cdef int64_t k, size = 0, start, length, room
+    cdef int64_t count = 0
+    cdef const int32_t *entry
+    if not _grow(<void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
+        table.units != NULL and not _grow(<void **>&d.units, &d.units_room, n, sizeof(int32_t))
+    ):
+        _out_of_memory(w)
+        return -1
+    for k in range(n):
+        entry = table.ranks + table.starts[rows[k]]
+        # A row ends before a rank that is not below the bound: it holds the bound itself.
+        room = size + bound + 1
+        if room > d.ranks_room:
+            length = 0
+            while entry[length] < bound:
+                length += 1
+            if not _grow(<void **>&d.ranks, &d.ranks_room, size + length + 1, sizeof(int32_t)):
+                _out_of_memory(w)
+                return -1
+        start = size
+        while entry[0] < bound:
+            d.ranks[size] = <int32_t>w.count[entry[0]] - 1
+            size += w.count[entry[0]] != 0
+            entry += 1
+        length = size - start
+        if length < more:
+            size = start
+            continue
+        d.starts[count] = start
+        if table.units != NULL:
+            d.units[count] = table.units[rows[k]]
+        count += 1
+        pairs[0] += length * (length - 1) // 2
+    d.starts[count] = size
+    kept_rows[0] = count
+    return size
+
+
+cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, Depth *d) noexcept nogil:
+    """List for each label the rows in which at least more - 1 labels stand before it."""
+    cdef int64_t row, entry, size = 0, count
+    cdef int32_t label
+    if not _grow(<void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
+        _out_of_memory(w)
+        return False
+    memset(d.columns, 0, (kept + 2) * sizeof(int64_t))
+    for row in range(n):
+        for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
+            d.columns[local.ranks[entry] + 2] += 1
+    for label in range(kept):
+        d.columns[label + 2] += d.columns[label + 1]
+    if not _grow(<void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
+        _out_of_memory(w)
+        return False
+    for row in range(n):
+        for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
+            label = local.ranks[entry]
+            d.rows[d.columns[label + 1]] = <int32_t>row
+            d.columns[label + 1] += 1
+    return True
+
+
+cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t cells) noexcept nogil:
+    cdef int64_t row, cell
+    if local.units == NULL:
+        for row in range(n):
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells)
+    else:
+        for cell in range(cells):
+            w.marks[cell] = -1
+        for row in range(n):
+            _pairs_of_unit(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept,
+                           local.units[row], w.cells, w.marks)
+    w.work += cells
+    for cell in range(cells):
+        if w.cells[cell]:
+            _record(w, w.cells[cell])
+            w.cells[cell] = 0
+
+
+cdef void _extend_bitmaps(Worker *w, Table *local, int64_t n, int32_t kept, int64_t words, int more,
+                          int depth) noexcept nogil:
+    cdef Depth *d = &w.depths[depth]
+    cdef int64_t row, entry
+    if not _grow(<void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
+        _out_of_memory(w)
+        return
+    memset(d.bits, 0, kept * words * sizeof(uint64_t))
+    for row in range(n):
+        for entry in range(local.starts[row], local.starts[row + 1]):
+            d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
+    _intersect(w, d.bits, kept, words, more, depth + 1)
+
+
+cdef void _intersect(Worker *w, const uint64_t *sets, int32_t count, int64_t words, int more,
+                     int depth) noexcept nogil:
+    """Count the intersections of `more` >= 2 of the sets."""
+    cdef int32_t last
+    for last in range(more - 1, count):
+        _intersect_last(w, sets, last, words, more, depth)
+
+
+cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t words, int more,
+                          int depth) noexcept nogil:
+    """Count the intersections of `more` >= 2 of the sets, this one and others before it."""
+    cdef Depth *d = &w.depths[depth]
+    cdef const uint64_t *own = sets + last * words
+    cdef int32_t other, kept = 0
+    cdef int64_t floor = fim_load(&w.shared.floor)
+    cdef int64_t support = fim_and_count(own, own, words)
+    if support < floor or not _goes_on(w):
+        return
+    if support <= FEW and w.terms != NULL:
+        _few_bits(w, sets, last, words, <int>support, more - 1)
+        return
+    w.work += last * words
+    if more == 2:
+        for other in range(last):
+            _record(w, fim_and_count(own, sets + other * words, words))
+    else:
+        if not _grow(<void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
+            _out_of_memory(w)
+            return
+        for other in range(last):
+            kept += fim_and_store(d.bits + kept * words, own, sets + other * words, words) >= floor
+        _intersect(w, d.bits, kept, words, more - 1, depth + 1)
+    if w.shared.wanted and w.found > w.shared.wanted // 16:
+        _raise_floor(w)
+
+
+cdef class Scan:
+    """One count of all itemsets of a size, by any number of threads that call `run`.
+
+    The rows, their columns (the rows that each rank of low..high occurs in) and their units (or None) are as
+    `compiled.py` prepares them. Supports in floor..ceiling are counted, from the
+    floor reached in the end on if `wanted` is not 0. list_items: write the itemsets down (one thread).
+    """
+
+    cdef Shared shared
+    cdef const int32_t[::1] ranks, rows, units
+    cdef const int64_t[::1] starts, columns
+    cdef const uint64_t[::1] bits
+    cdef int64_t words
+    cdef int64_t[::1] counts
+    cdef int32_t low, high
+    cdef int64_t longest
+    cdef object terms, listed
+
+    def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
+                 int64_t max_work, bint list_items):
+        self.shared.size = size
+        self.shared.histogram = &histogram[0]
+        self.shared.ceiling = histogram.shape[0]
+        self.shared.floor = floor
+        self.shared.wanted = wanted
+        self.shared.max_work = max_work
+        self.shared.list_items = list_items
+        self.counts = histogram
+        self.longest = longest
+        self.terms = {}
+        self.listed = []
+
+    def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
+                 const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
+        """Set what the next `run` goes through: the ranks low..high as an itemset's least frequent item."""
+        self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
+        self.low, self.high = low, high
+        self.shared.next_rank = low
+        self.bits = None
+
+    def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
+        """Let the next `run` go through the ranks below high, by their bitmaps."""
+        self.bits, self.words = bits, words
+        self.low, self.high = self.shared.size - 1, high
+        self.shared.next_rank = self.low
+
+    def add_pairs(self, const uint32_t[::1] cells):
+        """Record the supports of a table of pairs, and let the floor rise."""
+        cdef int64_t cell
+        cdef int64_t support
+        with nogil:
+            for cell in range(cells.shape[0]):
+                support = cells[cell]
+                if support >= self.shared.floor and support < self.shared.ceiling:
+                    self.shared.histogram[support] += 1
+                    self.shared.found += 1
+        self.settle()
+
+    def settle(self):
+        """Bring the floor up to date; call it while no thread runs."""
+        cdef Worker worker
+        if self.shared.wanted:
+            memset(&worker, 0, sizeof(worker))
+            worker.shared = &self.shared
+            self.shared.found = self.shared.wanted
+            _raise_floor(&worker)
+
+    def run(self):
+        """Work until every rank is done, or the scan is stopped. Any number of threads may be in here."""
+        cdef Worker worker
+        cdef int64_t value
+        cdef Py_ssize_t at
+        memset(&worker, 0, sizeof(worker))
+        worker.shared = &self.shared
+        worker.longest = self.longest
+        try:
+            with nogil:
+                self._work(&worker)
+            self._collect(&worker)
+        finally:
+            _free(&worker)
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
+        w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
+        w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
+        w.count = <uint32_t *>calloc(self.high + 1, sizeof(uint32_t))
+        w.mark = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
+        w.touched = <int32_t *>calloc(self.high + 1, sizeof(int32_t))
+        w.cells = <uint32_t *>calloc(PAIRS, sizeof(uint32_t))
+        w.marks = <int32_t *>calloc(PAIRS, sizeof(int32_t))
+        w.small = <int64_t *>calloc(SMALL, sizeof(int64_t))
+        if not self.shared.list_items and terms < TERMS:
+            w.terms = <int64_t *>calloc(terms, sizeof(int64_t))
+        if (w.count == NULL or w.mark == NULL or w.touched == NULL or w.cells == NULL or w.marks == NULL
+                or w.small == NULL or w.depths == NULL or w.chosen == NULL):
+            _out_of_memory(w)
+        elif self.bits is None:
+            self._work_through_columns(w)
+        else:
+            self._work_through_bitmaps(w)
+        _breathe(w)
+
+    cdef void _work_through_columns(self, Worker *w) noexcept nogil:
+        cdef Table table
+        cdef int64_t rank, at, step = 1
+        table.ranks, table.starts, table.units = &self.ranks[0], &self.starts[0], NULL
+        if self.units is not None:
+            table.units = &self.units[0]
+        while _goes_on(w):
+            rank = fim_add(&self.shared.next_rank, step)
+            if rank >= self.high:
+                return
+            for rank in range(rank, min(rank + step, <int64_t>self.high)):
+                at = rank - self.low
+                w.chosen[0] = <int32_t>rank
+                _extend(w, &table, &self.rows[0] + self.columns[at], self.columns[at + 1] - self.columns[at],
+                        <int32_t>rank, self.shared.size - 1, 0)
+            # Ranks deep in the tail have a handful of rows each: several at a time.
+            step = 16 if rank > 2048 else 1
+
+    cdef void _work_through_bitmaps(self, Worker *w) noexcept nogil:
+        cdef const uint64_t *sets = &self.bits[0]
+        cdef int64_t rank
+        while _goes_on(w):
+            rank = fim_add(&self.shared.next_rank, 1)
+            if rank >= self.high:
+                return
+            _intersect_last(w, sets, <int32_t>rank, self.words, self.shared.size, 0)
+
+    cdef _collect(self, Worker *w):
+        cdef int64_t at, value, stride = self.longest + 1
+        cdef int64_t support
+        if w.small != NULL and self.shared.wanted == 0:
+            with nogil:
+                for support in range(1, min(<int64_t>SMALL, self.shared.ceiling)):
+                    if w.small[support]:
+                        fim_add(&self.shared.histogram[support], w.small[support])
+        if w.terms != NULL:
+            for at in range((FEW + 1) * self.shared.size * stride):
+                value = w.terms[at]
+                if value:
+                    key = (at // stride // self.shared.size, at // stride % self.shared.size, at % stride)
+                    self.terms[key] = self.terms.get(key, 0) + value
+        if w.listed_size:
+            self.listed.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
+
+    def stop(self):
+        """Make every thread return soon."""
+        fim_store_int(&self.shared.state, STOPPED_STATE)
+
+    @property
+    def state(self):
+        """RUNNING (or done), STOPPED, OVER_LIMIT or NO_MEMORY."""
+        return fim_load_int(&self.shared.state)
+
+    @property
+    def histogram(self):
+        """How many itemsets have each support below the ceiling, closed forms left out; (ceiling,) int64 memoryview."""
+        return self.counts
+
+    @property
+    def floor(self):
+        """The least support that is wholly counted."""
+        return self.shared.floor
+
+    @property
+    def work(self):
+        """Steps done, roughly."""
+        return fim_load(&self.shared.work)
+
+    @property
+    def next_rank(self):
+        """The rank at which the scan is."""
+        return min(fim_load(&self.shared.next_rank), self.high)
+
+    @property
+    def closed_forms(self):
+        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
+        return self.terms
+
+    @property
+    def itemsets(self):
+        """The listed itemsets: bytes of int32, size ranks and the support of each, in scan order."""
+        return b"".join(self.listed)
+
+
+cdef void _free(Worker *w) noexcept:
+    cdef int depth
+    if w.depths != NULL:
+        for depth in range(w.shared.size + 1):
+            free(w.depths[depth].ranks)
+            free(w.depths[depth].starts)
+            free(w.depths[depth].units)
+            free(w.depths[depth].columns)
+            free(w.depths[depth].rows)
+            free(w.depths[depth].bits)
+            free(w.depths[depth].names)
+    free(w.count)
+    free(w.mark)
+    free(w.touched)
+    free(w.cells)
+    free(w.marks)
+    free(w.small)
+    free(w.depths)
+    free(w.terms)
+    free(w.chosen)
+    free(w.listed)
+
+
+def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,
+             int64_t[::1] out_starts, int32_t[::1] out):
+    """Write the prefixes below bound of rows that hold it; with out None only where each will start."""
+    cdef int64_t k, entry, end = 0
+    with nogil:
+        for k in range(rows.shape[0]):
+            out_starts[k] = end
+            entry = starts[rows[k]]
+            while ranks[entry] < bound:
+                if out is not None:
+                    out[end] = ranks[entry]
+                end += 1
+                entry += 1
+        out_starts[rows.shape[0]] = end

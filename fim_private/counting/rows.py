@@ -1,0 +1,219 @@
+"""The arrays that the kernel goes through: baskets in rank order, their columns, their bitmaps.
+
+Everything is made in a few passes over blocks of rows, several at a time, and comes out the same for any number
+of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting import kernel
+from fim_private.counting.effort import Effort
+from fim_private.transactions import Transactions
+
+# Below this many entries a second thread costs more than it saves.
+SMALL = 1 << 17
+# Blocks are short enough to stop between them, and to share them out evenly.
+_BLOCKS_PER_THREAD = 8
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Baskets in rank order. starts: (rows + 1,) int64; ranks: (entries,) int32, ascending in a row.
+
+    units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) the first row of each.
+    """
+
+    starts: NDArray[np.int64]
+    ranks: NDArray[np.int32]
+    units: NDArray[np.int32] | None = None
+    unit_starts: NDArray[np.int64] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.starts) - 1
+
+    def blocks(self, threads: int) -> list[tuple[int, int]]:
+        """Cut the rows into ranges of whole units."""
+        return _blocks(self.count, len(self.ranks), threads, self.unit_starts)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The rows of the ranks low..high: those of rank low + k are ``rows[starts[k]:starts[k + 1]]``, ascending."""
+
+    low: int
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @property
+    def high(self) -> int:
+        """The rank after the last."""
+        return self.low + len(self.starts) - 1
+
+    def between(self, low: int, high: int) -> Columns:
+        """Return the columns of some of the ranks, as a view."""
+        starts = self.starts[low - self.low : high - self.low + 1]
+        return Columns(low, starts - starts[0], self.rows[starts[0] : starts[-1]])
+
+
+def one_basket_each(shop: Transactions) -> bool:
+    """Whether no unit has a second basket, so that a basket may stand for its unit."""
+    return shop.unit_offsets is None or bool((np.diff(shop.unit_offsets) <= 1).all())
+
+
+def item_supports(shop: Transactions, effort: Effort) -> NDArray[np.int64]:
+    """Return how many units have each item: (vocabulary,)."""
+    units = shop.baskets if shop.unit_offsets is None else len(shop.unit_offsets) - 1
+    parts = _blocks(units, len(shop.items), effort.workers)
+    supports = np.zeros((len(parts), len(shop.vocabulary)), dtype=np.int64)
+    _run(
+        effort,
+        (
+            partial(kernel.count_items, shop.items, shop.offsets, shop.unit_offsets, first, last, part)
+            for (first, last), part in zip(parts, supports, strict=True)
+        ),
+    )
+    return np.asarray(supports.sum(axis=0))
+
+
+def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> Rows:
+    """Return the baskets in rank order. rank_of: (vocabulary,) the rank of each code, -1 to leave it out."""
+    parts = _blocks(shop.baskets, len(shop.items), effort.workers)
+    starts = shop.offsets
+    if (rank_of < 0).any():
+        starts = np.zeros(shop.baskets + 1, dtype=np.int64)
+        _run(
+            effort,
+            (
+                partial(kernel.kept_lengths, shop.items, shop.offsets, rank_of, first, last, starts[1:])
+                for first, last in parts
+            ),
+        )
+        np.cumsum(starts, out=starts)
+    ranks = np.empty(int(starts[-1]), dtype=np.int32)
+    _run(
+        effort,
+        (
+            partial(kernel.rank_rows, shop.items, shop.offsets, rank_of, first, last, starts, ranks)
+            for first, last in parts
+        ),
+    )
+    if one_basket_each(shop) or shop.unit_offsets is None:
+        return Rows(starts, ranks)
+    units = np.repeat(np.arange(len(shop.unit_offsets) - 1, dtype=np.int32), np.diff(shop.unit_offsets))
+    return Rows(starts, ranks, units, shop.unit_offsets)
+
+
+def columns(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Columns:
+    """List the rows in which each rank low..high has at least size - 1 others before it."""
+    high = max(low, high)
+    parts = rows.blocks(effort.workers)
+    counts = np.zeros((len(parts), high - low), dtype=np.int64)
+    _run(
+        effort,
+        (
+            partial(kernel.count_columns, rows.ranks, rows.starts, first, last, low, high, size - 1, count)
+            for (first, last), count in zip(parts, counts, strict=True)
+        ),
+    )
+    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    out = np.empty(int(starts[-1]), dtype=np.int32)
+    # Each block writes into a stretch of its own, so that a column ascends whoever was first.
+    cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
+    _run(
+        effort,
+        (
+            partial(kernel.fill_columns, rows.ranks, rows.starts, first, last, low, high, size - 1, cursor, out)
+            for (first, last), cursor in zip(parts, cursors, strict=True)
+        ),
+    )
+    return Columns(low, starts, out)
+
+
+def prefixes(rows: Rows, own: NDArray[np.int32], bound: int) -> Rows:
+    """Return what stands before the rank `bound` in the rows that have it. own: those rows, ascending."""
+    starts = np.zeros(len(own) + 1, dtype=np.int64)
+    kernel.prefixes(rows.ranks, rows.starts, own, bound, starts, None)
+    ranks = np.empty(int(starts[-1]), dtype=np.int32)
+    kernel.prefixes(rows.ranks, rows.starts, own, bound, starts, ranks)
+    if rows.units is None:
+        return Rows(starts, ranks)
+    units = rows.units[own]
+    return Rows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
+
+
+def rank_supports(rows: Rows, ranks: int) -> NDArray[np.int64]:
+    """Return how many units have each rank: (ranks,)."""
+    supports = np.zeros(ranks, dtype=np.int64)
+    units = rows.count if rows.unit_starts is None else len(rows.unit_starts) - 1
+    kernel.count_items(rows.ranks, rows.starts, rows.unit_starts, 0, units, supports)
+    return supports
+
+
+def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
+    """Return how many units have the ranks a < b < ranks, at b(b - 1)/2 + a, in one pass over the rows."""
+    parts = rows.blocks(effort.workers)
+    cells = ranks * (ranks - 1) // 2
+    tables = [
+        (np.zeros(cells, np.uint32), None if rows.units is None else np.full(cells, -1, np.int32))
+        for _ in range(max(min(effort.workers, len(parts)), 1))
+    ]
+    free = list(tables)
+
+    def count(first: int, last: int) -> None:
+        table = free.pop()  # there are as many tables as threads
+        kernel.count_pairs(rows.ranks, rows.starts, rows.units, first, last, ranks, *table)
+        free.append(table)
+
+    _run(effort, (partial(count, *part) for part in parts))
+    total = tables[0][0]
+    for table, _ in tables[1:]:
+        total += table
+    return total
+
+
+def bitmaps(shop: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: Effort) -> NDArray[np.uint64]:
+    """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) words."""
+    words = -(-shop.baskets // 64)
+    bits = np.zeros((ranks, words), dtype=np.uint64)
+    # Blocks of whole words: no two threads write to the same one.
+    _run(
+        effort,
+        (
+            partial(
+                kernel.fill_bitmaps,
+                *(shop.items, shop.offsets, rank_of, ranks, 64 * first, min(64 * last, shop.baskets)),
+                *(words, bits.reshape(-1)),
+            )
+            for first, last in _blocks(words, len(shop.items), effort.workers)
+        ),
+    )
+    return bits
+
+
+def _blocks(
+    rows: int, entries: int, threads: int, unit_starts: NDArray[np.int64] | None = None
+) -> list[tuple[int, int]]:
+    """Cut rows 0..rows into ranges; with unit_starts only where a unit starts."""
+    count = threads * _BLOCKS_PER_THREAD if entries >= SMALL else 1
+    bounds = np.linspace(0, rows, count + 1).astype(np.int64)
+    if unit_starts is not None:
+        bounds = np.unique(unit_starts[np.searchsorted(unit_starts, bounds)])
+    return [(int(first), int(last)) for first, last in pairwise(bounds) if first < last]
+
+
+def _run(effort: Effort, jobs: Iterable[Callable[[], object]]) -> None:
+    waiting: Sequence[Callable[[], object]] = list(jobs)
+    if len(waiting) == 1:
+        waiting[0]()
+    else:
+        effort.run(waiting)

@@ -1,0 +1,453 @@
+"""How much a counter does: no more than is read or allowed, the same for any threads; and it can be stopped."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
+from real_data import real_data
+
+from fim_private.counting import (
+    COUNTERS,
+    Effort,
+    active_counter,
+    itemset_spectrum,
+    list_itemsets,
+    portable,
+)
+from fim_private.counting.effort import Meter, itemset_occurrences
+from fim_private.errors import ParameterError, WorkLimitError
+from fim_private.randomness import Randomness
+from fim_private.reading import read_transactions
+from fim_private.transactions import Item, Transactions, mixed_vocabulary
+
+every_counter = pytest.mark.parametrize(
+    "counter",
+    [
+        pytest.param(
+            "compiled",
+            marks=pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel"),
+        ),
+        "numpy",
+    ],
+)
+needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
+
+STEEP: list[list[Item]] = [*([[1, 2, 3]] * 400), *([[1, 2, 4]] * 90), *([[3, 4, 5]] * 20), [5, 6, 7]]
+
+
+def zipf_baskets(baskets: int, items: int, mean: float, seed: int = 1) -> Transactions:
+    """Random baskets whose items have Zipf-like popularity, as arrays: quick to make, of any size."""
+    generator = np.random.default_rng(seed)
+    popularity = np.cumsum(1 / np.arange(1, items + 1))
+    rows = [
+        np.unique(np.searchsorted(popularity, generator.random(length) * popularity[-1]))
+        for length in generator.poisson(mean, baskets)
+    ]
+    return of_rows(rows, items)
+
+
+def of_rows(rows: list[NDArray[np.integer]], items: int) -> Transactions:
+    vocabulary, _ = mixed_vocabulary(list(range(items)))
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    entries = np.concatenate(rows) if rows else np.empty(0)
+    return Transactions(offsets, entries.astype(np.int32), vocabulary)
+
+
+def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
+    """The same baskets, dealt out to users of some four baskets each."""
+    generator = np.random.default_rng(seed)
+    cuts = generator.integers(0, transactions.baskets, transactions.baskets // 4)
+    return replace(transactions, unit_offsets=np.unique([0, transactions.baskets, *cuts]).astype(np.int64))
+
+
+# ------------------------------------------------------------------------------------------- laziness
+
+
+@pytest.fixture
+def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The floors of the numpy counter's scans, as they happen."""
+    seen: list[int] = []
+    scan = portable._scan
+
+    def recorded(
+        transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
+    ) -> Iterator[portable._Found]:
+        seen.append(floor)
+        return scan(transactions, supports, size, floor, meter)
+
+    monkeypatch.setattr(portable, "_scan", recorded)
+    return seen
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_nothing_is_scanned_before_it_is_asked_for(floors: list[int], size: int) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), size, counter="numpy")
+    levels = spectrum.levels()
+    assert floors == []
+    next(levels)
+    assert len(floors) == 1
+    assert floors[0] >= 90  # the top alone: neither the level 20 nor 1 has been looked at
+    list(levels)
+    assert floors[-1] == 1
+    assert floors == sorted(set(floors), reverse=True)
+
+
+def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
+    first = list(spectrum.levels())
+    scans = len(floors)
+    assert list(spectrum.levels()) == first
+    assert spectrum.all_levels() == first
+    assert spectrum.multiplicity(first[0][0]) == first[0][1]
+    assert len(floors) == scans
+
+
+def test_all_levels_take_one_scan(floors: list[int]) -> None:
+    itemset_spectrum(read_transactions(STEEP), 2, counter="numpy").all_levels()
+    assert floors == [1]
+
+
+def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
+    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
+    assert next(spectrum.levels()) == (490, 1)
+    floors.clear()
+    assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
+    assert floors == [490]
+
+
+def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
+    transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
+    rows = portable._frequent_rows(transactions, portable.item_supports(transactions), 2, 100)
+    assert len(rows.code) == 4  # items 1 to 4
+    assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The kernel's scans, as they are made."""
+    from fim_private.counting import kernel
+
+    made: list[Any] = []
+    make = kernel.Scan
+
+    def recorded(*arguments: Any, **named: Any) -> Any:
+        made.append(make(*arguments, **named))
+        return made[-1]
+
+    monkeypatch.setattr(kernel, "Scan", recorded)
+    return made
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_kernel_raises_its_floor_while_it_looks_for_the_top(scans: list[Any], size: int) -> None:
+    shop = zipf_baskets(20_000, 3_000, 12.0)
+    levels = itemset_spectrum(shop, size).levels()
+    assert scans == []
+    top = next(levels)[0]
+    assert len(scans) == 1
+    lazy = scans[0]
+    assert 1 < lazy.floor < top
+    # Exactly the floor that 1,024 itemsets reach.
+    whole = itemset_spectrum(shop, size).all_levels()
+    assert sum(m for support, m in whole if support >= lazy.floor) >= 1024
+    assert sum(m for support, m in whole if support > lazy.floor) < 1024
+    if size > 2:  # pairs of the most frequent items are counted in one pass anyway
+        assert lazy.work < scans[1].work / 3
+
+
+@needs_kernel
+def test_the_kernel_names_an_itemset_by_looking_down_to_its_level_only(scans: list[Any]) -> None:
+    shop = zipf_baskets(20_000, 3_000, 12.0)
+    spectrum = itemset_spectrum(shop, 3)
+    top = next(spectrum.levels())[0]
+    scans.clear()
+    spectrum.sample_itemset(top, Randomness())
+    assert scans
+    assert all(scan.floor == top for scan in scans)
+
+
+@every_counter
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> None:
+    shop = zipf_baskets(500, 60, 6.0)
+    whole = itemset_spectrum(shop, size, counter=counter).all_levels()
+    for floor in (1, 2, 5, 6, 30, 10**6):
+        expected = [level for level in whole if level[0] >= floor]
+        assert itemset_spectrum(shop, size, min_support=floor, counter=counter).all_levels() == expected
+        assert list(itemset_spectrum(shop, size, min_support=floor, counter=counter).levels()) == expected
+
+
+# ----------------------------------------------------------------------------- the ways through a node
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    ("baskets", "items", "mean"),
+    [
+        (2_000, 2_500, 8.0),  # sparse: the tail beyond the table of pairs
+        (3_000, 40, 20.0),  # dense: bitmaps at the root
+        (400, 300, 60.0),  # long baskets: bitmaps and tables of pairs below the root
+    ],
+    ids=["sparse", "dense", "long"],
+)
+def test_kernel_and_numpy_agree_on_larger_data(baskets: int, items: int, mean: float, size: int) -> None:
+    shop = zipf_baskets(baskets, items, mean)
+    floor = 1 if size == 2 or mean < 10 else 12 * size
+    for data in (shop, in_users(shop)):
+        expected = itemset_spectrum(data, size, min_support=floor, counter="numpy").all_levels()
+        assert len(expected) > 5
+        for threads in (1, 2, 8):
+            spectrum = itemset_spectrum(data, size, min_support=floor, effort=Effort(threads=threads))
+            assert spectrum.all_levels() == expected
+            lazy = itemset_spectrum(data, size, min_support=floor, effort=Effort(threads=threads))
+            assert list(lazy.levels()) == expected
+
+
+@needs_kernel
+@settings(deadline=None, max_examples=60)
+@given(
+    users=st.lists(st.lists(st.lists(st.integers(0, 11), max_size=12), max_size=3), max_size=6),
+    copies=st.integers(1, 2),
+    size=st.integers(2, 6),
+)
+def test_itemsets_of_few_baskets_are_counted_without_meeting_them(
+    users: list[list[list[Item]]], copies: int, size: int
+) -> None:
+    users *= copies
+    baskets = [basket for user in users for basket in user]
+    shop = read_transactions(baskets)
+    dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
+    assert itemset_spectrum(shop, size).all_levels() == spectrum_of(brute_force_supports(baskets, size))
+    assert itemset_spectrum(dealt, size).all_levels() == spectrum_of(brute_force_user_supports(users, size))
+
+
+@needs_kernel
+def test_a_very_long_basket_is_no_problem() -> None:
+    long = np.arange(2_500)
+    shop = of_rows([long, long[5:], *([np.array([1, 2, 3, 4])] * 7)], 2_500)
+    for size in (4, 10):
+        spectrum = itemset_spectrum(shop, size)
+        both, one = math.comb(2_495, size), math.comb(2_500, size) - math.comb(2_495, size)
+        expected = [(2, both), (1, one)]
+        if size == 4:  # {1, 2, 3, 4} is in eight baskets
+            expected = [(8, 1), (2, both), (1, one - 1)]
+        assert list(spectrum.levels()) == expected
+        name = spectrum.sample_itemset(2, Randomness.seeded(3))
+        assert len(set(name)) == size
+        assert min(int(item) for item in name) >= 5
+    assert itemset_spectrum(shop, 30).all_levels()[0] == (2, math.comb(2_495, 30))
+
+
+@every_counter
+def test_multiplicities_and_supports_may_exceed_32_bits(counter: str) -> None:
+    # One basket of 70,000 items has 2.4e9 pairs.
+    shop = of_rows([np.arange(70_000)], 70_000)
+    if counter == "compiled":
+        assert itemset_spectrum(shop, 2).all_levels() == [(1, math.comb(70_000, 2))]
+        assert itemset_spectrum(shop, 5).all_levels() == [(1, math.comb(70_000, 5))]
+    shop = of_rows([np.array([0, 1, 2])] * 70_000, 3)
+    assert itemset_spectrum(shop, 2, counter=counter).all_levels() == [(70_000, 3)]
+    assert itemset_spectrum(shop, 3, counter=counter).all_levels() == [(70_000, 1)]
+
+
+@pytest.mark.parametrize("entries", [1, 2, 7])
+@settings(deadline=None, max_examples=50)
+@given(
+    users=st.lists(st.lists(st.lists(st.integers(0, 7), max_size=6), max_size=3), max_size=9), size=st.integers(1, 5)
+)
+def test_the_batch_size_of_the_numpy_counter_does_not_matter(
+    entries: int, users: list[list[list[Item]]], size: int
+) -> None:
+    baskets = [basket for user in users for basket in user]
+    shop = read_transactions(baskets)
+    dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        assert itemset_spectrum(shop, size, counter="numpy").all_levels() == spectrum_of(
+            brute_force_supports(baskets, size)
+        )
+        assert itemset_spectrum(dealt, size, counter="numpy").all_levels() == spectrum_of(
+            brute_force_user_supports(users, size)
+        )
+
+
+# --------------------------------------------------------------------------------------- the itemsets
+
+
+@every_counter
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_the_itemsets_of_some_levels_can_be_listed(counter: str, size: int) -> None:
+    generator = np.random.default_rng(size)
+    baskets: list[list[Item]] = [generator.integers(0, 14, generator.integers(0, 9)).tolist() for _ in range(150)]
+    expected = brute_force_supports(baskets, size)
+    shop = read_transactions(baskets)
+    for lowest, highest in ((1, 200), (2, 4), (3, 3), (150, 200)):
+        listed = list(list_itemsets(shop, size, lowest, highest, counter=counter))
+        assert dict(listed) == {i: support for i, support in expected.items() if lowest <= support <= highest}
+        assert len(listed) == len(dict(listed))
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
+    for shop in (zipf_baskets(300, 40, 8.0), in_users(zipf_baskets(300, 40, 8.0))):
+        assert list(list_itemsets(shop, size, 2, 300)) == list(list_itemsets(shop, size, 2, 300, counter="numpy"))
+        spectra = [itemset_spectrum(shop, size, counter=counter) for counter in COUNTERS]
+        for support, _ in spectra[0].all_levels()[::7]:
+            names = [spectrum.sample_itemset(support, Randomness.seeded(support)) for spectrum in spectra]
+            assert names[0] == names[1]
+
+
+# -------------------------------------------------------------------------------------- limits of work
+
+
+def test_the_work_of_a_whole_spectrum_is_known_beforehand() -> None:
+    assert itemset_occurrences(np.array([0, 1, 5, 5, 2500]), 3) == 2 * 10 + math.comb(2500, 3)
+    assert itemset_occurrences(np.array([], dtype=np.int64), 3) == 0
+
+
+@every_counter
+def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str) -> None:
+    # Popular items, so that no counter gets by without meeting them: 6 * C(1000, 6) = 8e15.
+    shop = of_rows([np.arange(1_000)] * 6, 1_000)
+    started = time.perf_counter()
+    with pytest.raises(WorkLimitError) as caught:
+        itemset_spectrum(shop, 6, counter=counter).all_levels()
+    assert time.perf_counter() - started < 10
+    message = str(caught.value)
+    assert "up to 8.2e15 steps" in message
+    assert "max_work = 1.0e11" in message
+    assert "\n" not in message
+
+
+@every_counter
+def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
+    shop = of_rows([np.arange(1_000)] * 6, 1_000)
+    with pytest.raises(WorkLimitError, match=r"took more than max_work = 2\.0e7"):
+        list(itemset_spectrum(shop, 6, counter=counter, effort=Effort(max_work=2 * 10**7)).levels())
+
+
+@every_counter
+def test_a_higher_limit_lets_the_same_count_through(counter: str) -> None:
+    shop = of_rows([np.arange(40)] * 6, 40)
+    with pytest.raises(WorkLimitError):
+        itemset_spectrum(shop, 3, counter=counter, effort=Effort(max_work=1_000)).all_levels()
+    effort = Effort(max_work=10**6)
+    assert itemset_spectrum(shop, 3, counter=counter, effort=effort).all_levels() == [(6, math.comb(40, 3))]
+
+
+@pytest.mark.parametrize("name", ["threads", "max_work"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
+def test_efforts_are_whole_numbers_of_at_least_1(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} must be a whole number of at least 1"):
+        Effort(**{name: value})
+
+
+def test_an_unknown_counter_is_refused() -> None:
+    with pytest.raises(ParameterError, match="counter must be one of"):
+        itemset_spectrum(read_transactions([]), 2, counter="abacus")
+    assert active_counter() == next(iter(COUNTERS))
+
+
+# ------------------------------------------------------------------------------ progress and interrupts
+
+
+@every_counter
+def test_progress_is_told_to_the_thread_that_counts(counter: str) -> None:
+    told: list[tuple[float, int]] = []
+    effort = Effort(progress=lambda fraction: told.append((fraction, threading.get_ident())))
+    itemset_spectrum(zipf_baskets(30_000, 400, 25.0), 4, min_support=6, counter=counter, effort=effort).all_levels()
+    assert told
+    assert {thread for _, thread in told} == {threading.get_ident()}
+    assert all(0 <= fraction <= 1 for fraction, _ in told)
+
+
+@every_counter
+def test_an_error_in_the_watching_thread_stops_the_count(counter: str) -> None:
+    def give_up(fraction: float) -> None:
+        raise KeyboardInterrupt
+
+    shop = of_rows([np.arange(1_000)] * 6, 1_000)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        next(itemset_spectrum(shop, 6, counter=counter, effort=Effort(progress=give_up)).levels())
+    assert threading.active_count() == before
+
+
+COUNT_FOR_EVER = """
+import numpy as np, sys
+from fim_private.counting import Effort, itemset_spectrum
+from fim_private.transactions import Transactions, mixed_vocabulary
+vocabulary, _ = mixed_vocabulary(list(range(1_000)))
+shop = Transactions(np.arange(7) * 1_000, np.tile(np.arange(1_000, dtype=np.int32), 6), vocabulary)
+print("ready", flush=True)
+try:
+    list(itemset_spectrum(shop, 6, effort=Effort(max_work=10**18)).levels())
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@needs_kernel
+def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
+    with subprocess.Popen([sys.executable, "-c", COUNT_FOR_EVER], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        assert process.poll() is None, "the count ended by itself: it cannot have been interrupted"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+
+
+# ------------------------------------------------------------------------------------------ real files
+
+
+@every_counter
+@pytest.mark.parametrize("name", ["retail.parquet", "online_retail.parquet"])
+def test_counting_does_not_depend_on_threads_on_real_files(counter: str, name: str) -> None:
+    columns = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
+    shop = read_transactions(real_data(name), **columns)
+    for data in (shop, in_users(shop)):
+        spectra = [
+            itemset_spectrum(data, 2, counter=counter, effort=Effort(threads=threads)).all_levels()
+            for threads in ((1, 2, 8) if counter == "compiled" else (1,))
+        ]
+        assert all(spectrum == spectra[0] for spectrum in spectra)
+        assert spectra[0] == itemset_spectrum(data, 2).all_levels()
+
+
+REAL_FILES = ["retail", "mushroom", "t10i4d100k", "bms_webview_1", "groceries"]
+
+
+@pytest.mark.parametrize("name", REAL_FILES)
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_spectra_equal_those_of_pyfim_on_real_files(name: str, size: int) -> None:
+    fim = pytest.importorskip("fim", reason="PyFIM is not installed (extra bench)")
+    import pyarrow.parquet as pq
+
+    path = real_data(f"{name}.parquet")
+    baskets = pq.read_table(path)["items"].to_pylist()
+    floor = 1 if size == 2 else max(2, len(baskets) // 200)
+    found = fim.eclat(baskets, target="s", supp=-floor, zmin=size, zmax=size, report="a")
+    expected = spectrum_of([support for _, support in found])
+    spectrum = itemset_spectrum(read_transactions(path), size, min_support=floor)
+    assert spectrum.all_levels() == expected
+    if len(found) < 300_000:
+        listed = dict(list_itemsets(read_transactions(path), size, floor, 10**9))
+        assert listed == {tuple(sorted(itemset)): support for itemset, support in found}

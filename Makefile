@@ -1,6 +1,8 @@
 # Every target sets up what it needs in .venv; PYTHON names the interpreter (3.11 or newer).
 PYTHON ?= python3
 BIN := .venv/bin
+SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test test-slow sanitize lint format benchmarks corner-shop clean
@@ -21,9 +23,8 @@ sanitize: .venv/installed-test ## Run the tests of counting with the kernel unde
 	rm -rf build/sanitize
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
-	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize FIM_PRIVATE_AT=build/sanitize \
-		$(BIN)/pytest -q -p no:cacheprovider tests/contract/test_counting.py tests/contract/test_counter_work.py
+	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.kernel as k; assert "build/sanitize" in k.__file__'
+	$(SANITIZED) $(BIN)/pytest -q tests/contract/test_counting.py tests/contract/test_counter_work.py
 
 lint: .venv/installed-test ## Check style and types
 	$(BIN)/ruff check

@@ -7,7 +7,6 @@ scanned, the rows of each (at most 4 bytes an entry), so some three times the tr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +26,7 @@ from fim_private.counting.rows import (
     prefixes,
     rank_supports,
     ranked_rows,
+    streams,
 )
 from fim_private.spectrum import Level
 from fim_private.transactions import Transactions
@@ -37,8 +37,10 @@ LARGEST_SIZE = 256
 _PAIR_CELLS = 1 << 20
 # While only the top is asked for, ranks get their columns in these steps: most are never needed.
 _RANK_STEPS = (1024, 8192)
-_LARGE = 1 << 22  # entries below which one pass for all columns is as good
-_TINY = 1 << 10  # entries below which a second thread is not worth its start
+# Entries from which the rows are far larger than the caches.
+_LARGE = 1 << 22
+# Entries below which a second thread is not worth its start.
+_TINY = 1 << 10
 
 
 class CompiledCounter:
@@ -88,14 +90,25 @@ class CompiledCounter:
             self._effort.refuse_infeasible(self._size, self._enumerated_lengths())
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
-        lazy = wanted is not None and len(self._transactions.items) >= _LARGE
-        for step in (*_RANK_STEPS, ranks) if lazy else (ranks,):
+        large = len(self._transactions.items) >= _LARGE
+        for step in (*_RANK_STEPS, ranks) if large and wanted is not None else (ranks,):
             high = min(step, at_least(scan.floor, self._supports))
             if high > done:
-                self._run(scan, self._rows, columns(self._rows, done, high, self._size, self._effort))
+                self._count_ranks(scan, done, high, copied=large and self._size > 2)
                 done = high
         scan.settle()
         return Top(_levels(scan), scan.floor)
+
+    def _count_ranks(self, scan: kernel.Scan, low: int, high: int, *, copied: bool) -> None:
+        """Count the itemsets whose least frequent item has a rank in low..high."""
+        if not copied:
+            self._run(scan, self._rows, columns(self._rows, low, high, self._size, self._effort))
+            return
+        for part in streams(self._rows, low, high, self._size, self._effort):
+            scan.set_streams(part.entries, part.starts, part.counts, part.of_units, part.low, part.high)
+            self._finish(scan)
+            if self._supports[part.low] < scan.floor:
+                return
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order."""
@@ -126,7 +139,7 @@ class CompiledCounter:
                 -(-self._transactions.baskets // 64),
                 dense,
             )
-            self._finish(scan, lambda: scan.next_rank / dense)
+            self._finish(scan)
             return dense
         if self._size > 2:
             return self._size - 1
@@ -170,14 +183,15 @@ class CompiledCounter:
 
     def _run(self, scan: kernel.Scan, rows: Rows, part: Columns, *, threads: int | None = None) -> None:
         scan.set_rows(rows.ranks, rows.starts, rows.units, part.starts, part.rows, part.low, part.high)
+        few = len(part.rows) < _TINY
+        self._finish(scan, threads or (1 if few else None))
+
+    def _finish(self, scan: kernel.Scan, threads: int | None = None) -> None:
+        entries = np.cumsum(self._supports)
 
         def fraction() -> float:
-            return float(part.starts[scan.next_rank - part.low]) / max(len(part.rows), 1)
+            return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
-        few = len(part.rows) < _TINY
-        self._finish(scan, fraction, threads or (1 if few else None))
-
-    def _finish(self, scan: kernel.Scan, fraction: Callable[[], float], threads: int | None = None) -> None:
         self._effort.run([scan.run] * (threads or self._effort.workers), stop=scan.stop, fraction=fraction)
         if scan.state == kernel.OVER_LIMIT:
             raise self._effort.over_limit(self._size)

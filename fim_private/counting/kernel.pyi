@@ -24,6 +24,29 @@ def count_columns(
 def fill_columns(
     ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, cursor: Int64, rows: Int32
 ) -> None: ...
+def measure_streams(
+    ranks: Int32,
+    starts: Int64,
+    first: int,
+    last: int,
+    low: int,
+    high: int,
+    skip: int,
+    counts: Int64,
+    lengths: Int64,
+) -> None: ...
+def fill_streams(
+    ranks: Int32,
+    starts: Int64,
+    units: Int32 | None,
+    first: int,
+    last: int,
+    low: int,
+    high: int,
+    skip: int,
+    cursor: Int64,
+    stream: Int32,
+) -> None: ...
 def count_pairs(
     ranks: Int32,
     starts: Int64,
@@ -60,6 +83,9 @@ class Scan:
     ) -> None: ...
     def set_rows(
         self, ranks: Int32, starts: Int64, units: Int32 | None, columns: Int64, rows: Int32, low: int, high: int
+    ) -> None: ...
+    def set_streams(
+        self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int
     ) -> None: ...
     def set_bitmaps(self, bits: NDArray[np.uint64], words: int, high: int) -> None: ...
     def add_pairs(self, cells: NDArray[np.uint32]) -> None: ...

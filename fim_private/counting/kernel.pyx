@@ -20,7 +20,7 @@ Nothing here looks at Python objects; `compiled.py` prepares the arrays and owns
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
@@ -194,6 +194,46 @@ def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t fi
                     cursor[rank - low] += 1
 
 
+def measure_streams(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
+                    int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
+    """Count as count_columns does, and add up the lengths of the prefixes, the rank itself included."""
+    cdef int64_t row, entry
+    cdef int32_t rank
+    with nogil:
+        for row in range(first, last):
+            for entry in range(starts[row] + skip, starts[row + 1]):
+                rank = ranks[entry]
+                if rank >= high:
+                    break
+                if rank >= low:
+                    counts[rank - low] += 1
+                    lengths[rank - low] += entry - starts[row] + 1
+
+
+def fill_streams(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
+                 int64_t first, int64_t last, int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor,
+                 int32_t[::1] stream):
+    """Copy those prefixes, each with its rank as its end and its row's unit (if any) before it, to the rank's cursor."""
+    cdef int64_t row, entry, length
+    cdef int32_t rank
+    cdef int32_t *out
+    with nogil:
+        for row in range(first, last):
+            for entry in range(starts[row] + skip, starts[row + 1]):
+                rank = ranks[entry]
+                if rank >= high:
+                    break
+                if rank >= low:
+                    length = entry - starts[row] + 1
+                    out = &stream[0] + cursor[rank - low]
+                    cursor[rank - low] += length
+                    if units is not None:
+                        out[0] = units[row]
+                        out += 1
+                        cursor[rank - low] += 1
+                    memcpy(out, &ranks[0] + starts[row], length * sizeof(int32_t))
+
+
 def count_pairs(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                 int64_t first, int64_t last, int32_t high, uint32_t[::1] cells, int32_t[::1] marks):
     """Add the pairs a < b < high of the rows to cells[b(b-1)/2 + a]; return how many pairs there were.
@@ -285,7 +325,7 @@ cdef struct Shared:
     int state
     int raising
 
-cdef struct Table:
+cdef struct Table:              # without rows to go through: the rows are in one stream, the unit before each
     const int32_t *ranks
     const int64_t *starts
     const int32_t *units        # NULL: each row is a unit
@@ -394,6 +434,19 @@ cdef void _raise_floor(Worker *w) noexcept nogil:
     fim_unlock(&s.raising)
 
 
+cdef inline const int32_t *_row(Table *table, const int32_t *rows, int64_t k, const int32_t *following,
+                                int32_t *unit) noexcept nogil:
+    """Return where the k-th row of a node starts (following: after the end of the one before), and its unit."""
+    if rows == NULL:
+        if table.units != NULL:
+            unit[0] = following[0]
+            following += 1
+        return following
+    if table.units != NULL:
+        unit[0] = table.units[rows[k]]
+    return table.ranks + table.starts[rows[k]]
+
+
 cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound,
                              bint far) noexcept nogil:
     """Count the ranks below bound over the rows' prefixes; write the ranks met to touched, return how many.
@@ -402,16 +455,17 @@ cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64
     """
     cdef int64_t k, met = 0, work = 0
     cdef const int32_t *entry
+    cdef const int32_t *start
+    cdef const int32_t *following = table.ranks
     cdef int32_t rank, unit
     cdef uint32_t seen
     cdef bint all_of_them = n >= bound // 4
     for k in range(n):
         if far and k + 12 < n:
             fim_prefetch(table.ranks + table.starts[rows[k + 12]])
-        entry = table.ranks + table.starts[rows[k]]
+        entry = start = _row(table, rows, k, following, &unit)
         rank = entry[0]
         if table.units != NULL:
-            unit = table.units[rows[k]]
             while rank < bound:
                 seen = w.count[rank]
                 if seen == 0:
@@ -437,7 +491,8 @@ cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64
                 w.count[rank] = seen + 1
                 entry += 1
                 rank = entry[0]
-        work += entry - (table.ranks + table.starts[rows[k]])
+        work += entry - start
+        following = entry + 1
     w.work += work + n
     return -1 if all_of_them and table.units == NULL else met
 
@@ -484,22 +539,25 @@ cdef void _list_counts(Worker *w, int64_t met, int32_t bound, int depth) noexcep
 cdef void _few_rows(Worker *w, Table *table, const int32_t *rows, int n, int32_t bound, int more) noexcept nogil:
     """Count all itemsets of a node of at most FEW rows."""
     cdef int64_t common[16]  # 1 << FEW: how many ranks are in exactly each set of rows
+    cdef int32_t units[FEW]
     cdef int64_t k, met = 0
     cdef int row
     cdef const int32_t *entry
+    cdef const int32_t *following = table.ranks
     memset(common, 0, sizeof(common))
     for row in range(n):
-        entry = table.ranks + table.starts[rows[row]]
+        entry = _row(table, rows, row, following, &units[row])
         while entry[0] < bound:
             w.touched[met] = entry[0]
             met += w.count[entry[0]] == 0
             w.count[entry[0]] |= 1 << row
             entry += 1
+        following = entry + 1
     for k in range(met):
         common[w.count[w.touched[k]]] += 1
         w.count[w.touched[k]] = 0
     w.work += met + 4 * n
-    _few_sets(w, common, n, more, rows, table.units)
+    _few_sets(w, common, n, more, units if table.units != NULL else NULL)
 
 
 cdef void _few_bits(Worker *w, const uint64_t *sets, int32_t last, int64_t words, int n, int more) noexcept nogil:
@@ -524,11 +582,10 @@ cdef void _few_bits(Worker *w, const uint64_t *sets, int32_t last, int64_t words
                 subset |= 1 << row
         common[subset] += 1
     w.work += last + words
-    _few_sets(w, common, n, more, NULL, NULL)
+    _few_sets(w, common, n, more, NULL)
 
 
-cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *rows,
-                    const int32_t *units) noexcept nogil:
+cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *units) noexcept nogil:
     """Count the itemsets of `more` ranks in n <= FEW rows from how many ranks are in exactly each set of rows.
 
     C(|A|, more) of them lie in every row of a set of rows with intersection A; those in no further row follow by
@@ -550,7 +607,7 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
                 earlier = 0
                 if units != NULL:
                     for k in range(row):
-                        if subset >> k & 1 and units[rows[k]] == units[rows[row]]:
+                        if subset >> k & 1 and units[k] == units[row]:
                             earlier = 1
                 support += not earlier
         if support < fim_load(&w.shared.floor) or support >= w.shared.ceiling:
@@ -605,7 +662,7 @@ cdef void _extend(Worker *w, Table *table, const int32_t *rows, int64_t n, int32
     if n <= FEW and (more > 1 or n == 1) and w.terms != NULL:
         _few_rows(w, table, rows, <int>n, bound, more)
     else:
-        met = _count_prefixes(w, table, rows, n, bound, depth == 0)
+        met = _count_prefixes(w, table, rows, n, bound, depth == 0 and rows != NULL)
         if more == 1:
             _finish_counts(w, met, bound, depth)
         else:
@@ -661,19 +718,18 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
 cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
                         Depth *d, int64_t *kept_rows, int64_t *pairs) noexcept nogil:
     """Copy the labelled entries of the prefixes, rows of at least `more` of them; return how many, -1 without memory."""
-    cdef int64_t k, size = 0, start, length, room
-    cdef int64_t count = 0
+    cdef int64_t k, size = 0, start, length, count = 0
     cdef const int32_t *entry
+    cdef const int32_t *following = table.ranks
+    cdef int32_t unit = 0
     if not _grow(<void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
         table.units != NULL and not _grow(<void **>&d.units, &d.units_room, n, sizeof(int32_t))
     ):
         _out_of_memory(w)
         return -1
     for k in range(n):
-        entry = table.ranks + table.starts[rows[k]]
-        # A row ends before a rank that is not below the bound: it holds the bound itself.
-        room = size + bound + 1
-        if room > d.ranks_room:
+        entry = _row(table, rows, k, following, &unit)
+        if size + bound + 1 > d.ranks_room:
             length = 0
             while entry[length] < bound:
                 length += 1
@@ -685,13 +741,14 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
             d.ranks[size] = <int32_t>w.count[entry[0]] - 1
             size += w.count[entry[0]] != 0
             entry += 1
+        following = entry + 1
         length = size - start
         if length < more:
             size = start
             continue
         d.starts[count] = start
         if table.units != NULL:
-            d.units[count] = table.units[rows[k]]
+            d.units[count] = unit
         count += 1
         pairs[0] += length * (length - 1) // 2
     d.starts[count] = size
@@ -800,8 +857,9 @@ cdef class Scan:
     """
 
     cdef Shared shared
-    cdef const int32_t[::1] ranks, rows, units
-    cdef const int64_t[::1] starts, columns
+    cdef const int32_t[::1] ranks, rows, units, streams
+    cdef const int64_t[::1] starts, columns, counts_of_rows
+    cdef bint of_units
     cdef const uint64_t[::1] bits
     cdef int64_t words
     cdef int64_t[::1] counts
@@ -829,11 +887,19 @@ cdef class Scan:
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
         self.low, self.high = low, high
         self.shared.next_rank = low
+        self.bits = self.streams = None
+
+    def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
+                    bint of_units, int32_t low, int32_t high):
+        """Let the next `run` go through copies of the ranks' prefixes: counts[k] of them from streams[starts[k]] on."""
+        self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
+        self.low, self.high = low, high
+        self.shared.next_rank = low
         self.bits = None
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
         """Let the next `run` go through the ranks below high, by their bitmaps."""
-        self.bits, self.words = bits, words
+        self.bits, self.words, self.streams = bits, words, None
         self.low, self.high = self.shared.size - 1, high
         self.shared.next_rank = self.low
 
@@ -897,9 +963,13 @@ cdef class Scan:
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
         cdef int64_t rank, at, step = 1
-        table.ranks, table.starts, table.units = &self.ranks[0], &self.starts[0], NULL
-        if self.units is not None:
-            table.units = &self.units[0]
+        table.starts = table.units = NULL
+        if self.streams is None:
+            table.ranks, table.starts = &self.ranks[0], &self.starts[0]
+            if self.units is not None:
+                table.units = &self.units[0]
+        elif self.of_units:
+            table.units = &self.streams[0]  # in the stream itself
         while _goes_on(w):
             rank = fim_add(&self.shared.next_rank, step)
             if rank >= self.high:
@@ -907,8 +977,12 @@ cdef class Scan:
             for rank in range(rank, min(rank + step, <int64_t>self.high)):
                 at = rank - self.low
                 w.chosen[0] = <int32_t>rank
-                _extend(w, &table, &self.rows[0] + self.columns[at], self.columns[at + 1] - self.columns[at],
-                        <int32_t>rank, self.shared.size - 1, 0)
+                if self.streams is None:
+                    _extend(w, &table, &self.rows[0] + self.columns[at], self.columns[at + 1] - self.columns[at],
+                            <int32_t>rank, self.shared.size - 1, 0)
+                else:
+                    table.ranks = &self.streams[0] + self.columns[at]
+                    _extend(w, &table, NULL, self.counts_of_rows[at], <int32_t>rank, self.shared.size - 1, 0)
             # Ranks deep in the tail have a handful of rows each: several at a time.
             step = 16 if rank > 2048 else 1
 

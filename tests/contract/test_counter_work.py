@@ -196,6 +196,7 @@ def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> N
 
 
 @needs_kernel
+@pytest.mark.parametrize("large", [False, True], ids=["small", "as if large"])
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 @pytest.mark.parametrize(
     ("baskets", "items", "mean"),
@@ -206,7 +207,14 @@ def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> N
     ],
     ids=["sparse", "dense", "long"],
 )
-def test_kernel_and_numpy_agree_on_larger_data(baskets: int, items: int, mean: float, size: int) -> None:
+def test_kernel_and_numpy_agree_on_larger_data(
+    baskets: int, items: int, mean: float, size: int, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fim_private.counting import compiled
+
+    if large:  # prefixes are copied, a few ranks at a time
+        monkeypatch.setattr(compiled, "_LARGE", 1)
+        monkeypatch.setattr(compiled, "_RANK_STEPS", (10, 100))
     shop = zipf_baskets(baskets, items, mean)
     floor = 1 if size == 2 or mean < 10 else 12 * size
     for data in (shop, in_users(shop)):

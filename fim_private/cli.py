@@ -44,7 +44,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"fim-private {__version__}")
+        from fim_private.counting import active_counter
+
+        typer.echo(f"fim-private {__version__} ({active_counter()} counter)")
         raise typer.Exit
 
 
@@ -52,13 +54,21 @@ def _print_version(wanted: bool) -> None:
 def fim_private(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and which counter is active, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Find which items are bought together without revealing any one customer's purchases."""
 
 
-@app.command(epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json")
+@app.command(
+    epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
+    "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id"
+)
 def mine(
     data: Annotated[
         str,
@@ -71,15 +81,31 @@ def mine(
     size: Annotated[int, typer.Option(help="Items per itemset.")] = 2,
     epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
     delta: Annotated[
-        float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets.")
+        float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
     ] = 1e-6,
     mechanism: Annotated[
         str, typer.Option(help="large-margin (no item universe needed) or exponential (needs a public one).")
     ] = "large-margin",
     neighbors: Annotated[
-        str, typer.Option(help="replace-one or add-remove: what changing one basket means.")
+        str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
     ] = "replace-one",
     max_rank: Annotated[int, typer.Option(help="Public cap on large-margin's rank search.")] = 10_000,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the customer: protects all baskets of each user together, not each basket by itself.",
+            show_default=False,
+        ),
+    ] = None,
+    missing_user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="drop|own-unit",
+            help="Rows without a user: leave them out, or take each of their baskets as a unit of its own.",
+            show_default=False,
+        ),
+    ] = None,
     basket: Annotated[
         str | None, typer.Option(help="Column of the basket id (one row per item).", show_default=False)
     ] = None,
@@ -94,6 +120,12 @@ def mine(
     universe_size: Annotated[
         int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
     ] = None,
+    max_work: Annotated[
+        int,
+        typer.Option(
+            metavar="STEPS", help="Give up on counts that take more steps (a minute or so for each 10 billion)."
+        ),
+    ] = 10**11,
     output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,
     output: Annotated[
         Path | None,
@@ -104,10 +136,14 @@ def mine(
         typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
     ] = None,
 ) -> None:
-    """Release the most frequent itemset of a size, differentially private per basket."""
+    """Release the most frequent itemset of a size, differentially private per basket or, with --user, per user."""
+    from fim_private.progress import progress_bar
     from fim_private.release import mine as mine_release
 
-    with _destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
+    with (
+        _destination(output, inputs=[data, catalogue]) as write,
+        progress_bar("Counting itemsets") as progress,
+    ):  # fails before any privacy is spent
         release = mine_release(
             data,
             size=size,
@@ -118,9 +154,13 @@ def mine(
             max_rank=max_rank,
             catalogue=catalogue,
             universe_size=universe_size,
+            user=user,
+            missing_user=missing_user,
             basket=basket,
             item=item,
             items=items,
+            max_work=max_work,
+            progress=progress,
             seed=seed,
         )
         write(_render(release, output_format, max_rank=max_rank, to_screen=output is None))
@@ -213,8 +253,8 @@ def _exit_for(error: Any) -> None:
 
 # What is quoted is a file, a column or a value: it stays as it is.
 _QUOTED_OR_PARAMETER = re.compile(
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank)\b"""
-    r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|seed|item|basket|items)\b"
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank|max_work|missing_user)\b"""
+    r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|seed|item|basket|items|user)\b"
 )
 
 

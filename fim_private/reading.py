@@ -32,6 +32,7 @@ def read_transactions(
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
+    missing_user: str | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
@@ -45,8 +46,10 @@ def read_transactions(
         a scipy sparse matrix or a two-dimensional boolean array: rows are baskets, column numbers items;
         an iterable of baskets, each a collection of int and str.
     user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
-    basket: column of the basket's id; rows with equal ids (of one user) are one basket, wherever they are.
-        Rows without an id cannot be placed and are left out.
+    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
+        out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
+    basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket,
+        wherever they are. Rows without an id cannot be placed and are left out.
     item: column of one item per row; needs basket.
     items: column of lists of items; guessed when there is only one such column.
 
@@ -59,14 +62,14 @@ def read_transactions(
 
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets is
     not promised, and nothing that is released depends on it.
-    Raises DataError for what cannot be read, ParameterError for options that contradict each other or that
-    the source has no columns for.
+    Raises DataError for what cannot be read and for rows without a user that missing_user says nothing about,
+    ParameterError for options that contradict each other or that the source has no columns for.
 
     >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    options = Options(user, basket, item, items)
+    options = Options(user, basket, item, items, missing_user)
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
             raise DataError("the path is empty; name a file")

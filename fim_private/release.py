@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
 from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
@@ -22,7 +23,6 @@ from fim_private.universe import Catalogue, SizedUniverse, Universe, UnknownUniv
 
 SCHEMA = 1
 MECHANISMS = ("large-margin", "exponential")
-PRIVACY_UNIT = "basket"
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,11 @@ class Itemset:
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
+    privacy_unit: whom the guarantee is about: one "basket", or one "user" with all their baskets.
     private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
+    missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a
+        user were left out, None where all had one, or none were needed.
     """
 
     mechanism: str
@@ -54,6 +57,7 @@ class Release:
     private: bool
     abstained: bool
     itemsets: tuple[Itemset, ...]
+    missing_user: str | None = None
 
     @property
     def epsilon(self) -> float:
@@ -135,15 +139,23 @@ def mine(
     max_rank: int = DEFAULT_MAX_RANK,
     catalogue: Any = None,
     universe_size: int | None = None,
+    user: str | None = None,
+    missing_user: str | None = None,
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
+    max_work: int = DEFAULT_MAX_WORK,
+    progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release:
-    """Release the most frequent itemset of a size, (epsilon, delta)-differentially private per basket.
+    """Release the most frequent itemset of a size, (epsilon, delta)-differentially private per basket or per user.
 
     data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, or an
         iterable of iterables of items; see read_transactions, also for basket, item and items.
+    user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
+        itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
+    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
+        out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     size: items per itemset, >= 1. epsilon: > 0. delta: in (0, 1).
     mechanism: "large-margin", which needs no item universe, or "exponential", which needs a public one.
     neighbors: "replace-one" or "add-remove".
@@ -151,18 +163,30 @@ def mine(
     catalogue: the public list of all items: a path or an iterable; items outside it are dropped.
     universe_size: the public number of items, for the exponential mechanism without a catalogue.
         Large-margin has no use for it: without names, an unsupported itemset is an abstention anyway.
+    max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
+        in a basket. Only sizes and universes that are out of reach come near it.
+    progress: called now and then while counting lasts, with the fraction done of the present pass.
     seed: for tests and benchmarks only; the release then says private=False.
-    Raises ParameterError or DataError, both FimPrivateError, before the mechanism runs. An error is for whoever
-    holds the data, not for publication: it can tell what form the data has.
+    Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
+    error is for whoever holds the data, not for publication: it can tell what form the data has.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> mine(baskets, size=2, seed=1).itemsets
     (Itemset(items=('bread', 'butter'), support=None),)
+
+    With customers: 600 who come twice count once each.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
+    >>> release = mine(visits, user="customer")
+    >>> release.privacy_unit, release.itemsets[0].items
+    ('user', ('bread', 'butter'))
     """
     size = positive_integer("size", size)
     neighbors = exact_neighbors(neighbors)
     exact_delta(delta)
     positive_integer("max_rank", max_rank)
+    effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
     randomness = _randomness(seed)
     universe = _universe(catalogue, universe_size)
     chosen: Mechanism
@@ -177,18 +201,19 @@ def mine(
     if isinstance(universe, Catalogue):
         universe.candidates(size)
 
-    transactions = read_transactions(data, basket=basket, item=item, items=items)
-    spectrum = universe.spectrum(transactions, size)
+    transactions = read_transactions(data, user=user, basket=basket, item=item, items=items, missing_user=missing_user)
+    spectrum = universe.spectrum(transactions, size, effort)
     selection = chosen.select(spectrum, randomness)
     return Release(
         mechanism=mechanism,
         size=size,
         cost=chosen.cost,
         neighbors=neighbors,
-        privacy_unit=PRIVACY_UNIT,
+        privacy_unit="basket" if user is None else "user",
         private=randomness.private,
         abstained=selection.abstained,
         itemsets=_named(selection, spectrum, randomness),
+        missing_user=missing_user,
     )
 
 

@@ -9,6 +9,7 @@ from fim_private.mechanisms import LargeMargin
 from fim_private.planning import CONFIDENCE, required_support
 from fim_private.privacy import EPSILON_RANGE, Neighbors
 from fim_private.release import Itemset, Release
+from fim_private.sources.columns import MissingUser
 
 _PLAIN_WIDTH = 120
 
@@ -35,7 +36,7 @@ def render_table(release: Release, *, max_rank: int, colour: bool, ascii_only: b
         table.add_column("support", justify="right")
         for itemset in release.itemsets:
             support = "not released" if itemset.support is None else f"{itemset.support:,}"
-            table.add_row(Text(_braces(itemset)), support)
+            table.add_row(Text(_braces(itemset, release.privacy_unit)), support)
         console.print(table)
     console.print(Text(_guarantee(release)), soft_wrap=True)
     text = stream.getvalue()
@@ -47,9 +48,9 @@ def _title(release: Release) -> str:
     return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
 
 
-def _braces(itemset: Itemset) -> str:
+def _braces(itemset: Itemset, unit: str) -> str:
     if itemset.items is None:
-        return "(unnamed: an itemset in no basket, or in too few to be named privately)"
+        return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
     return "{" + ", ".join(_printable(str(item)) for item in itemset.items) + "}"
 
 
@@ -61,7 +62,7 @@ def _printable(label: str) -> str:
 def _guarantee(release: Release) -> str:
     if not release.private:
         return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-    unit = release.privacy_unit
+    unit = _protected(release)
     change = {
         Neighbors.REPLACE_ONE: f"replacing any one {unit} by any other",
         Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
@@ -72,6 +73,13 @@ def _guarantee(release: Release) -> str:
         f"Guarantee ({release.mechanism}, ε = {release.epsilon:g}, δ = {release.delta:g}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def _protected(release: Release) -> str:
+    if release.privacy_unit == "basket":
+        return "basket"
+    nobodys = " or basket without a user" if release.missing_user == MissingUser.OWN_UNIT else ""
+    return f"{release.privacy_unit} (all their baskets){nobodys}"
 
 
 def _advice(release: Release, max_rank: int) -> str:

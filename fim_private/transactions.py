@@ -142,13 +142,26 @@ class Transactions:
         return assemble([(np.diff(self.offsets), codes)], listed, catalogue, self.unit_offsets)
 
     def cut_to(self, count: int) -> Transactions:
-        """Return the same baskets, each with no more than its first count items in label order."""
-        lengths = np.diff(self.offsets)
-        if not (lengths > count).any():
+        """Return the same baskets with only the first count distinct items of each unit, in label order.
+
+        The items of a unit are those of all its baskets together: then all of them have at most count items, and
+        the unit supports at most C(count, size) itemsets. What a unit keeps depends on that unit alone.
+        """
+        bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
+        lengths = np.diff(bounds)
+        is_long = lengths > count
+        if not is_long.any():
             return self
-        place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, count))])
-        return Transactions(offsets, self.items[place < count], self.vocabulary, self.unit_offsets)
+        unit = np.repeat(np.flatnonzero(is_long), lengths[is_long])
+        # The codes ascend with the labels.
+        distinct = np.unique((unit << 32) | self.items[np.repeat(is_long, lengths)])
+        ends = np.append(np.flatnonzero(np.diff(distinct >> 32)) + 1, len(distinct))
+        starts = np.concatenate([[0], ends[:-1]])
+        last = np.full(len(lengths), np.iinfo(np.int32).max, dtype=np.int32)
+        last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
+        kept = self.items <= np.repeat(last, lengths)
+        place = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+        return Transactions(place[self.offsets], self.items[kept], self.vocabulary, self.unit_offsets)
 
 
 Chunk = tuple[NDArray[np.integer], NDArray[np.int32]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fim_private.counting import catalogue_spectrum, itemset_spectrum
+from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.errors import ParameterError
 from fim_private.spectrum import SupportSpectrum
 from fim_private.transactions import Transactions, Vocabulary
@@ -18,9 +18,9 @@ from fim_private.transactions import Transactions, Vocabulary
 class UnknownUniverse:
     """Nothing is known: any item may occur."""
 
-    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
+    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
         """Return the spectrum of the itemsets that occur."""
-        return itemset_spectrum(transactions, size)
+        return itemset_spectrum(transactions, size, effort=effort)
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,19 @@ class Catalogue:
         """Return C(N, size). Raises ParameterError when the catalogue has fewer than size items."""
         return _candidates(len(self.items), size, "catalogue")
 
-    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
+    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
         """Return the spectrum over all candidates, the unsupported ones being level 0."""
-        return catalogue_spectrum(transactions.restricted_to(self.items), size)
+        return catalogue_spectrum(transactions.restricted_to(self.items), size, effort=effort)
 
 
 @dataclass(frozen=True)
 class SizedUniverse:
     """Only the number of items is public.
 
-    A basket of more items would break that promise, so it is cut to its first ``count`` items in label
-    order: a rule for one basket at a time that needs no other data, so nobody learns that it was needed.
-    One basket then has at most candidates(size) itemsets, which is what Theorem 5 asks for.
+    A privacy unit (a basket, or all baskets of a user) with more distinct items would break that promise, so it
+    is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no other data, so
+    nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however many
+    baskets it has, which is what Theorem 5 asks for.
     """
 
     count: int
@@ -53,9 +54,9 @@ class SizedUniverse:
         """Return C(N, size). Raises ParameterError when there are fewer than size items."""
         return _candidates(self.count, size, "universe_size")
 
-    def spectrum(self, transactions: Transactions, size: int) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that occur in the cut baskets."""
-        return itemset_spectrum(transactions.cut_to(self.count), size)
+    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
+        """Return the spectrum of the itemsets that occur in the cut units."""
+        return itemset_spectrum(transactions.cut_to(self.count), size, effort=effort)
 
 
 # C(N, size) is an exact integer; beyond this it would take longer to write down than anybody waits.

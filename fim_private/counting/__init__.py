@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.effort import Effort
+from fim_private.counting.effort import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.ranking import Top, descending
 from fim_private.errors import ParameterError
@@ -23,7 +23,17 @@ from fim_private.randomness import Randomness
 from fim_private.spectrum import Level, SupportSpectrum
 from fim_private.transactions import Item, Transactions
 
-__all__ = ["COUNTERS", "Counter", "Effort", "active_counter", "catalogue_spectrum", "itemset_spectrum", "list_itemsets"]
+__all__ = [
+    "COUNTERS",
+    "DEFAULT_MAX_WORK",
+    "Counter",
+    "Effort",
+    "Progress",
+    "active_counter",
+    "catalogue_spectrum",
+    "itemset_spectrum",
+    "list_itemsets",
+]
 
 # A reader of the top reads this many itemsets first, and then so many times more again and again: what was
 # not yet needed is a small part of the work whenever all of it is.

@@ -7,6 +7,7 @@ scanned, the rows of each (at most 4 bytes an entry), so some three times the tr
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -36,11 +37,9 @@ LARGEST_SIZE = 256
 # Pairs of the most frequent ranks have a table, filled in one pass over the rows: 4 MB a thread.
 _PAIR_CELLS = 1 << 20
 # While only the top is asked for, ranks get their columns in these steps: most are never needed.
-_RANK_STEPS = (1024, 8192)
+_RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.
 _LARGE = 1 << 22
-# Entries below which a second thread is not worth its start.
-_TINY = 1 << 10
 
 
 class CompiledCounter:
@@ -91,7 +90,7 @@ class CompiledCounter:
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
         large = len(self._transactions.items) >= _LARGE
-        for step in (*_RANK_STEPS, ranks) if large and wanted is not None else (ranks,):
+        for step in (*_RANK_STEPS, ranks) if wanted is not None else (ranks,):
             high = min(step, at_least(scan.floor, self._supports))
             if high > done:
                 self._count_ranks(scan, done, high, copied=large and self._size > 2)
@@ -126,7 +125,7 @@ class CompiledCounter:
         high = at_least(lowest, self._supports)
         scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
         # One thread, so that they come in order.
-        self._run(scan, self._rows, columns(self._rows, self._size - 1, high, self._size, self._effort), threads=1)
+        self._run(scan, self._rows, columns(self._rows, self._size - 1, high, self._size, self._effort), alone=True)
         found = np.frombuffer(scan.itemsets, dtype=np.int32).reshape(-1, self._size + 1)
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
 
@@ -181,18 +180,18 @@ class CompiledCounter:
             list_items=list_items,
         )
 
-    def _run(self, scan: kernel.Scan, rows: Rows, part: Columns, *, threads: int | None = None) -> None:
+    def _run(self, scan: kernel.Scan, rows: Rows, part: Columns, *, alone: bool = False) -> None:
         scan.set_rows(rows.ranks, rows.starts, rows.units, part.starts, part.rows, part.low, part.high)
-        few = len(part.rows) < _TINY
-        self._finish(scan, threads or (1 if few else None))
+        self._finish(scan, alone=alone)
 
-    def _finish(self, scan: kernel.Scan, threads: int | None = None) -> None:
+    def _finish(self, scan: kernel.Scan, *, alone: bool = False) -> None:
         entries = np.cumsum(self._supports)
 
         def fraction() -> float:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
-        self._effort.run([scan.run] * (threads or self._effort.workers), stop=scan.stop, fraction=fraction)
+        effort = replace(self._effort, threads=1) if alone else self._effort
+        effort.together(scan.run, stop=scan.stop, fraction=fraction)
         if scan.state == kernel.OVER_LIMIT:
             raise self._effort.over_limit(self._size)
         if scan.state == kernel.NO_MEMORY:

@@ -60,49 +60,43 @@ class Effort:
         """How many threads to use."""
         return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
 
-    def run(
-        self,
-        jobs: Iterable[Callable[[], object]],
-        *,
-        stop: Callable[[], object] = _nothing,
-        fraction: Callable[[], float] | None = None,
-    ) -> None:
-        """Run the jobs in threads of their own; this one stays free for progress and for Ctrl-C.
-
-        stop: called when a job fails or this thread is interrupted; it makes running jobs end soon.
-        """
+    def share(self, jobs: Iterable[Callable[[], object]]) -> None:
+        """Run all jobs, each once; this thread takes its part."""
         waiting = list(jobs)
         queue = iter(waiting)  # one iterator for all threads: each job is taken once
-        failures: list[BaseException] = []
 
         def work() -> None:
-            try:
-                for job in queue:
-                    job()
-            except BaseException as error:
-                failures.append(error)
-                waiting.clear()
-                stop()
+            for job in queue:
+                job()
 
-        crew = [threading.Thread(target=work, daemon=True) for _ in range(min(self.workers, len(waiting)))]
-        try:
-            for thread in crew:
-                thread.start()
-            for thread in crew:
-                while thread.is_alive():
-                    thread.join(_GLANCE_SECONDS)
-                    if fraction is not None and thread.is_alive():
-                        self.progress(fraction())
-        except BaseException:
-            waiting.clear()
-            stop()
-            raise
-        finally:
-            for thread in crew:
-                if thread.ident is not None:
-                    thread.join()
-        if failures:
-            raise failures[0]
+        with _Crew(work, min(self.workers, len(waiting)) - 1, stop=waiting.clear) as crew:
+            crew.start()
+            work()
+
+    def together(
+        self,
+        work: Callable[[Callable[[], None] | None], object],
+        *,
+        stop: Callable[[], object],
+        fraction: Callable[[], float],
+    ) -> None:
+        """Do one piece of work in several threads, this one among them.
+
+        work: called by each thread, with a function for this one to call every few milliseconds (it shows
+            progress, and raises what should end the work), None for the others. stop: makes all of them end soon.
+        """
+        glanced = time.monotonic()
+
+        def glance() -> None:
+            nonlocal glanced
+            crew.start()  # not before the work has lasted some milliseconds: less is not worth a thread
+            if time.monotonic() - glanced >= _GLANCE_SECONDS:
+                glanced = time.monotonic()
+                self.progress(fraction())
+
+        with _Crew(lambda: work(None), self.workers - 1, stop=stop) as crew:
+            work(glance)
+            crew.finish(glance)
 
     def meter(self, size: int, lengths: NDArray[np.int64]) -> Meter:
         """Return what a counter without threads reports its steps to, in baskets of those lengths."""
@@ -136,6 +130,51 @@ class Effort:
             f"counting itemsets of size {size} in these baskets took more than max_work = {_figure(self.max_work)} "
             "steps: ask for a smaller size, or raise max_work"
         )
+
+
+class _Crew:
+    """Threads that do the same work as the one that waits for them at the end."""
+
+    def __init__(self, work: Callable[[], object], size: int, *, stop: Callable[[], object]) -> None:
+        self._work = work
+        self._stop = stop
+        self._threads = [threading.Thread(target=self._guarded, daemon=True) for _ in range(size)]
+        self._started = False
+        self._failures: list[BaseException] = []
+
+    def start(self) -> None:
+        """Start the threads; nothing the second time."""
+        if not self._started:
+            self._started = True
+            for thread in self._threads:
+                thread.start()
+
+    def finish(self, glance: Callable[[], object]) -> None:
+        """Wait for the threads that were started, looking up now and then."""
+        for thread in self._threads if self._started else []:
+            while thread.is_alive():
+                thread.join(_GLANCE_SECONDS)
+                glance()
+
+    def _guarded(self) -> None:
+        try:
+            self._work()
+        except BaseException as failure:
+            self._failures.append(failure)
+            self._stop()
+
+    def __enter__(self) -> _Crew:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self._stop()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        self._threads.clear()  # they know this crew, and what they worked on
+        if error is None and self._failures:
+            raise self._failures[0]
 
 
 def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:

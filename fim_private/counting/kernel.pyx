@@ -87,8 +87,8 @@ cdef enum:
     SMALL = 65536
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
     PAIRS = 262144
-    # Steps after which a thread tells the others what it did: a millisecond.
-    BREATH = 1048576
+    # Steps after which a thread tells the others what it did: less than a millisecond.
+    BREATH = 262144
     # Coefficients of closed forms, 64 MB; with longer rows and larger sizes they are not used.
     TERMS = 8388608
 
@@ -348,6 +348,7 @@ cdef struct Depth:              # buffers of one level of recursion, used again 
 
 cdef struct Worker:
     Shared *shared
+    void *scan                  # whom to tell about the work: of one thread at most, NULL in the others
     uint32_t *count             # (ranks,) zero between nodes
     int32_t *mark               # (ranks,) the unit last counted, where count is not 0
     int32_t *touched            # (ranks,)
@@ -380,11 +381,22 @@ cdef bint _grow(void **buffer, int64_t *room, int64_t needed, size_t width) noex
 
 
 cdef void _breathe(Worker *w) noexcept nogil:
-    """Tell the others how much was done, and stop at the limit."""
+    """Tell how much was done, and stop at the limit."""
     cdef int64_t total = fim_add(&w.shared.work, w.work) + w.work
     w.work = 0
     if w.shared.max_work >= 0 and total > w.shared.max_work and fim_load_int(&w.shared.state) == 0:
         fim_store_int(&w.shared.state, OVER_LIMIT_STATE)
+    if w.scan != NULL:
+        _tell(w.scan)
+
+
+cdef void _tell(void *scan) noexcept with gil:
+    """Let the thread that watches look up: progress, Ctrl-C."""
+    try:
+        (<Scan>scan).tick()
+    except BaseException as failure:
+        (<Scan>scan).failure = failure
+        (<Scan>scan).stop()
 
 
 cdef inline bint _goes_on(Worker *w) noexcept nogil:
@@ -865,7 +877,7 @@ cdef class Scan:
     cdef int64_t[::1] counts
     cdef int32_t low, high
     cdef int64_t longest
-    cdef object terms, listed
+    cdef object terms, listed, tick, failure
 
     def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
                  int64_t max_work, bint list_items):
@@ -880,6 +892,7 @@ cdef class Scan:
         self.longest = longest
         self.terms = {}
         self.listed = []
+        self.tick = self.failure = None
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
@@ -924,20 +937,31 @@ cdef class Scan:
             self.shared.found = self.shared.wanted
             _raise_floor(&worker)
 
-    def run(self):
-        """Work until every rank is done, or the scan is stopped. Any number of threads may be in here."""
+    def run(self, tick=None):
+        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here.
+
+        tick: called every few milliseconds; given by one thread only, which is stopped by what it raises.
+        """
         cdef Worker worker
         cdef int64_t value
         cdef Py_ssize_t at
+        if fim_load(&self.shared.next_rank) >= self.high:
+            return  # the others were faster
         memset(&worker, 0, sizeof(worker))
         worker.shared = &self.shared
         worker.longest = self.longest
+        if tick is not None:
+            self.tick, worker.scan = tick, <void *>self
         try:
             with nogil:
                 self._work(&worker)
             self._collect(&worker)
         finally:
             _free(&worker)
+            if tick is not None:
+                self.tick = None  # which may know this scan, and with it all the arrays
+        if tick is not None and self.failure is not None:
+            raise self.failure
 
     cdef void _work(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)

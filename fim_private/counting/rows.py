@@ -6,7 +6,7 @@ of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -19,9 +19,11 @@ from fim_private.counting.effort import Effort
 from fim_private.transactions import Transactions
 
 # Below this many entries a second thread costs more than it saves.
-SMALL = 1 << 17
+SMALL = 1 << 18
 # Blocks are short enough to stop between them, and to share them out evenly.
-_BLOCKS_PER_THREAD = 8
+_BLOCKS_PER_THREAD = 3
+# Entries that a block writes to one place, on average, so that blocks are worth while: some cache lines.
+_STRETCH = 64
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,13 @@ class Rows:
         return len(self.starts) - 1
 
     def blocks(self, threads: int, width: int = 1) -> list[tuple[int, int]]:
-        """Cut the rows into ranges of whole units; no more than make tables of that width, one a range, worth it."""
+        """Cut the rows into ranges of whole units, each written to `width` places: only where that is much to each.
+
+        Else two threads would fight for the same cache lines.
+        """
         entries = len(self.ranks)
-        return _blocks(self.count, entries if 2 * threads * width <= entries else 0, threads, self.unit_starts)
+        enough = entries >= _STRETCH * threads * _BLOCKS_PER_THREAD * width
+        return _blocks(self.count, entries if enough else 0, threads, self.unit_starts)
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,7 @@ def item_supports(shop: Transactions, effort: Effort) -> NDArray[np.int64]:
     units = shop.baskets if shop.unit_offsets is None else len(shop.unit_offsets) - 1
     parts = _blocks(units, len(shop.items), effort.workers)
     supports = np.zeros((len(parts), len(shop.vocabulary)), dtype=np.int64)
-    _run(
-        effort,
+    effort.share(
         (
             partial(kernel.count_items, shop.items, shop.offsets, shop.unit_offsets, first, last, part)
             for (first, last), part in zip(parts, supports, strict=True)
@@ -112,8 +117,7 @@ def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) 
     starts = shop.offsets
     if (rank_of < 0).any():
         starts = np.zeros(shop.baskets + 1, dtype=np.int64)
-        _run(
-            effort,
+        effort.share(
             (
                 partial(kernel.kept_lengths, shop.items, shop.offsets, rank_of, first, last, starts[1:])
                 for first, last in parts
@@ -121,8 +125,7 @@ def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) 
         )
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    _run(
-        effort,
+    effort.share(
         (
             partial(kernel.rank_rows, shop.items, shop.offsets, rank_of, first, last, starts, ranks)
             for first, last in parts
@@ -139,8 +142,7 @@ def columns(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Colum
     high = max(low, high)
     parts = rows.blocks(effort.workers, high - low)
     counts = np.zeros((len(parts), high - low), dtype=np.int64)
-    _run(
-        effort,
+    effort.share(
         (
             partial(kernel.count_columns, rows.ranks, rows.starts, first, last, low, high, size - 1, count)
             for (first, last), count in zip(parts, counts, strict=True)
@@ -150,8 +152,7 @@ def columns(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Colum
     out = np.empty(int(starts[-1]), dtype=np.int32)
     # Each block writes into a stretch of its own, so that a column ascends whoever was first.
     cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
-    _run(
-        effort,
+    effort.share(
         (
             partial(kernel.fill_columns, rows.ranks, rows.starts, first, last, low, high, size - 1, cursor, out)
             for (first, last), cursor in zip(parts, cursors, strict=True)
@@ -169,8 +170,7 @@ def streams(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Itera
     parts = rows.blocks(effort.workers, high - low)
     counts = np.zeros((len(parts), high - low), dtype=np.int64)
     lengths = np.zeros_like(counts)
-    _run(
-        effort,
+    effort.share(
         (
             partial(kernel.measure_streams, rows.ranks, rows.starts, first, last, low, high, size - 1, count, length)
             for (first, last), count, length in zip(parts, counts, lengths, strict=True)
@@ -189,8 +189,7 @@ def streams(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Itera
         entries = np.empty(int(starts[-1]), dtype=np.int32)
         cursors = starts[:-1] + np.cumsum(own, axis=0) - own
         batch = (low + begin, low + end, size - 1)
-        _run(
-            effort,
+        effort.share(
             (
                 partial(kernel.fill_streams, rows.ranks, rows.starts, rows.units, *part, *batch, cursor, entries)
                 for part, cursor in zip(parts, cursors, strict=True)
@@ -236,7 +235,7 @@ def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
         kernel.count_pairs(rows.ranks, rows.starts, rows.units, first, last, ranks, *table)
         free.append(table)
 
-    _run(effort, (partial(count, *part) for part in parts))
+    effort.share(partial(count, *part) for part in parts)
     total = tables[0][0]
     for table, _ in tables[1:]:
         total += table
@@ -248,8 +247,7 @@ def bitmaps(shop: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: 
     words = -(-shop.baskets // 64)
     bits = np.zeros((ranks, words), dtype=np.uint64)
     # Blocks of whole words: no two threads write to the same one.
-    _run(
-        effort,
+    effort.share(
         (
             partial(
                 kernel.fill_bitmaps,
@@ -271,11 +269,3 @@ def _blocks(
     if unit_starts is not None:
         bounds = np.unique(unit_starts[np.searchsorted(unit_starts, bounds)])
     return [(int(first), int(last)) for first, last in pairwise(bounds) if first < last]
-
-
-def _run(effort: Effort, jobs: Iterable[Callable[[], object]]) -> None:
-    waiting: Sequence[Callable[[], object]] = list(jobs)
-    if len(waiting) == 1:
-        waiting[0]()
-    else:
-        effort.run(waiting)

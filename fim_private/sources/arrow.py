@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.arrays import null_mask, numpy_of
-from fim_private.errors import DataError
 from fim_private.sources.columns import Column, Options, Roles, choose
 from fim_private.sources.gathering import Rows, gather, runs
 from fim_private.sources.labels import ArrowLabels, Labels, lists
 from fim_private.sources.python_labels import PythonLabels
+from fim_private.sources.users import settled
 from fim_private.transactions import Transactions
 
 # Rows worked on at a time, for long formats and for lists of a few items.
@@ -73,13 +73,6 @@ def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) 
     return runs(labels.encode(values), baskets, users)
 
 
-def no_user(column: str, source: str) -> DataError:
-    """Return the error for rows that belong to nobody."""
-    return DataError(
-        f"column {column!r} of {source} has rows without a user; remove them or give them one before reading"
-    )
-
-
 def _is_nested(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_nested(kind.value_type)
@@ -89,21 +82,30 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> Rows:
+    batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         missing = _is_null(_column(batch, roles.basket))
         if missing.true_count:
             batch = batch.filter(pc.invert(missing))
+    users = None
+    if roles.user is not None:
+        users, stays = settled(_column(batch, roles.user), roles, source)
+        batch = batch if stays is None else batch.filter(stays)
     baskets = None if roles.basket is None else _column(batch, roles.basket)
-    users = None if roles.user is None else _column(batch, roles.user)
-    if users is not None and _is_null(users).true_count:
-        assert roles.user is not None
-        raise no_user(roles.user, source)
     return keyed(_column(batch, roles.values), baskets, users, roles.is_list, labels)
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    column = batch.column(batch.schema.get_field_index(name))
-    return column.storage if isinstance(column, pa.ExtensionArray) else column
+    return batch.column(batch.schema.get_field_index(name))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column in a form that arrow can leave rows out of."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
 
 
 def _is_null(values: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError
@@ -15,17 +16,30 @@ _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
 
 
+class MissingUser(StrEnum):
+    """What becomes of rows without a user: left out, or each of their baskets a unit of its own."""
+
+    DROP = "drop"
+    OWN_UNIT = "own-unit"
+
+
 @dataclass(frozen=True)
 class Options:
-    """The names a caller gave to the columns; None where none was given."""
+    """The names a caller gave to the columns, and the rule for rows without a user; None where none was given."""
 
     user: str | None = None
     basket: str | None = None
     item: str | None = None
     items: str | None = None
+    missing_user: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for names that contradict each other."""
+        """Raise ParameterError for an unknown rule, and for names that contradict each other."""
+        if self.missing_user is not None:
+            if self.missing_user not in list(MissingUser):
+                raise ParameterError(f"missing_user must be one of {', '.join(MissingUser)}, not {self.missing_user!r}")
+            if self.user is None:
+                raise ParameterError("missing_user needs user too: the column that names the user of each row")
         if self.item is not None and self.items is not None:
             raise ParameterError(
                 "item and items exclude each other: item for one row per item, items for a list column"
@@ -38,7 +52,7 @@ class Options:
                 raise ParameterError(f"{name} and {'item' if self.item else 'items'} name the same column")
 
     def given(self) -> list[str]:
-        """Return which options were given."""
+        """Return which columns were named."""
         return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
 
     def refuse(self, source: str) -> None:
@@ -61,12 +75,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """values: the column of items, or of lists of items; basket, user: key columns, if any."""
+    """values: the column of items, or of lists of items; basket, user: key columns, if any.
+
+    missing_user: what becomes of rows without a user; None to refuse them.
+    """
 
     values: str
     is_list: bool
     basket: str | None
     user: str | None
+    missing_user: MissingUser | None = None
 
     @property
     def keys(self) -> list[str]:
@@ -90,18 +108,19 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         name = getattr(options, option)
         if name is not None and _find(columns, name).is_nested:
             _wrong_type(_find(columns, name), source, "an identifier")
+    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
     if options.item is not None:
         column = _find(columns, options.item)
         if column.is_list:
             raise DataError(f"column {options.item!r} of {source} holds lists: name it with --items instead of --item")
         if column.is_nested:
             _wrong_type(column, source, "an item")
-        return Roles(options.item, False, options.basket, options.user)
+        return Roles(options.item, False, options.basket, options.user, missing_user)
     items = options.items if options.items is not None else _only_list(columns, options, source)
     column = _find(columns, items)
     if not column.is_list:
         _wrong_type(column, source, "lists of items")
-    return Roles(items, True, options.basket, options.user)
+    return Roles(items, True, options.basket, options.user, missing_user)
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:

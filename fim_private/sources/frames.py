@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.arrays import arrow_of
+from fim_private.arrays import arrow_of, numpy_of
 from fim_private.errors import DataError
-from fim_private.sources.arrow import LIST_ROWS, LONG_ROWS, ONE_HOT_CELLS, keyed, no_user, one_hot_rows
+from fim_private.sources.arrow import LIST_ROWS, LONG_ROWS, ONE_HOT_CELLS, keyed, one_hot_rows
 from fim_private.sources.columns import Column, Options, Roles, choose
 from fim_private.sources.gathering import Rows, gather
 from fim_private.sources.labels import ArrowLabels, Labels, lists
 from fim_private.sources.python_labels import PythonLabels, is_missing
+from fim_private.sources.users import settled
 from fim_private.transactions import Transactions
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
@@ -132,25 +134,45 @@ def _column(frame: Any, index: int) -> Column:
 def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
     if roles.basket is not None:
         frame = frame[frame[roles.basket].notna()]
-    if roles.user is not None and frame[roles.user].isna().any():
-        raise no_user(roles.user, "the frame")
-    keys = {name: _key(frame[name], name) for name in roles.keys}
+    users = None
+    if roles.user is not None:
+        users, stays = settled(_user_key(frame[roles.user], roles.user), roles, "the frame")
+        frame = frame if stays is None else frame[numpy_of(stays)]
+    baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
     values = frame[roles.values]
     converted = as_arrow(values)
     size = LIST_ROWS if roles.is_list else LONG_ROWS
     for start in range(0, max(1, len(frame)), size):
         part = values.iloc[start : start + size].tolist() if converted is None else converted[start : start + size]
-        baskets, users = (
-            None if name is None else keys[name][start : start + size] for name in (roles.basket, roles.user)
-        )
-        yield keyed(_one(part), baskets, users, roles.is_list, labels)
+        basket_keys, user_keys = (None if key is None else key[start : start + size] for key in (baskets, users))
+        yield keyed(_one(part), basket_keys, user_keys, roles.is_list, labels)
 
 
 def _key(series: Any, name: str) -> pa.Array:
+    """Return what tells identifiers apart: (rows,) arrow array."""
+    with _identifier_errors(name):
+        return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else pa.array(series.factorize()[0])
+
+
+def _user_key(series: Any, name: str) -> pa.Array:
+    """Like _key; objects that name nobody are null. In a column of one type arrow tells them."""
+    if _as_arrow(series):
+        return _key(series, name)
+    with _identifier_errors(name):
+        codes, distinct = series.factorize()
+        # The last stands for the code -1 of a missing value.
+        names_nobody = np.array([*map(_is_blank, distinct), True])
+        return pa.array(codes, mask=names_nobody[codes])
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str | bytes) and not value.strip()
+
+
+@contextmanager
+def _identifier_errors(name: str) -> Iterator[None]:
     try:
-        if _as_arrow(series):
-            return _one(pa.array(series, from_pandas=True))
-        return pa.array(series.factorize()[0])
+        yield
     except (TypeError, pa.ArrowException):
         raise DataError(f"column {name!r} of the frame cannot be an identifier; make it strings or integers") from None
 

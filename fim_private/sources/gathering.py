@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.arrays import arrow_of, numpy_of
+from fim_private.arrays import arrow_of, null_mask, numpy_of
 from fim_private.sources.labels import Codes, Labels
 from fim_private.transactions import Chunk, Transactions, assemble
 
@@ -27,7 +27,8 @@ class Rows:
     """One chunk.
 
     lengths: (rows,) integer. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) arrow arrays without nulls; None when each row is a basket, or there are no users.
+    baskets, users: (rows,) arrow arrays; None when each row is a basket, or there are no users. A user may be
+        null: the row is nobody's, and its basket a unit of its own.
     """
 
     lengths: NDArray[np.integer]
@@ -97,23 +98,30 @@ def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
     changed = np.zeros(len(keys[0]), dtype=bool)
     changed[:1] = True
     for key in keys:
+        if pa.types.is_null(key.type):
+            continue
         values = key.indices if pa.types.is_dictionary(key.type) else key
-        changed[1:] |= numpy_of(pc.not_equal(values[1:], values[:-1]))
+        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
+        if values.null_count:
+            # Whether a null differs from anything is null.
+            null = null_mask(values)
+            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
+        changed[1:] |= differs
     return changed
 
 
 def _groups(
     baskets: list[pa.Array], users: list[pa.Array], rows: int
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
-    """Return the basket number of each row, and the first basket of each user.
+    """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
     Numbers ascend where the rows of each basket are together already, so that most files need no sort.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
     if not users:
         return basket, None
-    user = _numbers(users)
-    # A basket id is only good inside its user.
+    user = _units(users, basket)
+    # A basket id is only good inside its user: one of another user's rows must not change this one's baskets.
     pair = arrow_of((user.astype(np.int64) << 32) | basket)
     number = _numbers([pair])
     owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
@@ -125,8 +133,21 @@ def _groups(
     return rank[number], np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
 
 
+def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Number the unit of each row 0, 1, 2, ...: users first, then the baskets of rows without one."""
+    nobody = np.concatenate([null_mask(part) for part in users])
+    if not nobody.any():
+        return _numbers(users)
+    unit = np.empty(len(nobody), dtype=np.int32)
+    named = _numbers([part.drop_null() for part in users])
+    users.clear()
+    unit[~nobody] = named
+    unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
+    return unit
+
+
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
-    """Number distinct keys 0, 1, 2, ... so that keys that come in ascending order get ascending numbers.
+    """Number distinct keys, no nulls, 0, 1, 2, ... so that keys that come in ascending order get ascending numbers.
 
     Others are numbered by value or by first appearance, whichever is cheaper. Empties the list.
     """
@@ -135,8 +156,9 @@ def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
     if not len(keys):
         return np.empty(0, dtype=np.int32)
     if pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False:
-        changed = numpy_of(pc.not_equal(keys[1:], keys[:-1]).combine_chunks())
-        return np.concatenate([np.zeros(1, dtype=np.int32), np.cumsum(changed, dtype=np.int32)])
+        # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
+        changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
+        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
     if pa.types.is_integer(keys.type):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):

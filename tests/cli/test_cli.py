@@ -24,8 +24,10 @@ import pytest
 from real_data import REPOSITORY, real_data
 
 import fim_private as fim
+from fim_private.counting import active_counter
 
 CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
+VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
 SCRIPT = Path(sys.executable).with_name("fim-private")
 
 BASKETS = [[39, 48]] * 600 + [[39, 41]] * 60 + [[38, 48, 170]] * 10 + [[32]] * 5
@@ -56,6 +58,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     feather.write_feather(table, folder / "list.feather")
     pq.write_table(pa.table({"order_id": orders, "product": products}), folder / "long.parquet")
     pq.write_table(table.append_column("returned", table["items"]), folder / "two_lists.parquet")
+    # Two customers to three baskets; the last fifteen baskets are nobody's.
+    customers = [f"c{number * 2 // 3}" if number < 660 else "" for number in range(len(BASKETS))]
+    pq.write_table(table.append_column("customer", pa.array(customers)), folder / "customers.parquet")
+    owners = [customer for customer, basket in zip(customers, BASKETS, strict=True) for _ in basket]
+    with_owners = zip(owners, orders, products, strict=True)
+    rows = "".join(f"{customer},{order},{product}\n" for customer, order, product in with_owners)
+    (folder / "customers.csv").write_text("customer,order_id,product\n" + rows)
     words = [[f"item {item}" for item in basket] for basket in BASKETS]
     pq.write_table(pa.table({"items": words}), folder / "words.parquet")
 
@@ -365,6 +374,68 @@ def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> 
     assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
 
 
+# ----------------------------------------------------------------------------------------- customers
+
+CUSTOMERS: list[Sequence[str]] = [
+    ["customers.parquet", "--user", "customer"],
+    ["customers.parquet", "--items", "items", "--basket", "basket", "--user", "customer"],
+    ["customers.csv", "--basket", "order_id", "--item", "product", "--user", "customer"],
+]
+
+
+@pytest.mark.parametrize("rule", ["drop", "own-unit"])
+@pytest.mark.parametrize("source", CUSTOMERS, ids=" ".join)
+def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str) -> None:
+    release = answer(shop, *source, "--missing-user", rule, "--epsilon", "2")
+    assert release["privacy_unit"] == "user"
+    assert release["itemsets"] == [{"items": TOP, "support": None}]
+    assert list(release) == list(answer(shop, "baskets.dat"))
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        (["--missing-user", "drop"], "replacing any one user (all their baskets) by any other changes"),
+        (["--missing-user", "drop", "--neighbors", "add-remove"], "removing any one user (all their baskets) changes"),
+        (
+            ["--missing-user", "own-unit"],
+            "replacing any one user (all their baskets) or basket without a user by any other changes",
+        ),
+    ],
+    ids=str,
+)
+def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change: str) -> None:
+    done = run(shop, "mine", *CUSTOMERS[0], *options, "--epsilon", "2")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "{39, 48}" in done.stdout
+    guarantee = done.stdout.splitlines()[-1]
+    assert guarantee.startswith("Guarantee (large-margin, ε = 2, δ = 1e-06): ")
+    assert change in guarantee
+
+
+def test_the_advice_speaks_of_users(shop: Path) -> None:
+    done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", "--size", "3")
+    advice = done.stdout.splitlines()[1]
+    assert advice.startswith("To try: more users, or ")
+    assert re.search(r"once it leads by [\d,]+ users\.$", advice)
+    assert "basket" not in advice
+
+
+def test_an_unnamed_itemset_speaks_of_users(shop: Path) -> None:
+    options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3", "--epsilon", "0.1"]
+    done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", *options)
+    assert "unnamed: an itemset that no user has" in done.stdout
+
+
+def test_online_retail_by_customer() -> None:
+    path = real_data("online_retail.parquet")
+    options = ["--size", "1", "--basket", "InvoiceNo", "--item", "StockCode", "--user", "CustomerID"]
+    assert_refused(run(path.parent, "mine", path, *options))
+    for rule in ("drop", "own-unit"):
+        release = answer(path.parent, path, *options, "--missing-user", rule)
+        assert (release["privacy_unit"], release["private"]) == ("user", True)
+
+
 # ---------------------------------------------------------------------------------------- abstaining
 
 
@@ -495,6 +566,25 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--catalogue", "empty.csv"], r"'empty\.csv' is empty"),
     (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
     (["baskets.dat", "--catalogue", "two_columns.parquet"], r"catalogue.*'two_columns\.parquet'.*'one' .*'two'"),
+    (
+        ["customers.parquet", "--user", "customer"],
+        r"column 'customer' of 'customers\.parquet' has rows without a user; --missing-user 'drop' leaves them out, "
+        r"--missing-user 'own-unit' makes each of their baskets a unit of its own$",
+    ),
+    (
+        ["customers.csv", "--basket", "order_id", "--item", "product", "--user", "customer"],
+        r"column 'customer' of 'customers\.csv' has rows without a user; --missing-user 'drop' .*'own-unit'",
+    ),
+    (["customers.parquet", "--user", "missing_user"], r"has no column 'missing_user'; it has"),
+    (["customers.parquet", "--missing-user", "drop"], r"--missing-user needs user too"),
+    (
+        ["customers.parquet", "--user", "customer", "--missing-user", "keep"],
+        r"--missing-user must be one of drop, own-unit, not 'keep'",
+    ),
+    (["customers.parquet", "--user", "items"], r"column 'items' .*does not hold an identifier"),
+    (["customers.parquet", "--user", "items", "--items", "items"], r"--user and items name the same column"),
+    (["baskets.dat", "--user", "customer"], r"--user cannot be used with one basket per line"),
+    (["customers.csv", "--item", "product", "--user", "customer"], r"--item needs basket too"),
     (["baskets.dat", "--no-such-option"], r"--no-such-option"),
     (["baskets.dat", "little.dat"], r"little\.dat"),
     ([], r"FILE"),
@@ -667,7 +757,7 @@ def test_help_of_the_whole(shop: Path) -> None:
 
 def test_version(shop: Path) -> None:
     done = run(shop, "--version")
-    assert (done.stdout, done.stderr, done.returncode) == (f"fim-private {fim.__version__}\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
 
 def test_it_runs_as_a_module_too(shop: Path) -> None:
@@ -679,7 +769,7 @@ def test_it_runs_as_a_module_too(shop: Path) -> None:
         env=environment(),
         timeout=30,
     )
-    assert (done.stdout, done.stderr, done.returncode) == (f"fim-private {fim.__version__}\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
 
 def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
@@ -773,3 +863,83 @@ def test_being_terminated_leaves_nothing_behind(shop: Path, tmp_path: Path) -> N
         process.kill()
         process.communicate()
     assert list(tmp_path.iterdir()) == []
+
+
+# --------------------------------------------------------------------------------------- long counts
+
+
+@pytest.fixture(scope="session")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six equal baskets of 400 items: C(400, 6) itemsets of support 6, which nobody could count one by one."""
+    path = tmp_path_factory.mktemp("endless") / "endless.dat"
+    path.write_text((" ".join(map(str, range(400))) + "\n") * 6)
+    return path
+
+
+def test_a_count_out_of_reach_is_refused_with_one_line(endless: Path, tmp_path: Path) -> None:
+    release = tmp_path / "release.json"
+    done = run(
+        endless.parent,
+        *("mine", str(endless), "--size", "6", "--mechanism", "exponential", "--universe-size", "1000"),
+        *("--output", str(release)),
+    )
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert re.fullmatch(
+        r"Error: counting every itemset of size 6 in these baskets would take up to 3\.2e13 steps, more than "
+        r"--max-work = 1\.0e11: ask for a smaller size, use large-margin, .* or raise --max-work\n",
+        done.stderr,
+    )
+    assert not release.exists()
+
+
+def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) -> None:
+    done = run(endless.parent, "mine", str(endless), "--size", "6", "--max-work", "1000000")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert re.fullmatch(r"Error: .* took more than --max-work = 1\.0e6 steps: .*\n", done.stderr)
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "1.5", "many"])
+def test_max_work_is_a_whole_number_of_at_least_1(shop: Path, value: str) -> None:
+    done = run(shop, "mine", "baskets.dat", "--max-work", value)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr.count("\n") == 1
+    assert "--max-work" in done.stderr
+
+
+def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path) -> None:
+    import pty
+
+    command = [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000"]
+    reader, terminal = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment()) as process:
+        os.close(terminal)
+        shown = b""
+        while b"Counting itemsets" not in shown:
+            shown += os.read(reader, 1 << 16)
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        while True:  # the terminal's buffer is small: read on, or the process waits for us
+            try:
+                if not os.read(reader, 1 << 16):
+                    break
+            except OSError:
+                break
+        assert process.wait(timeout=20) == 130
+        assert time.monotonic() - pressed < 20
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    os.close(reader)
+
+
+def test_no_progress_is_shown_where_nobody_looks(endless: Path) -> None:
+    with subprocess.Popen(
+        [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000"],
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=2.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b""

@@ -129,10 +129,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def make_up(path: Path, columns: list[str]) -> None:
-    """Write baskets in the form of the path's suffix; columns: of the basket and the item, if one row per item."""
+    """Write baskets in the form of the path's suffix; columns: basket, item and perhaps user, if one row per item."""
     if path.exists():
         return
-    rows = [(f"b{number}", ITEMS[item]) for number, basket in enumerate(BASKETS) for item in basket]
+    rows = [
+        (f"b{number}", ITEMS[item], f"u{number}")[: len(columns)]
+        for number, basket in enumerate(BASKETS)
+        for item in basket
+    ]
     if path.suffix in (".parquet", ".feather", ".arrow"):
         table = pa.table({"items": [[ITEMS[item] for item in basket] for basket in BASKETS]})
         if columns:
@@ -166,7 +170,7 @@ def make_up_inputs(folder: Path, command: str) -> None:
         else:
             files.append(word)
     assert len(files) == 1, f"one file is mined: {command}"
-    columns = [option[name] for name in ("--basket", "--item") if name in option]
+    columns = [option[name] for name in ("--basket", "--item", "--user") if name in option]
     sources = files if files != ["-"] else [word for word in words[: words.index("mine")] if Path(word).suffix]
     for source in sources:
         make_up(folder / source.lstrip("<"), columns)

@@ -46,7 +46,8 @@ every_counter = pytest.mark.parametrize(
 )
 needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
 
-STEEP: list[list[Item]] = [*([[1, 2, 3]] * 400), *([[1, 2, 4]] * 90), *([[3, 4, 5]] * 20), [5, 6, 7]]
+BASKETS: list[tuple[list[Item], int]] = [([1, 2, 3], 400), ([1, 2, 4], 90), ([3, 4, 5], 20), ([5, 6, 7], 1)]
+STEEP = [basket for basket, copies in BASKETS for _ in range(copies)]
 
 
 def zipf_baskets(baskets: int, items: int, mean: float, seed: int = 1) -> Transactions:

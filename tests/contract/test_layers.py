@@ -52,6 +52,7 @@ ORDER = [
     "release",
     "table",
     "output",
+    "progress",
     "cli",
 ]
 # The public names, imported on first use; and the door of `python -m fim_private`.

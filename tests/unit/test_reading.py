@@ -366,9 +366,10 @@ def test_pandas_is_not_imported(tmp_path: Path) -> None:
         "from fim_private.reading import read_transactions as read, read_catalogue\n"
         "lazy = {'pyarrow.parquet', 'pyarrow.csv', 'pyarrow.dataset'} & set(sys.modules)\n"
         "read(sys.argv[1]); read(sys.argv[2], basket='b', item='i'); read([['a', 1]]); read_catalogue(['a'])\n"
+        "read(sys.argv[2], basket='b', item='i', user='u', missing_user='own-unit')\n"
         "assert not lazy and not {'pandas', 'polars', 'scipy'} & set(sys.modules), sys.modules\n"
     )
-    long = file(tmp_path, "a.csv", 'b,i\n2,"x"\n1,y\n2,x\n')
+    long = file(tmp_path, "a.csv", 'b,i,u\n2,"x",\n1,y,v\n2,x, \n')
     argv = [sys.executable, "-c", code, str(file(tmp_path, "a.dat", "1 b\n")), str(long)]
     subprocess.run(argv, check=True, cwd=Path(__file__).parents[2])
 
@@ -555,7 +556,7 @@ def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
     message(DataError, source, part)
 
 
-def test_rows_without_a_user() -> None:
+def test_rows_without_a_user() -> None:  # more in test_users.py
     table = pa.table({"u": ["ann", None], "b": [1, 2], "i": [SECRET, "x"]})
     for source in (table, table.to_pandas(), pl.from_arrow(table)):
         message(DataError, source, "'u'", "without a user", user="u", **LONG)
@@ -673,7 +674,9 @@ def test_groceries_in_both_forms() -> None:
 def test_online_retail_by_customer() -> None:
     path = real_data("online_retail.parquet")
     options = {"basket": "InvoiceNo", "item": "StockCode", "user": "CustomerID"}
-    result = read_transactions(path, **options)
-    assert result.unit_offsets is not None
-    # One user more than there are customers: rows without a customer have an empty string there.
-    assert len(result.unit_offsets) - 1 == 4372 + 1
+    # Rows without a customer have an empty string there, no null.
+    message(DataError, path, "'CustomerID'", "without a user", **options)
+    for rule, number in (("drop", 4372), ("own-unit", 4372 + 3710)):
+        result = read_transactions(path, missing_user=rule, **options)
+        assert result.unit_offsets is not None
+        assert len(result.unit_offsets) - 1 == number

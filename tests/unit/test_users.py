@@ -1,0 +1,297 @@
+"""Rows without a user: every way to write one, from every kind of source, under every rule."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fim_private.errors import DataError, ParameterError
+from fim_private.reading import read_transactions
+from fim_private.sources import arrow, frames, gathering
+from fim_private.sources.users import with_nulls
+from fim_private.transactions import Item, Transactions
+
+Unit = frozenset[tuple[frozenset[Item], int]]
+
+# (user, basket, item). Basket 1 is one of ann's, one of bob's and one of nobody's.
+ROWS = [
+    ("ann", 1, "beer"),
+    (None, 1, "chips"),
+    ("bob", 1, "tea"),
+    (None, 2, "milk"),
+    ("ann", 3, "beer"),
+    (None, 1, "beer"),
+    ("ann", 1, "chips"),
+    (None, 4, None),
+    (None, 2, "tea"),
+]
+ANN = ({"beer", "chips"}, {"beer"})
+UNITS = {"drop": [ANN, ({"tea"},)], "own-unit": [ANN, ({"tea"},), ({"beer", "chips"},), ({"milk", "tea"},), (set(),)]}
+LONG = {"user": "u", "basket": "b", "item": "i"}
+RULES = [*UNITS]
+
+
+def units(transactions: Transactions) -> Counter[Unit]:
+    """The units as a multiset, each a multiset of baskets: their order is not promised."""
+    bounds = transactions.unit_offsets
+    assert bounds is not None
+    label = transactions.vocabulary.label
+    held = [frozenset(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(transactions.offsets)]
+    return Counter(frozenset(Counter(held[a:b]).items()) for a, b in pairwise(bounds))
+
+
+def expected(rule: str) -> Counter[Unit]:
+    return Counter(frozenset(Counter(map(frozenset, baskets)).items()) for baskets in UNITS[rule])
+
+
+# ------------------------------------------------------------------------------------- kinds of sources
+
+TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000"]
+
+
+def table_of(missing: object, kind: Any = None) -> pa.Table:
+    users, ids, items = zip(*ROWS, strict=True)
+    named = [missing if user is None else user for user in users]
+    return pa.table({"u": pa.array(named, kind or pa.string()), "b": ids, "i": items})
+
+
+def numbered(missing: float | None) -> pa.Table:
+    """Users as floating-point numbers, as integers become where some are missing."""
+    table = table_of(None)
+    users = [missing if user is None else float(len(user) + (user == "bob")) for user in table["u"].to_pylist()]
+    return table.set_column(0, "u", pa.array(users, pa.float64()))
+
+
+def parquet(table: pa.Table, folder: Path) -> Path:
+    pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=4)
+    return folder / "a.parquet"
+
+
+def feather(table: pa.Table, folder: Path) -> Path:
+    pyarrow.feather.write_feather(table, str(folder / "a.feather"), chunksize=4)
+    return folder / "a.feather"
+
+
+def encoded(table: pa.Table, folder: Path) -> pa.Table:
+    return table.set_column(0, "u", table["u"].dictionary_encode())
+
+
+def pandas_objects(table: pa.Table, folder: Path) -> pd.DataFrame:
+    return table.to_pandas().astype({"u": object})
+
+
+def pandas_categories(table: pa.Table, folder: Path) -> pd.DataFrame:
+    return table.to_pandas().astype({"u": "category"})
+
+
+def pandas_object_categories(table: pa.Table, folder: Path) -> pd.DataFrame:
+    return table.to_pandas().astype({"u": object}).astype({"u": "category"})
+
+
+def polars_lazy(table: pa.Table, folder: Path) -> pl.LazyFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame.lazy()
+
+
+KINDS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "arrow": lambda table, folder: table,
+    "arrow in batches": lambda table, folder: table.to_reader(max_chunksize=2),
+    "arrow dictionary": encoded,
+    "parquet": parquet,
+    "feather": feather,
+    "pandas": lambda table, folder: table.to_pandas(),
+    "pandas arrow": lambda table, folder: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas objects": pandas_objects,
+    "pandas categories": pandas_categories,
+    "pandas categories of objects": pandas_object_categories,
+    "polars": lambda table, folder: pl.from_arrow(table),
+    "polars lazy": polars_lazy,
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+@every_rule
+@every_kind
+def test_rows_without_a_user_in_every_kind_of_source(kind: str, rule: str, tmp_path: Path) -> None:
+    for table in [table_of(missing) for missing in TEXTS] + [numbered(None), numbered(math.nan)]:
+        result = read_transactions(KINDS[kind](table, tmp_path), missing_user=rule, **LONG)
+        assert units(result) == expected(rule)
+
+
+@every_kind
+def test_without_a_rule_they_are_refused(kind: str, tmp_path: Path) -> None:
+    for table in [table_of(missing) for missing in TEXTS] + [numbered(None), numbered(math.nan)]:
+        with pytest.raises(DataError) as caught:
+            read_transactions(KINDS[kind](table, tmp_path), **LONG)
+        shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
+        assert "'u'" in shown
+        assert "missing_user 'drop'" in shown
+        assert "missing_user 'own-unit'" in shown
+        assert "\n" not in shown
+        # Not how many, nor which, nor of whom.
+        assert not any(word in shown for word in ("ann", "bob", "beer", "tea", "5", "4", "3", "2", "1"))
+
+
+@every_rule
+@pytest.mark.parametrize("blank", ["", " ", '" "', '""'])
+def test_text(blank: str, rule: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    lines = [f"{blank if user is None else user},{basket},{item or ''}" for user, basket, item in ROWS]
+    path.write_text("\n".join(["u,b,i", *lines, ""]))
+    assert units(read_transactions(path, missing_user=rule, **LONG)) == expected(rule)
+    with pytest.raises(DataError, match=r"column 'u' of .*a\.csv' has rows without a user; missing_user 'drop'"):
+        read_transactions(path, **LONG)
+
+
+@every_rule
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary(3)])
+def test_types_of_users(kind: Any, rule: str) -> None:
+    table = table_of("   ")
+    table = table.set_column(0, "u", table["u"].cast(pa.binary() if pa.types.is_fixed_size_binary(kind) else kind))
+    if pa.types.is_fixed_size_binary(kind):
+        table = table.set_column(0, "u", table["u"].cast(kind))
+    assert units(read_transactions(table, missing_user=rule, **LONG)) == expected(rule)
+
+
+@every_rule
+def test_nobody_at_all_and_everybody(rule: str) -> None:
+    for kind in (pa.null(), pa.string(), pa.int64(), pa.date32(), pa.dictionary(pa.int8(), pa.string())):
+        nobody = pa.table({"u": pa.nulls(3, kind), "b": [1, 2, 1], "i": ["x", "y", "z"]})
+        result = read_transactions(nobody, missing_user=rule, **LONG)
+        assert result.unit_offsets is not None
+        assert result.unit_offsets.tolist() == ([0] if rule == "drop" else [0, 1, 2])
+        no_basket = pa.table({"u": ["v"], "b": pa.nulls(1, kind), "i": ["x"]})
+        assert read_transactions(no_basket, missing_user=rule, **LONG).baskets == 0
+    everybody = pa.table({"u": ["v", "w", "v"], "b": [1, 1, 2], "i": [1, 2, 3]})
+    plain = read_transactions(everybody, **LONG)
+    assert units(read_transactions(everybody, missing_user=rule, **LONG)) == units(plain)
+
+
+@every_rule
+def test_objects_that_are_missing_or_blank(rule: str) -> None:
+    for missing in (None, math.nan, np.float64("nan"), pd.NA, pd.NaT, "", " \t", b" "):
+        users = [missing if user is None else (user if user == "ann" else 7) for user, _, _ in ROWS]
+        frame = pd.DataFrame({"u": pd.Series(users, dtype=object), **table_of(None).to_pandas()[["b", "i"]]})
+        assert units(read_transactions(frame, missing_user=rule, **LONG)) == expected(rule)
+
+
+@every_rule
+@pytest.mark.parametrize("kind", ["arrow", "arrow in batches", "parquet", "feather", "pandas", "polars", "polars lazy"])
+def test_lists(kind: str, rule: str, tmp_path: Path) -> None:
+    lists = [["x"], ["x", "y"], [], None, ["y"], ["z"]]
+    for missing in TEXTS:
+        users = ["ann", missing, missing, missing, "bob", "ann"]
+        table = pa.table({"u": pa.array(users, pa.string()), "b": [1, 1, 2, 3, 1, 3], "l": lists})
+        source = KINDS[kind](table, tmp_path)
+        mine = [({"x"}, {"z"}), ({"y"},)]
+        others: list[tuple[set[str], ...]] = [({"x", "y"},), (set(),), (set(),)] if rule == "own-unit" else []
+        held = Counter(frozenset(Counter(map(frozenset, baskets)).items()) for baskets in mine + others)
+        assert units(read_transactions(source, user="u", missing_user=rule)) == held
+        source = KINDS[kind](table, tmp_path)
+        assert units(read_transactions(source, user="u", basket="b", missing_user=rule)) == held
+
+
+def test_only_users_that_are_blank_are_nobody() -> None:
+    users = pa.array(["a", " a", "a ", "-", "nan", "None", "0", "\u200b"])
+    assert with_nulls(users).null_count == 0
+    assert with_nulls(pa.array([0, -1])).null_count == 0
+    assert with_nulls(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
+    assert with_nulls(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
+    assert with_nulls(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
+
+
+# ---------------------------------------------------------------------------------- against a definition
+
+rows = st.lists(
+    st.tuples(st.sampled_from(["v", "w", " ", "", None]), st.none() | st.integers(0, 4), st.none() | st.integers(0, 5)),
+    min_size=1,
+    max_size=25,
+)
+
+
+@every_rule
+@pytest.mark.parametrize("form", ["table", "frame", "dictionary", "small chunks"])
+@settings(deadline=None)
+@given(given_rows=rows)
+def test_units_are_those_of_a_dictionary(
+    form: str, rule: str, given_rows: list[tuple[str | None, int | None, int | None]]
+) -> None:
+    held: dict[object, dict[int, set[Item]]] = {}
+    for user, basket, item in given_rows:
+        nobody = user is None or not user.strip()
+        if basket is None or (nobody and rule == "drop"):
+            continue
+        unit = ("nobody", basket) if nobody else user
+        held.setdefault(unit, {}).setdefault(basket, set()).update([] if item is None else [item])
+    named = dict(zip("ubi", map(list, zip(*given_rows, strict=True)), strict=True))
+    table = pa.table({"u": pa.array(named["u"], pa.string()), "b": pa.array(named["b"], pa.int64()), "i": named["i"]})
+    source = {"frame": table.to_pandas, "dictionary": lambda: encoded(table, Path())}.get(form, lambda: table)()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (arrow, frames, gathering) if form == "small chunks" else ():
+            for size in ("LIST_ROWS", "LONG_ROWS", "CHUNK_ENTRIES"):
+                if hasattr(module, size):
+                    patch.setattr(module, size, 2)
+        result = read_transactions(source, missing_user=rule, **LONG)
+    assert units(result) == Counter(frozenset(Counter(map(frozenset, of.values())).items()) for of in held.values())
+
+
+@every_rule
+@settings(deadline=None)
+@given(given_rows=rows, number=st.integers(0, 24))
+def test_a_row_without_a_user_changes_no_user(
+    rule: str, given_rows: list[tuple[str | None, int | None, int | None]], number: int
+) -> None:
+    def read(kept: list[tuple[str | None, int | None, int | None]]) -> Counter[Unit]:
+        users, ids, items = map(list, zip(*kept, strict=True))
+        columns = {"u": pa.array(users, pa.string()), "b": pa.array(ids, pa.int64()), "i": pa.array(items, pa.int64())}
+        return units(read_transactions(pa.table(columns), missing_user=rule, **LONG))
+
+    base = [*given_rows, ("v", 0, 0), ("w", 0, 1)]
+    row = (None, given_rows[number % len(given_rows)][1], 9)
+    before, after = read(base), read([*base, row])
+    if rule == "drop" or row[1] is None:
+        assert before == after
+    else:  # one unit at most is other than before: a new one, or nobody's basket of that id
+        assert (before - after).total() <= 1
+        assert (after - before).total() == 1
+
+
+# ------------------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"missing_user": "drop"}, r"^missing_user needs user too"),
+        ({"missing_user": "own-unit", "basket": "b", "item": "i"}, r"^missing_user needs user too"),
+        ({"missing_user": "keep", "user": "u"}, r"^missing_user must be one of drop, own-unit, not 'keep'$"),
+        ({"missing_user": "", "user": "u"}, r"^missing_user must be one of drop, own-unit, not ''$"),
+        ({"missing_user": "keep"}, r"^missing_user must be one of"),
+    ],
+)
+def test_a_rule_that_is_unknown_or_without_a_user_column(options: dict[str, str], message: str) -> None:
+    for source in (table_of(None), [["x"]], "no such file.parquet"):
+        with pytest.raises(ParameterError, match=message):
+            read_transactions(source, **options)
+
+
+def test_sources_without_a_user_column() -> None:
+    for source in ([["x"]], np.eye(2, dtype=bool), pa.array([[1]])):
+        with pytest.raises(ParameterError, match=r"^user cannot be used with"):
+            read_transactions(source, user="u", missing_user="drop")

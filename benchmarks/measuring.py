@@ -19,29 +19,33 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Measured:
-    """Medians over the runs of one command. seconds: wall time. peak: resident bytes, from /proc or wait4."""
+    """One run of a command, or medians over several. seconds: wall time. peak: resident bytes, from /proc or wait4."""
 
     seconds: float
     peak: int
     output: str
 
 
+def run_once(command: Sequence[str | Path]) -> Measured:
+    """Run a command as a process of its own."""
+    start = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, encoding="utf-8")
+    assert process.stdout is not None
+    output = process.stdout.read()
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command[0]} ended with exit code {process.returncode}")
+    return Measured(seconds, usage.ru_maxrss * 1024, output)
+
+
 def measure(command: Sequence[str | Path], runs: int) -> Measured:
     """Run a command as a process of its own, once to warm the file cache and then `runs` times."""
-    seconds, peaks, output = [], [], ""
-    for run in range(runs + 1):
-        start = time.perf_counter()
-        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, encoding="utf-8")
-        assert process.stdout is not None
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{command[0]} ended with exit code {process.returncode}")
-        if run:
-            seconds.append(time.perf_counter() - start)
-            peaks.append(usage.ru_maxrss * 1024)
-    return Measured(statistics.median(seconds), int(statistics.median(peaks)), output)
+    done = [run_once(command) for _ in range(runs + 1)][1:]
+    seconds, peaks = [run.seconds for run in done], [run.peak for run in done]
+    return Measured(statistics.median(seconds), int(statistics.median(peaks)), done[-1].output)
 
 
 def circumstances() -> dict[str, Any]:

@@ -5,10 +5,10 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-slow sanitize lint format benchmarks corner-shop clean
+.PHONY: help demo test test-slow test-peers sanitize lint format benchmarks benchmark-counting corner-shop clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/installed ## Install, then mine the corner shop
 	$(BIN)/fim-private mine datasets/corner_shop.parquet --size 2
@@ -18,6 +18,10 @@ test: .venv/installed-test ## Install with the test extra, then run the test sui
 
 test-slow: .venv/installed-test ## Run the full statistical and other long tests too
 	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
+
+test-peers: .venv/installed-bench ## Run the tests that need other tools and larger data too: PyFIM, DuckDB, Complete Journey
+	$(BIN)/python -m pytest -n auto tests/contract/test_counter_work.py tests/contract/test_privacy_unit.py \
+		tests/cli/test_counting_benchmark.py
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
@@ -39,6 +43,9 @@ benchmarks: .venv/installed ## Time reading and whole commands on this machine
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/reading.py
 
+benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
+	$(BIN)/python benchmarks/counting.py --large --document docs/benchmarks.md
+
 corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py
 
@@ -58,3 +65,7 @@ clean: ## Remove the environment and every cache
 .venv/installed-test: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable '.[test]'
 	@touch .venv/installed $@
+
+.venv/installed-bench: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+	$(PIP) --editable '.[test,bench]'
+	@touch .venv/installed .venv/installed-test $@

@@ -123,7 +123,7 @@ def mine(
     max_work: Annotated[
         int,
         typer.Option(
-            metavar="STEPS", help="Give up on counts that take more steps (a minute or so for each 10 billion)."
+            metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
         ),
     ] = 10**11,
     output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,

@@ -26,6 +26,7 @@ from fim_private.counting.rows import (
     pair_supports,
     prefixes,
     rank_supports,
+    ranked_bitmaps,
     ranked_rows,
     streams,
 )
@@ -58,20 +59,19 @@ class CompiledCounter:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        """The code of each rank: (vocabulary,)."""
-        return rank_order(self.item_supports)
+        """The code of each rank: of the items that have the minimum support, and so may count."""
+        return rank_order(self.item_supports, self._min_support)
 
     @cached_property
     def _supports(self) -> NDArray[np.int64]:
-        """The support of each rank that may count, descending."""
-        ranked = self.item_supports[self._order]
-        return ranked[: at_least(self._min_support, ranked)]
+        """The support of each rank, descending."""
+        return self.item_supports[self._order]
 
     @cached_property
     def _rank_of(self) -> NDArray[np.int32]:
-        """The rank of each code, -1 where it may not count: (vocabulary,)."""
-        rank_of = np.full(len(self._order), -1, dtype=np.int32)
-        rank_of[self._order[: len(self._supports)]] = np.arange(len(self._supports), dtype=np.int32)
+        """The rank of each code, -1 for none: (vocabulary,)."""
+        rank_of = np.full(len(self.item_supports), -1, dtype=np.int32)
+        rank_of[self._order] = np.arange(len(self._order), dtype=np.int32)
         return rank_of
 
     @cached_property
@@ -85,7 +85,7 @@ class CompiledCounter:
             ceiling = int(self._supports[self._size - 1]) + 1 if len(self._supports) >= self._size else 1
         if ceiling <= self._min_support:
             return Top([], self._min_support)
-        if wanted is None:
+        if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
             self._effort.refuse_infeasible(self._size, self._enumerated_lengths())
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
@@ -133,11 +133,11 @@ class CompiledCounter:
         """Count among the most frequent ranks, where that is cheaper by bitmaps or by a table of pairs."""
         dense, ranks = self._dense_ranks, len(self._supports)
         if dense >= self._size and (self._size > 2 or dense == ranks):
-            scan.set_bitmaps(
-                bitmaps(self._transactions, self._rank_of, dense, self._effort).reshape(-1),
-                -(-self._transactions.baskets // 64),
-                dense,
-            )
+            if dense == ranks:
+                bits = bitmaps(self._transactions, self._rank_of, dense, self._effort)
+            else:
+                bits = ranked_bitmaps(self._rows, dense, self._effort)
+            scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
             self._finish(scan)
             return dense
         if self._size > 2:
@@ -169,11 +169,15 @@ class CompiledCounter:
         kernel.kept_lengths(self._rows.ranks, self._rows.starts, enumerated, 0, self._rows.count, lengths)
         return lengths
 
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.diff(self._transactions.offsets).max(initial=0))
+
     def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
         return kernel.Scan(
             size,
             np.zeros(ceiling, dtype=np.int64),
-            int(np.diff(self._transactions.offsets).max(initial=0)),
+            self._longest,
             floor=floor,
             wanted=wanted,
             max_work=self._effort.max_work,

@@ -60,7 +60,7 @@ def count_pairs(
 def fill_bitmaps(
     items: Int32,
     offsets: Int64,
-    rank_of: Int32,
+    rank_of: Int32 | None,
     high: int,
     first: int,
     last: int,

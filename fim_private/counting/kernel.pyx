@@ -253,13 +253,20 @@ def count_pairs(const int32_t[::1] ranks, const int64_t[::1] starts, const int32
 
 def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
                  int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
-    """Set the bit of each row in the bitmap of each rank below high; first is a multiple of 64."""
+    """Set the bit of each row in the bitmap of each rank below high; first is a multiple of 64.
+
+    rank_of: the rank of each item; None where the items are ranks already, ascending in each row.
+    """
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
         for row in range(first, last):
             for entry in range(offsets[row], offsets[row + 1]):
-                rank = rank_of[items[entry]]
+                rank = items[entry]
+                if rank_of is not None:
+                    rank = rank_of[rank]
+                elif rank >= high:
+                    break
                 if 0 <= rank < high:
                     bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
 

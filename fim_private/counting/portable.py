@@ -157,7 +157,7 @@ def _scan(
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _Rows:
     """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
-    code = rank_order(supports)[: int((supports >= floor).sum())]
+    code = rank_order(supports, floor)
     rank_of = np.full(len(supports), -1, dtype=np.int32)
     rank_of[code] = np.arange(len(code), dtype=np.int32)
     rank = rank_of[transactions.items]

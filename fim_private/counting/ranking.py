@@ -18,9 +18,10 @@ class Top:
     floor: int
 
 
-def rank_order(supports: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes by descending support, ties by ascending code."""
-    return np.argsort(-supports, kind="stable")
+def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
+    """Return the codes of at least that support by descending support, ties by ascending code."""
+    codes = np.flatnonzero(supports >= min_support)
+    return codes[np.argsort(-supports[codes], kind="stable")]
 
 
 def at_least(support: int, ranked: NDArray[np.int64]) -> int:

@@ -244,18 +244,31 @@ def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
 
 def bitmaps(shop: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: Effort) -> NDArray[np.uint64]:
     """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) words."""
-    words = -(-shop.baskets // 64)
+    return _bitmaps(shop.items, shop.offsets, rank_of, ranks, effort)
+
+
+def ranked_bitmaps(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint64]:
+    """The same from baskets in rank order, of which only the beginning is read."""
+    return _bitmaps(rows.ranks, rows.starts, None, ranks, effort)
+
+
+def _bitmaps(
+    items: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    rank_of: NDArray[np.int32] | None,
+    ranks: int,
+    effort: Effort,
+) -> NDArray[np.uint64]:
+    baskets = len(offsets) - 1
+    words = -(-baskets // 64)
     bits = np.zeros((ranks, words), dtype=np.uint64)
     # Blocks of whole words: no two threads write to the same one.
     effort.share(
-        (
-            partial(
-                kernel.fill_bitmaps,
-                *(shop.items, shop.offsets, rank_of, ranks, 64 * first, min(64 * last, shop.baskets)),
-                *(words, bits.reshape(-1)),
-            )
-            for first, last in _blocks(words, len(shop.items), effort.workers)
-        ),
+        partial(
+            kernel.fill_bitmaps,
+            *(items, offsets, rank_of, ranks, 64 * first, min(64 * last, baskets), words, bits.reshape(-1)),
+        )
+        for first, last in _blocks(words, len(items), effort.workers)
     )
     return bits
 

@@ -5,6 +5,8 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+COMPILE = $(BIN)/python -m compileall -q fim_private
+
 .PHONY: help demo test test-slow test-peers sanitize lint format benchmarks benchmark-counting corner-shop clean
 
 help: ## List the targets
@@ -58,14 +60,18 @@ clean: ## Remove the environment and every cache
 		{ echo "fim-private needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
+# Byte code is made now, so that the first run is as fast as the others (and where Python may not write any).
 .venv/installed: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable .
+	$(COMPILE)
 	@touch $@
 
 .venv/installed-test: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable '.[test]'
+	$(COMPILE)
 	@touch .venv/installed $@
 
 .venv/installed-bench: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable '.[test,bench]'
+	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@

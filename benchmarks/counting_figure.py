@@ -72,7 +72,9 @@ def _ratios(
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
     axes.set_xlim(-0.6, len(names) - 0.4)
     if sizes:
-        axes.legend(loc="upper right", fontsize=7)
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high * (high / low) ** 0.15)
+        axes.legend(loc="upper right", fontsize=7, ncols=3)
 
 
 def _growth(axes: Any, results: dict[str, Any]) -> None:
@@ -99,7 +101,9 @@ def _growth(axes: Any, results: dict[str, Any]) -> None:
         panel.set_yscale("log")
         panel.set_xlabel("baskets (Quest T10.I4)")
         if results["growth"]:
-            panel.legend(fontsize=7)
+            low, high = panel.get_ylim()
+            panel.set_ylim(low, high * (high / low) ** 0.6)  # room for the legend above the lines
+            panel.legend(loc="upper left", fontsize=7)
 
 
 def _lines(results: dict[str, Any]) -> Iterator[tuple[list[tuple[dict[str, Any], dict[str, Any]]], dict[str, Any]]]:

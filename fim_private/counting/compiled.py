@@ -35,8 +35,8 @@ from fim_private.transactions import Transactions
 
 # The kernel recurses once an item, on a thread's stack.
 LARGEST_SIZE = 256
-# Pairs of the most frequent ranks have a table, filled in one pass over the rows: 4 MB a thread.
-_PAIR_CELLS = 1 << 20
+# Pairs of the most frequent ranks have a table, filled in one pass over the rows: 2 MB a thread.
+_PAIR_CELLS = 1 << 19
 # While only the top is asked for, ranks get their columns in these steps: most are never needed.
 _RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.

@@ -7,6 +7,7 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
 FEW_ROWS: int
+FEW_ROWS_OF_UNIT: int
 STOPPED: int
 OVER_LIMIT: int
 NO_MEMORY: int
@@ -56,6 +57,7 @@ def count_pairs(
     high: int,
     cells: NDArray[np.uint32],
     marks: Int32 | None,
+    scratch: NDArray[np.uint64],
 ) -> int: ...
 def fill_bitmaps(
     items: Int32,

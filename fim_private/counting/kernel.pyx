@@ -83,6 +83,8 @@ cdef enum:
     SHORT = 48
     # Rows of a node up to which intersections replace enumeration: 2^4 subsets of rows.
     FEW = 4
+    # Rows of one unit up to which a bit each tells what was counted before.
+    ROWS_OF_UNIT = 64
     # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
     SMALL = 65536
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
@@ -97,6 +99,7 @@ cdef enum State:
 
 STOPPED, OVER_LIMIT, NO_MEMORY = STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
 FEW_ROWS = FEW
+FEW_ROWS_OF_UNIT = ROWS_OF_UNIT
 
 
 # ------------------------------------------------------------------------------------- preparing the rows
@@ -235,19 +238,31 @@ def fill_streams(const int32_t[::1] ranks, const int64_t[::1] starts, const int3
 
 
 def count_pairs(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
-                int64_t first, int64_t last, int32_t high, uint32_t[::1] cells, int32_t[::1] marks):
+                int64_t first, int64_t last, int32_t high, uint32_t[::1] cells, int32_t[::1] marks,
+                uint64_t[::1] scratch):
     """Add the pairs a < b < high of the rows to cells[b(b-1)/2 + a]; return how many pairs there were.
 
-    units, marks: None, or the unit of each row and a mark for each cell, -1 at first: a unit counts once.
+    units: None, or the unit of each row; rows of one unit are neighbours, and first and last do not part them.
+    marks: a mark for each cell, 0 at first; None if no unit has more than FEW_ROWS_OF_UNIT rows.
+    scratch: 2 high numbers, 0 at first.
     """
-    cdef int64_t row, base, work = 0
+    cdef int64_t row = first, end, work = 0
     with nogil:
-        for row in range(first, last):
-            if units is None:
-                work += _pairs_of_row(&ranks[0] + starts[row], starts[row + 1] - starts[row], high, &cells[0])
+        while row < last:
+            end = row + 1
+            if units is not None:
+                while end < last and units[end] == units[row]:
+                    end += 1
+            if end - row == 1:
+                work += _pairs_of_row(&ranks[0] + starts[row], starts[end] - starts[row], high, &cells[0])
+            elif end - row <= ROWS_OF_UNIT:
+                work += _pairs_of_rows(&ranks[0], &starts[0] + row, end - row, high, &cells[0],
+                                       &scratch[0], &scratch[0] + high)
             else:
-                work += _pairs_of_unit(
-                    &ranks[0] + starts[row], starts[row + 1] - starts[row], high, units[row], &cells[0], &marks[0])
+                for row in range(row, end):
+                    work += _pairs_of_unit(&ranks[0] + starts[row], starts[row + 1] - starts[row], high, units[row],
+                                           &cells[0], &marks[0])
+            row = end
     return work
 
 
@@ -283,6 +298,38 @@ cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t hi
     return length * (length - 1) // 2
 
 
+cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t rows, int32_t high, uint32_t *cells,
+                            uint64_t *seen, uint64_t *here) noexcept nogil:
+    """Count each pair of one unit's rows once: in the first row that has it.
+
+    seen: for each rank a bit for each row before that has it, 0 at first and in the end; here: those of the row's
+    own ranks. Two ranks have met before if they share a bit: a small array to look at, in place of a second table.
+    """
+    cdef const int32_t *row
+    cdef uint32_t *line
+    cdef int64_t j, b, a, length, work = 0
+    for j in range(rows):
+        row = ranks + starts[j]
+        length = starts[j + 1] - starts[j]
+        while length and row[length - 1] >= high:
+            length -= 1
+        for b in range(length):
+            here[b] = seen[row[b]]
+            seen[row[b]] |= <uint64_t>1 << j
+        for b in range(length):
+            line = cells + <int64_t>row[b] * (row[b] - 1) // 2
+            for a in range(b):
+                line[row[a]] += (here[a] & here[b]) == 0
+        work += length * (length - 1) // 2
+    for j in range(rows):
+        row = ranks + starts[j]
+        for b in range(starts[j + 1] - starts[j]):
+            if row[b] >= high:
+                break
+            seen[row[b]] = 0
+    return work
+
+
 cdef inline int64_t _pairs_of_unit(const int32_t *row, int64_t length, int32_t high, int32_t unit,
                                    uint32_t *cells, int32_t *marks) noexcept nogil:
     cdef int64_t b, a, base
@@ -291,8 +338,8 @@ cdef inline int64_t _pairs_of_unit(const int32_t *row, int64_t length, int32_t h
             return b * (b - 1) // 2
         base = <int64_t>row[b] * (row[b] - 1) // 2
         for a in range(b):
-            cells[base + row[a]] += marks[base + row[a]] != unit
-            marks[base + row[a]] = unit
+            cells[base + row[a]] += marks[base + row[a]] != unit + 1
+            marks[base + row[a]] = unit + 1
     return length * (length - 1) // 2
 
 
@@ -805,8 +852,7 @@ cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t 
         for row in range(n):
             _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells)
     else:
-        for cell in range(cells):
-            w.marks[cell] = -1
+        memset(w.marks, 0, cells * sizeof(int32_t))
         for row in range(n):
             _pairs_of_unit(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept,
                            local.units[row], w.cells, w.marks)

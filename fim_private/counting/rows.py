@@ -224,8 +224,13 @@ def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
     """Return how many units have the ranks a < b < ranks, at b(b - 1)/2 + a, in one pass over the rows."""
     parts = rows.blocks(effort.workers)
     cells = ranks * (ranks - 1) // 2
+    most = 1 if rows.unit_starts is None else int(np.diff(rows.unit_starts).max(initial=0))
     tables = [
-        (np.zeros(cells, np.uint32), None if rows.units is None else np.full(cells, -1, np.int32))
+        (
+            np.zeros(cells, np.uint32),
+            np.zeros(cells, np.int32) if most > kernel.FEW_ROWS_OF_UNIT else None,
+            np.zeros(2 * ranks, np.uint64),
+        )
         for _ in range(max(min(effort.workers, len(parts)), 1))
     ]
     free = list(tables)
@@ -237,7 +242,7 @@ def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
 
     effort.share(partial(count, *part) for part in parts)
     total = tables[0][0]
-    for table, _ in tables[1:]:
+    for table, *_ in tables[1:]:
         total += table
     return total
 

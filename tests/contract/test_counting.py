@@ -153,6 +153,18 @@ def of_users(users: Sequence[Baskets]) -> Transactions:
 
 
 @every_counter
+@pytest.mark.parametrize("size", [2, 3])
+def test_users_with_few_and_with_many_baskets_stand_beside_each_other(count: CountItemsets, size: int) -> None:
+    """The kernel counts a unit's pairs in other ways for one basket, for up to 64 and for more."""
+    generator = np.random.default_rng(7)
+    users = [
+        [sorted(set(generator.integers(0, 30, 5).tolist())) for _ in range(baskets)]
+        for baskets in (1, 64, 65, 2, 63, 200, 1, 3, 66)
+    ]
+    assert list(count(of_users(users), size).levels()) == spectrum_of(brute_force_user_supports(users, size))
+
+
+@every_counter
 @settings(deadline=None, max_examples=40)
 @given(baskets=random_baskets, size=sizes, order=st.randoms(use_true_random=False))
 def test_the_order_of_the_baskets_does_not_matter(

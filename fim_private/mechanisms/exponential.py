@@ -7,17 +7,19 @@ Theorem 4). ``NamedExponential`` serves when only the universe's size is public:
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-
-import numpy as np
 
 from fim_private.errors import ParameterError
-from fim_private.intervals import exp_bounds
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.weighing import (
+    Bottom,
+    Candidate,
+    choose,
+    choose_many,
+    exponential_rate,
+    named,
+    softmax,
+)
 from fim_private.privacy import (
     Neighbors,
     PrivacyCost,
@@ -26,11 +28,8 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness, choose_level
+from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
-
-# A level of outcomes: the level reported, the support that weighs it, and how many such outcomes there are.
-Candidate = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -55,19 +54,29 @@ class Exponential:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, with probability ∝ multiplicity * exp(rate * support), exactly."""
-        return _choose(self._candidates(spectrum), _rate(self.epsilon, self.neighbors), randomness)
+        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose count different itemsets, each as select does among those that are left: epsilon for each."""
+        rate = exponential_rate(self.epsilon, self.neighbors)
+        return choose_many(self._candidates(spectrum), rate, count, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level; abstain is 0."""
-        return _softmax(self._candidates(spectrum), _rate(self.epsilon, self.neighbors))
+        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
     def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        if spectrum.universe_size is None:
-            raise ParameterError(
-                "the exponential mechanism needs a public universe: give universe_size or a catalogue "
-                "(candidates taken from the data would reveal which items somebody bought)"
-            )
-        return [*_named(spectrum), (0, 0, spectrum.zero_multiplicity())]
+        return named(universe_levels(spectrum, "exponential"))
+
+
+def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int, int]]:
+    """Return every level of a public universe, 0 included; raise ParameterError when it is not public."""
+    if spectrum.universe_size is None:
+        raise ParameterError(
+            f"the {mechanism} mechanism needs a public universe: give universe_size or a catalogue "
+            "(candidates taken from the data would reveal which items somebody bought)"
+        )
+    return [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]
 
 
 @dataclass(frozen=True)
@@ -99,54 +108,19 @@ class NamedExponential:
         """(epsilon, delta)."""
         return PrivacyCost(float(self.epsilon), float(self.delta))
 
-    @cached_property
+    @property
     def unnamed_weight(self) -> tuple[int, int]:
-        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for.
-
-        Add/remove: M/δ' itemsets of support 1, with δ' <= min(δ, e^ε - 1). Replace-one is a removal and an
-        addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There M (1 + e^x)/δ itemsets of support 1
-        weigh as much as M (1 + e^{-x})/δ of support 2. All rounding makes the outcome heavier.
-        """
-        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
-            return 1, math.ceil(self.universe_size / min(delta, epsilon))  # e^ε - 1 >= ε
-        x = epsilon / 2
-        decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
-        return 2, math.ceil(self.universe_size * max((1 + decay) / delta, decay / x))
+        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for."""
+        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
+        return bottom.offset, bottom.multiplicity(self.universe_size)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level to name an itemset from, or level 0: unnamed."""
-        return _choose(self._candidates(spectrum), _rate(self.epsilon, self.neighbors), randomness)
+        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, 0 standing for the unnamed outcome; abstain is 0."""
-        return _softmax(self._candidates(spectrum), _rate(self.epsilon, self.neighbors))
+        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
     def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        return [*_named(spectrum), (0, *self.unnamed_weight)]
-
-
-def _rate(epsilon: float, neighbors: str) -> Fraction:
-    """Return the weight's exponent per unit of support: supports are monotone only under add/remove."""
-    exact = exact_epsilon(epsilon)
-    return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
-
-
-def _named(spectrum: SupportSpectrum) -> Iterator[Candidate]:
-    return ((support, support, multiplicity) for support, multiplicity in spectrum.all_levels())
-
-
-def _choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
-    levels, supports, multiplicities = zip(*candidates, strict=True)
-    highest = max(supports)  # weights are taken relative to it, so nothing overflows
-    distances = [highest - support for support in supports]
-    return Selection(levels[choose_level(distances, multiplicities, rate, randomness=randomness)])
-
-
-def _softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
-    levels, supports, multiplicities = zip(*candidates, strict=True)
-    # The logarithm of a multiplicity, not the multiplicity, is a double: it may be 10**60 or 10**600.
-    logarithm = [math.log(m) if m else -math.inf for m in multiplicities]
-    exponents = np.array(logarithm) - float(rate) * (max(supports) - np.array(supports, dtype=np.float64))
-    weights = np.exp(exponents - exponents.max())
-    return OutcomeDistribution(np.array(levels, dtype=np.int64), weights / weights.sum(), 0.0)
+        return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]

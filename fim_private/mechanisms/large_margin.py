@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.mechanisms.selection import ABSTAIN, OutcomeDistribution, Selection
+from fim_private.mechanisms.steps import TwoSidedSteps
 from fim_private.mechanisms.stopping import Search
+from fim_private.mechanisms.weighing import Candidate, choose, expected_shares, named, top
 from fim_private.privacy import (
     Neighbors,
     PrivacyCost,
@@ -28,7 +30,7 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness, choose_level, discrete_laplace_integer
+from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
@@ -92,20 +94,17 @@ class LargeMargin:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Run Algorithm 1 once; reads the levels down to the stopping rank and one further."""
-        search = self._search(spectrum)
-        noise = discrete_laplace_integer(search.maximum_scale, randomness=randomness)
-        noise -= discrete_laplace_integer(search.shared_scale, randomness=randomness)
-        rank = search.draw(noise, randomness)
+        rank = self._search(spectrum).draw(randomness)
         if rank is None:
             if spectrum.universe_size is None:
                 return ABSTAIN
             rank = spectrum.universe_size
-        levels, multiplicities = _top(spectrum, rank)
-        distances = [levels[0] - level for level in levels]
-        rate = exact_epsilon(self.epsilon) * SELECTION_RATE
-        level = levels[choose_level(distances, multiplicities, rate, randomness=randomness)]
-        # Over an unknown universe, zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
-        return ABSTAIN if level == 0 and spectrum.universe_size is None else Selection(level)
+        levels, _ = top(spectrum, rank)
+        candidates = named(levels)
+        if spectrum.universe_size is None:
+            # Zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
+            candidates.append(Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels)))
+        return choose(candidates, exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level of the spectrum and of abstaining; reads all levels."""
@@ -116,7 +115,8 @@ class LargeMargin:
         levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
         multiplicities = [*(float(m) for _, m in spectrum.levels())]
         multiplicities.append(float(spectrum.zero_multiplicity()) if known else math.inf)
-        shares = _expected_shares(levels, np.array(multiplicities), ranks, stops, self.epsilon * float(SELECTION_RATE))
+        rate = float(exact_epsilon(self.epsilon) * SELECTION_RATE)
+        shares, _ = expected_shares(levels, np.array(multiplicities), ranks, stops, rate)
         if known:
             return OutcomeDistribution(levels, shares, 0.0)
         return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + rest)
@@ -125,7 +125,7 @@ class LargeMargin:
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self.integer_threshold, last_rank, *self.scales)
+        return Search(spectrum, self.integer_threshold, last_rank, TwoSidedSteps(*self.scales))
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -187,42 +187,3 @@ def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
     for term in terms:
         total = context.add(total, term)
     return int(total.to_integral_value(rounding=ROUND_CEILING))
-
-
-def _top(spectrum: SupportSpectrum, rank: int) -> tuple[list[int], list[int]]:
-    """Return the levels and multiplicities of the top rank itemsets, zeros last, reading no more than them."""
-    levels: list[int] = []
-    multiplicities: list[int] = []
-    for support, multiplicity in spectrum.levels():
-        levels.append(support)
-        multiplicities.append(min(multiplicity, rank))
-        rank -= multiplicities[-1]
-        if not rank:
-            return levels, multiplicities
-    return [*levels, 0], [*multiplicities, rank]
-
-
-def _expected_shares(
-    levels: NDArray[np.int64],
-    multiplicities: NDArray[np.float64],
-    ranks: NDArray[np.float64],
-    stops: NDArray[np.float64],
-    rate: float,
-) -> NDArray[np.float64]:
-    """Return the probability of each level when the top ℓ are weighed by exp(rate * c) and ℓ is distributed by stops.
-
-    With W(ℓ) the weight of the top ℓ, a level with m itemsets wholly inside has share m w / W(ℓ), and the
-    level that rank ℓ ends in has the rest.
-    """
-    weights = np.exp(-rate * (levels[0] - levels))
-    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])  # the last may be infinite
-    masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    # The level that rank ℓ ends in: all before it are wholly inside, and it with the rest, ℓ minus their number.
-    last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
-    partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
-    per_weight = stops / (masses[last] + partial)
-    shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
-    ending = np.bincount(last, weights=per_weight, minlength=len(levels))
-    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])  # ranks that end in a later level
-    finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
-    return np.asarray(shares + beyond * finite * weights)

@@ -17,6 +17,7 @@ import pytest
 from mechanism_cases import outcomes
 
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, exponential, large_margin
+from fim_private.mechanisms.steps import TwoSidedSteps
 from fim_private.mechanisms.stopping import Search
 from fim_private.spectrum import SupportSpectrum
 
@@ -110,14 +111,13 @@ def search_divergence(neighbors: str, factors: tuple[float, float, float]) -> fl
     one, two, share = SEARCH_PAIRS[neighbors]
 
     def ranks(supports: list[int]) -> dict[int, float]:
+        scales = LargeMargin(1.0).scales
         shipped = LargeMargin(1.0, 1e-6, neighbors, 5)._search(SupportSpectrum.from_supports(supports))
         search = Search(
             shipped.spectrum,
             lambda rank: 0 if rank <= 4 else 60,
             shipped.last_rank,
-            shipped.maximum_scale * Fraction(factors[0]),
-            shipped.shared_scale * Fraction(factors[1]),
-            shipped.step_scale * Fraction(factors[2]),
+            TwoSidedSteps(*(scale * Fraction(factor) for scale, factor in zip(scales, factors, strict=True))),
         )
         found, stops, rest = search.distribution()
         return {**dict(zip(found.astype(int).tolist(), stops.tolist(), strict=True)), 0: rest}
@@ -175,7 +175,7 @@ def test_add_remove_constants_on_replace_one_neighbours_are_caught() -> None:
 
 
 def test_an_exponential_with_70_percent_of_its_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exponential, "_rate", lambda epsilon, neighbors: Fraction(epsilon) / 2 * Fraction(10, 7))
+    monkeypatch.setattr(exponential, "exponential_rate", lambda epsilon, neighbors: Fraction(epsilon) / 2 * Fraction(10, 7))
     assert worst(Exponential(1.0), structured_pairs("replace-one", 8), UNIVERSE) > 1e-2
 
 
@@ -192,7 +192,7 @@ def worst_with_unnamed(multiplicity: int) -> float:
         return 1, multiplicity
 
     original = NamedExponential.unnamed_weight
-    NamedExponential.unnamed_weight = property(weigh)  # type: ignore[assignment]
+    NamedExponential.unnamed_weight = property(weigh)  # type: ignore[assignment,method-assign]
     try:
         return worst(NamedExponential(1.0, 1e-3, 6, "add-remove"), structured_pairs("add-remove", 8))
     finally:

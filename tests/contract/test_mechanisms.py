@@ -16,6 +16,7 @@ from mechanism_cases import CASES, Case, exact, outcomes, with_abstention
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import ABSTAIN, Exponential, LargeMargin, NamedExponential
 from fim_private.mechanisms.large_margin import _integer_threshold
+from fim_private.mechanisms.steps import TwoSidedSteps
 from fim_private.mechanisms.stopping import Run, Search
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
@@ -228,15 +229,22 @@ def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
     """The inverted draw, with one run per rank, gives the same rank for the same uniform number."""
     spectrum = SupportSpectrum.from_supports(supports)
     search = replace(LargeMargin(1.0, 0.1, max_rank=200)._search(spectrum), last_rank=200)
-    single = SingleRanks(**{name: getattr(search, name) for name in Search.__dataclass_fields__})
-    assert search.draw(noise, Randomness.seeded(seed)) == single.draw(noise, Randomness.seeded(seed))
+    noise_only = WithoutBound(*LargeMargin(1.0, 0.1).scales)
+    single = SingleRanks(search.spectrum, search.threshold, search.last_rank, noise_only)
+    one, two = (s.draw_given(noise, Randomness.seeded(seed)) for s in (search, single))
+    assert one == two
 
 
 class SingleRanks(Search):
-    """A search that takes every rank by itself: no segments, no bound on the rest."""
+    """A search that takes every rank by itself."""
 
     def segments(self, run: Run) -> Iterator[Run]:
         return (Run(rank, rank, run.next_support) for rank in range(run.first, run.last + 1))
 
-    def _rest_bound(self, rank: int, hazard: int) -> int:
-        return 1 << 4096  # never certifies anything
+
+class WithoutBound(TwoSidedSteps):
+    """Noise for a search that never ends before its last rank."""
+
+    @property
+    def rest_factor(self) -> None:
+        return None

@@ -1,0 +1,78 @@
+"""The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization", 2013): the exponential
+mechanism on every itemset that occurs, or abstaining.
+
+(ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 5). Who calls it sees to that by
+cutting baskets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.weighing import (
+    Bottom,
+    Candidate,
+    choose,
+    choose_many,
+    exponential_rate,
+    named,
+    softmax,
+)
+from fim_private.privacy import (
+    Neighbors,
+    PrivacyCost,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Exponential among all itemsets that occur, and abstaining.
+
+    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so.
+    Over a known universe it is the exponential mechanism.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    epsilon: float
+    delta: float
+    max_itemsets: int
+    neighbors: str = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        positive_integer("max_itemsets", self.max_itemsets)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(float(self.epsilon), float(self.delta))
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose among all that occur and abstaining; reads every level."""
+        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
+        rate = exponential_rate(self.epsilon, self.neighbors)
+        return choose_many(self._candidates(spectrum), rate, count, randomness)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every level and of abstaining."""
+        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+
+    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        levels = named(spectrum.all_levels())
+        if spectrum.universe_size is not None:
+            return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]
+        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
+        return [*levels, Candidate(None, bottom.offset, bottom.multiplicity(self.max_itemsets))]

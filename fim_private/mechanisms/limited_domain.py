@@ -1,0 +1,86 @@
+"""The limited-domain mechanism (Durfee and Rogers, "Practical differentially private top-k selection with
+pay-what-you-get composition", 2019): the exponential mechanism on the top k̄, or abstaining.
+
+(ε, δ)-DP (docs/privacy.md, Theorem 6; Theorem 8 for several picks). Nothing about the universe needs to be known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.weighing import (
+    Bottom,
+    Candidate,
+    choose,
+    choose_many,
+    exponential_rate,
+    named,
+    softmax,
+    top,
+)
+from fim_private.privacy import (
+    Neighbors,
+    PrivacyCost,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+DEFAULT_MAX_RANK = 1000
+
+
+@dataclass(frozen=True)
+class LimitedDomain:
+    """Exponential among the max_rank itemsets of highest support, and abstaining.
+
+    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    max_rank: k̄, the public number of candidates, >= 1.
+    max_itemsets: Δ, the public number of itemsets one unit may support, where there is such a limit; it makes
+        abstaining lighter where it is below max_rank.
+    Over a known universe of no more than max_rank candidates it is the exponential mechanism.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    neighbors: str = Neighbors.REPLACE_ONE
+    max_rank: int = DEFAULT_MAX_RANK
+    max_itemsets: int | None = None
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        positive_integer("max_rank", self.max_rank)
+        if self.max_itemsets is not None:
+            positive_integer("max_itemsets", self.max_itemsets)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(float(self.epsilon), float(self.delta))
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose among the top max_rank and abstaining; reads the levels of the top max_rank + 1."""
+        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
+        rate = exponential_rate(self.epsilon, self.neighbors)
+        return choose_many(self._candidates(spectrum), rate, count, randomness)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every candidate level and of abstaining."""
+        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+
+    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        levels, following = top(spectrum, self.max_rank)
+        if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
+            return named(levels)
+        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
+        new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
+        return [*named(levels), Candidate(None, following + bottom.offset, bottom.multiplicity(new))]

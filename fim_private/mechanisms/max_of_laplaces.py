@@ -1,0 +1,161 @@
+"""Report noisy max with Laplace noise (Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in
+sensitive data", 2010): the candidate of highest noisy support.
+
+ε-DP over a public universe (docs/privacy.md, Theorem 10). Noise is integer; equal noisy supports are put in
+a uniformly random order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.errors import ParameterError
+from fim_private.intervals import Bounds, laplace_tail_bounds
+from fim_private.mechanisms.exponential import universe_levels
+from fim_private.mechanisms.race import winner
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.weighing import exponential_rate
+from fim_private.privacy import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
+_NODES = 16
+_CHUNK = 1 << 20
+_LARGEST_VALUES = 1 << 20
+
+
+@dataclass(frozen=True)
+class MaxOfLaplaces:
+    """Noisy maximum over every candidate of a public universe, of any size.
+
+    epsilon: > 0. neighbors: "replace-one" or "add-remove".
+    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    """
+
+    epsilon: float
+    neighbors: str = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, 0)."""
+        return PrivacyCost(float(self.epsilon), 0.0)
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise: 1/ε where supports are monotone, else 2/ε."""
+        return 1 / exponential_rate(self.epsilon, self.neighbors)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, 0 included, exactly."""
+        levels, distances, multiplicities = self._levels(spectrum)
+        return Selection(levels[winner(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)])
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every level, by quadrature good to 1e-12; abstain is 0."""
+        levels, distances, multiplicities = self._levels(spectrum)
+        logarithms = np.array([math.log(m) for m in multiplicities])
+        shares = _highest(np.array(distances, dtype=np.float64), logarithms, float(self.scale))
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
+
+    def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
+        found = [(support, m) for support, m in universe_levels(spectrum, "max-of-laplaces") if m]
+        levels, multiplicities = [support for support, _ in found], [m for _, m in found]
+        return levels, [levels[0] - level for level in levels], multiplicities
+
+
+@dataclass(frozen=True)
+class _NoisySupports:
+    """Keys are Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
+
+    P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
+    """
+
+    scale: Fraction
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        one = 1 << bits
+        unbounded = 1 << 4 * bits
+        lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
+        upper = self._at_most(above[0], bits) if above[0] else unbounded
+        return lower - (distance << bits), upper - (distance << bits)
+
+    def _at_least(self, probability: int, bits: int) -> int:
+        """Return a k + x with P(Z + U > k + x) >= probability for certain, and nearly equal."""
+        k = self._guess(probability, bits)
+        while self._tail(k, bits)[0] < probability:
+            k -= 1
+        while self._tail(k + 1, bits)[0] >= probability:
+            k += 1
+        here, following = self._tail(k, bits), self._tail(k + 1, bits)
+        return (k << bits) + min((here[0] - probability << bits) // (here[1] - following[0] + 1), 1 << bits)
+
+    def _at_most(self, probability: int, bits: int) -> int:
+        """Return a k + x with P(Z + U > k + x) <= probability for certain, and nearly equal."""
+        k = self._guess(probability, bits)
+        while self._tail(k + 1, bits)[1] > probability:
+            k += 1
+        while self._tail(k, bits)[1] <= probability:
+            k -= 1
+        here, following = self._tail(k, bits), self._tail(k + 1, bits)
+        gap = max(here[0] - following[1], 1)
+        return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
+
+    def _guess(self, probability: int, bits: int) -> int:
+        """Return a k with P(Z >= k) near the probability, which is about e^{-k/b} for k > 0 and symmetric."""
+        mirrored = min(probability, (1 << bits) - probability)
+        distance = math.floor(float(self.scale) * (bits * math.log(2) - math.log(max(mirrored, 1))))
+        return distance if mirrored == probability else -distance
+
+    def _tail(self, k: int, bits: int) -> Bounds:
+        return laplace_tail_bounds(self.scale, k, bits)
+
+    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        # One below the floor, lest a rounded key lose a whole step.
+        return np.exp(-_minus_log_tail(np.floor(key + distances) - 1, float(self.scale)))
+
+
+def _minus_log_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return -ln P(Z >= k), which is k/b + ln(1 + e^{-1/b}) for k >= 1."""
+    normaliser = math.log1p(math.exp(-1 / scale))
+    below = -np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
+    return np.where(k >= 1, k / scale + normaliser, below)
+
+
+def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return the probability that the highest key is of each level.
+
+    It is the integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
+    function and the density of Z + U. distances: (m,) d, the first 0. logarithms: (m,) ln m.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    x, weights = (nodes + 1) / 2, weights / 2
+    # Beyond, some itemset of the first level is above for certain, or none of any level is.
+    first = math.floor(-42 * scale)
+    last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
+    if last - first > _LARGEST_VALUES:
+        raise ParameterError("epsilon is too small for the exact distribution to be held in memory; select still works")
+    shares = np.zeros(len(distances))
+    step = max(_CHUNK // (len(distances) * _NODES), 1)
+    for start in range(first, last, step):
+        values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
+        tails = np.exp(-_minus_log_tail(values, scale))
+        nexts = np.exp(-_minus_log_tail(values + 1, scale))
+        density = tails - nexts  # of the key, constant inside a value
+        # (values, nodes, levels): P(key > value + x), and its share of each level.
+        above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
+        with np.errstate(divide="ignore"):
+            log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
+        multiplicities = np.exp(logarithms)
+        below_all = np.exp((multiplicities * log_below).sum(axis=2))
+        shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
+    return shares

@@ -1,0 +1,112 @@
+"""Permute-and-flip (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private selection",
+2020): candidates in random order, each accepted with probability exp(-rate (c(1) - c(i))), the first accepted wins.
+
+ε-DP over a public universe (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.intervals import Bounds, exp_bounds
+from fim_private.mechanisms.exponential import universe_levels
+from fim_private.mechanisms.race import winner
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.weighing import exponential_rate
+from fim_private.privacy import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+# Gauss-Legendre nodes on each of so many intervals, each as long as the winner's expected time or so.
+_NODES, _INTERVALS = 24, 48
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip:
+    """Permute-and-flip over every candidate of a public universe, of any size.
+
+    epsilon: > 0. neighbors: "replace-one" or "add-remove".
+    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    """
+
+    epsilon: float
+    neighbors: str = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, 0)."""
+        return PrivacyCost(float(self.epsilon), 0.0)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, 0 included, exactly.
+
+        The random order is a uniform arrival time in [0, 1] for each candidate: the first accepted of m that are each
+        accepted with probability p arrives after t with probability (1 - pt)^m.
+        """
+        levels, distances, multiplicities = self._levels(spectrum)
+        keys = _Arrivals(exponential_rate(self.epsilon, self.neighbors))
+        return Selection(levels[winner(keys, distances, multiplicities, randomness=randomness)])
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every level, by quadrature good to 1e-13; abstain is 0."""
+        levels, distances, multiplicities = self._levels(spectrum)
+        rate = float(exponential_rate(self.epsilon, self.neighbors))
+        accepted = np.exp(-rate * np.array(distances, dtype=np.float64))
+        counts = np.array([float(m) for m in multiplicities])
+        shares = _first_accepted(accepted, counts)
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
+
+    def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
+        found = [(support, m) for support, m in universe_levels(spectrum, "permute-and-flip") if m]
+        levels, multiplicities = [support for support, _ in found], [m for _, m in found]
+        return levels, [levels[0] - level for level in levels], multiplicities
+
+
+@dataclass(frozen=True)
+class _Arrivals:
+    """Keys are minus the arrival times: an accepted candidate arrives before t with probability pt, p = e^{-rate d}."""
+
+    rate: Fraction
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
+        # The time above / p; later than any time, where p is not known from 0.
+        latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
+        return -latest, -((above[0] << bits) // upper)
+
+    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        return np.exp(-float(self.rate) * distances) * -key
+
+
+def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that the first accepted candidate is of each level.
+
+    It is the integral over t in [0, 1] of m p/(1 - pt) S(t), S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
+    accepted: (m,) p, the first 1. counts: (m,) m.
+    """
+    pace = float((counts * accepted).sum())
+    end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
+    intervals = max(math.ceil(end * pace), 4)
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    width = end / intervals
+    times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
+    weights = np.tile(weights, intervals) * width / 2
+    shares = np.zeros(len(accepted))
+    step = max(_CHUNK // len(accepted), 1)
+    for start in range(0, len(times), step):
+        t = times[start : start + step, None]
+        survival = np.exp((counts * np.log1p(-accepted * t)).sum(axis=1))
+        shares += ((weights[start : start + step] * survival)[:, None] * (counts * accepted / (1 - accepted * t))).sum(
+            0
+        )
+    return shares

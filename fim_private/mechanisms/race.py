@@ -1,0 +1,83 @@
+"""A race between levels: every itemset has a key of its own, independent of all others, and the highest wins.
+
+Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
+the best of m has G^m, so the best key is where G reaches V^{1/m}, V uniform in [0, 1). V is known to as
+many digits as the decision takes: keys are intervals, and the race is over when one lies above all others.
+A level of 10**60 itemsets takes no longer than one of 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.intervals import Bounds, precisions
+from fim_private.randomness import Randomness, UniformReal
+
+# All levels show so many digits of V first; nearly all drop out by them.
+_FIRST_BITS = 64
+# More than any rounding of the doubles that let a level drop out.
+_SAFETY = 1 + 1e-6
+
+
+class Keys(Protocol):
+    """The distribution of one itemset's key, by how far its support lies below the highest."""
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """Bound ``2**bits * x`` for the key x that is exceeded with a probability within above / 2**bits."""
+        ...
+
+    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """Return the probability that a key exceeds this one, for each distance; good to nine digits or too high."""
+        ...
+
+
+def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness) -> int:
+    """Return the index of the level whose best key is the highest.
+
+    distances: (m,) integers >= 0, the first 0. multiplicities: (m,) integers >= 0, of any size, the first >= 1.
+    """
+    first = randomness.words(len(distances), _FIRST_BITS // 8)
+    uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
+    lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], 96)[0] / 2.0**96
+    # A level of m itemsets stays below `lowest` if V < G^m, and G^m >= 1 - m P(key > lowest).
+    chances = keys.exceeds(np.array(distances, dtype=np.float64), lowest)
+    bound = np.array([float(min(m, 10**300)) for m in multiplicities]) * chances * _SAFETY + 1e-18
+    left = 1 - first.astype(np.float64) / 2.0**_FIRST_BITS
+    for index in np.flatnonzero(left <= bound).tolist():
+        if index and multiplicities[index]:
+            uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+    for bits in precisions(96 + max(multiplicities).bit_length()):
+        bounds = {i: _key(keys, uniform, distances[i], multiplicities[i], bits) for i, uniform in uniforms.items()}
+        best = max(bounds, key=lambda i: bounds[i][0])
+        uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
+        if len(uniforms) == 1:
+            return best
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _key(keys: Keys, uniform: UniformReal, distance: int, multiplicity: int, bits: int) -> Bounds:
+    return keys.quantile(distance, root_complement(uniform.digits(bits), multiplicity, bits), bits)
+
+
+def root_complement(digits: int, count: int, bits: int) -> Bounds:
+    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits."""
+    one = 1 << bits
+    # The decimal module's ln and exp are correctly rounded; what is added covers a division and them.
+    context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
+    scale = Decimal(one)
+
+    def root(numerator: int) -> Decimal:
+        logarithm = context.ln(context.divide(Decimal(numerator), scale))
+        return context.multiply(context.exp(context.divide(logarithm, Decimal(count))), scale)
+
+    def floor(x: Decimal) -> int:
+        return int(x.to_integral_value(rounding=ROUND_FLOOR))
+
+    lower = one - min(floor(root(digits + 1)) + 2, one) if digits + 1 < one else 0
+    upper = one - max(floor(root(digits)) - 1, 0) if digits else one
+    return lower, upper

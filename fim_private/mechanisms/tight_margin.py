@@ -1,0 +1,142 @@
+"""The tight margin mechanism: the idea of Chaudhuri, Hsu and Song's large margin mechanism (2014) with a fifteenth of
+its margin.
+
+A search with one-sided geometric noise looks for the first rank ℓ with a lead over rank ℓ + 1; the limited-domain
+mechanism then chooses among the top ℓ. The lead is not certified by tail bounds but by the weight of abstaining, so
+thresholds decide about utility only. (ε, δ)-DP for both neighbour relations (docs/privacy.md, Theorems 11 and 12).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from fim_private.errors import ParameterError
+from fim_private.mechanisms.limited_domain import LimitedDomain
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.steps import OneSidedSteps
+from fim_private.mechanisms.stopping import Search
+from fim_private.mechanisms.weighing import Bottom, expected_shares, exponential_rate
+from fim_private.privacy import (
+    Neighbors,
+    PrivacyCost,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+DEFAULT_MAX_RANK = 10_000
+
+# The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice.
+# Found by the planner's figures at ε = 1, δ = 1e-6 (docs/privacy.md, "The split").
+SHARED_SHARE = Fraction(8, 100)
+STEP_SHARE = Fraction(12, 100)
+# The chance, times ε for the search, that noise stops it too early is 1 / this or so, all ranks together.
+_PATIENCE = 10
+
+
+@dataclass(frozen=True)
+class TightMargin:
+    """The tight margin mechanism.
+
+    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    max_rank: the public cap on the rank search, >= 1; it costs nothing where the search ends before.
+    shared_share, step_share: the shares of epsilon of the search's two noises, above 0 and together below 1.
+    Over a known universe of no more candidates than the rank found it ends with the exponential mechanism.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    neighbors: str = Neighbors.REPLACE_ONE
+    max_rank: int = DEFAULT_MAX_RANK
+    shared_share: Fraction = SHARED_SHARE
+    step_share: Fraction = STEP_SHARE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        positive_integer("max_rank", self.max_rank)
+        if not (self.shared_share > 0 and self.step_share > 0 and self.shared_share + self.step_share < 1):
+            raise ParameterError("shared_share and step_share must be above 0 and together below 1")
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(float(self.epsilon), float(self.delta))
+
+    @property
+    def noise(self) -> OneSidedSteps:
+        """The noise of the search, which is private with the two shares of epsilon (Theorem 11)."""
+        rate = exponential_rate(self.epsilon, self.neighbors)
+        return OneSidedSteps(rate * Fraction(self.shared_share), rate * Fraction(self.step_share))
+
+    @property
+    def selection_epsilon(self) -> Fraction:
+        """What is left of epsilon for the choice among the top ℓ."""
+        return exact_epsilon(self.epsilon) * (1 - Fraction(self.shared_share) - Fraction(self.step_share))
+
+    def choice(self, rank: int) -> LimitedDomain:
+        """Return the mechanism that chooses among the top rank."""
+        return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)  # type: ignore[arg-type]
+
+    def threshold(self, rank: int) -> int:
+        """Return τ(ℓ) in units, for rank ℓ >= 1: about where abstaining at ℓ loses against the leader.
+
+        1 + ln(ℓ/δ)/s + ln(10 (ℓ + 1))/q with s and q the rates of the choice and of a step. Only utility depends on it.
+        """
+        return _threshold(self.epsilon, self.delta, self.neighbors, self.noise, self.selection_epsilon, rank)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Search, then choose; reads the levels down to the stopping rank and one further."""
+        rank = self._search(spectrum).draw(randomness)
+        return self.choice(self._last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every level and of abstaining; reads all levels."""
+        ranks, stops, rest = self._search(spectrum).distribution()
+        ranks, stops = np.append(ranks, float(self._last_rank(spectrum))), np.append(stops, rest)
+        known = spectrum.universe_size is not None
+        levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
+        multiplicities = np.array([*(float(m) for _, m in spectrum.levels()), math.inf])
+        if known:
+            multiplicities[-1] = float(spectrum.zero_multiplicity())
+        rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
+        bottom = Bottom(self.selection_epsilon, self.delta, self.neighbors)
+        # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
+        following = levels[np.minimum(np.searchsorted(np.cumsum(multiplicities), ranks, "right"), len(levels) - 1)]
+        bottoms = np.ceil(ranks * float(bottom.factor)) * np.exp(rate * (following + bottom.offset - levels[0]))
+        if known:
+            bottoms = np.where(ranks >= float(spectrum.universe_size or 0), 0.0, bottoms)
+        shares, abstain = expected_shares(
+            levels, multiplicities, ranks, stops, rate, bottoms=bottoms, zeros_weigh=known
+        )
+        if known:
+            return OutcomeDistribution(levels, shares, abstain)
+        return OutcomeDistribution(levels[:-1], shares[:-1], abstain)
+
+    def _last_rank(self, spectrum: SupportSpectrum) -> int:
+        known = spectrum.universe_size
+        return self.max_rank if known is None else min(self.max_rank, known)
+
+    def _search(self, spectrum: SupportSpectrum) -> Search:
+        # At the last rank the search ends whatever its margin.
+        return Search(spectrum, self.threshold, self._last_rank(spectrum) - 1, self.noise)
+
+
+@lru_cache(maxsize=1 << 17, typed=True)
+def _threshold(
+    epsilon: float, delta: float, neighbors: str, noise: OneSidedSteps, selection: Fraction, rank: int
+) -> int:
+    choice = float(exponential_rate(selection, neighbors))
+    step = float(noise.step_rate)
+    logarithm = math.log(rank) - math.log(float(exact_delta(delta)))
+    return 1 + math.ceil(logarithm / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)

@@ -2,10 +2,10 @@
 
 Every distribution here is exactly the one named, not a floating-point likeness of it: floating-point
 noise leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012).
-Bernoulli(exp(-x)), the geometric and the discrete Laplace distribution are sampled as in Canonne,
-Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Algorithms 1 and 2, for any
-rational parameter, many draws at a time. A choice among weighted levels is one uniform real number,
-revealed to as many binary digits as the decision needs.
+Bernoulli(exp(-x)), the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled as
+in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Algorithms 1 to 3,
+for any rational parameter, many draws at a time. Where a choice is
+made by inversion, it is by one uniform real number, revealed to as many binary digits as the decision needs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -91,6 +89,17 @@ class _SeededBytes:
             self._block, self._used = blocks.stop, 0
         self._used += count
         return self._pool[self._used - count : self._used]
+
+
+def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
+    """Draw size <= bound different integers in [0, bound), in uniformly random order; bound of any size."""
+    moved: dict[int, int] = {}  # Fisher and Yates's shuffle of 0 … bound - 1, as far as it is looked at
+    drawn = []
+    for place in range(size):
+        other = place + randomness.below(bound - place)
+        drawn.append(moved.get(other, other))
+        moved[other] = moved.get(place, place)
+    return drawn
 
 
 def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
@@ -177,17 +186,52 @@ def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness
     return values
 
 
+def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw size integers with P(k) ∝ exp(-k² / (2 sigma2)), sigma2 > 0. (size,) int64 (CKS Algorithm 3).
+
+    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is kept with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
+    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are kept.
+    """
+    p, q = Fraction(sigma2).as_integer_ratio()
+    t = math.isqrt(p // q) + 1
+    denominator = 2 * p * q * t * t
+    values: Integers = np.zeros(size, dtype=_integer_type(t))
+    pending = np.arange(size)
+    while pending.size:
+        drawn = discrete_laplace(t, pending.size, randomness=randomness)
+        largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
+        distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
+        kept = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        values[pending[kept]] = drawn[kept]
+        pending = pending[~kept]
+    return values
+
+
+def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
+    """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
+    wholes, rests = numerators // denominator, numerators % denominator
+    shown = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
+    passed = 0
+    # One coin of exp(-1) for each whole: those that have more of them than can be shown drop out early.
+    while (going := np.flatnonzero(shown & (wholes > passed).astype(bool))).size:
+        shown[going] = bernoulli_exp(1, going.size, randomness=randomness)
+        passed += 1
+    return shown
+
+
 def _integer_type(largest: int) -> Any:
     return np.int64 if largest < _INT64_BOUND else object
 
 
 class UniformReal:
-    """One uniform real number in [0, 1), known to as many binary digits as were asked for."""
+    """One uniform real number in [0, 1), known to as many binary digits as were asked for.
 
-    def __init__(self, *, randomness: Randomness) -> None:
+    known: its first digits and their number, where they were drawn before.
+    """
+
+    def __init__(self, *, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
         self._randomness = randomness
-        self._digits = 0
-        self._known = 0
+        self._digits, self._known = known
 
     def digits(self, bits: int) -> int:
         """Return floor(2**bits * u); asking for more bits later refines the same number."""
@@ -226,28 +270,4 @@ def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
             below, above = exp_bounds((k + 1) * steps, unit, bits), exp_bounds(k * steps, unit, bits)
             if below[1] <= digits and digits + 1 <= above[0]:
                 return k
-    raise AssertionError("precisions() never ends")  # pragma: no cover
-
-
-def choose_level(
-    distances: Sequence[int], multiplicities: Sequence[int], rate: Fraction, *, randomness: Randomness
-) -> int:
-    """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
-
-    distances: integers >= 0, the smallest of which should be 0 or near it.
-    multiplicities: integers >= 0 of any size (10**60 is fine), not all 0.
-    The cumulative weights are known as intervals; the uniform number is refined until it falls
-    inside one weight for certain.
-    """
-    uniform = UniformReal(randomness=randomness)
-    for bits in precisions(96 + sum(multiplicities).bit_length()):
-        weights = [exp_bounds(rate.numerator * d, rate.denominator, bits) for d in distances]
-        lower = list(accumulate(m * w[0] for m, w in zip(multiplicities, weights, strict=True)))
-        upper = list(accumulate(m * w[1] for m, w in zip(multiplicities, weights, strict=True)))
-        digits = uniform.digits(bits)
-        target_lower = digits * lower[-1] >> bits
-        target_upper = ((digits + 1) * upper[-1] >> bits) + 1
-        chosen = bisect_right(upper, target_lower)  # every weight before it lies below the target
-        if chosen < len(lower) and target_upper <= lower[chosen]:
-            return chosen
     raise AssertionError("precisions() never ends")  # pragma: no cover

@@ -7,8 +7,10 @@ after the mechanism has chosen its level.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 
 from fim_private.errors import ParameterError
 from fim_private.privacy import positive_integer
@@ -16,7 +18,9 @@ from fim_private.randomness import Randomness
 from fim_private.transactions import Item
 
 Level = tuple[int, int]
-ItemsetSampler = Callable[[int, int, Randomness], tuple[Item, ...]]
+# How many of a level are wanted: (support, multiplicity, number wanted).
+Wanted = tuple[int, int, int]
+ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]
 
 
 class SupportSpectrum:
@@ -25,7 +29,7 @@ class SupportSpectrum:
     levels: read once, from the top, and remembered; nothing is counted before it is asked for.
     universe_size: the number of candidate itemsets where that is public, None where it is not.
     whole: all levels at once, where that is cheaper than to read on and on; called once, before any other reading.
-    sampler: names a uniformly random itemset of a level: (support, multiplicity, randomness) -> items.
+    sampler: names uniformly random itemsets, for each level wanted as many different ones as wanted.
     """
 
     def __init__(
@@ -92,14 +96,79 @@ class SupportSpectrum:
             return self.zero_multiplicity()
         return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
 
+    def without(self, picked: Mapping[int, int]) -> SupportSpectrum:
+        """Return the spectrum of the itemsets that are left when so many of each level are taken away.
+
+        It names none. A level that loses more than it has is simply gone.
+        """
+
+        def reduced(levels: Iterable[Level]) -> Iterator[Level]:
+            for support, multiplicity in levels:
+                if (left := multiplicity - picked.get(support, 0)) > 0:
+                    yield support, left
+
+        size = None if self.universe_size is None else max(0, self.universe_size - sum(picked.values()))
+        return SupportSpectrum(reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size)
+
     def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:
         """Return one uniformly random itemset whose support is level, its items in canonical order.
 
         Raises ParameterError for a spectrum built from numbers alone, or a level it does not have.
         """
+        return self.sample_itemsets([level], randomness)[0]
+
+    def sample_itemsets(self, levels: Sequence[int], randomness: Randomness) -> list[tuple[Item, ...]]:
+        """Return one itemset for each level, in order, uniformly random among those that are all different.
+
+        Raises ParameterError for a spectrum built from numbers alone, or a level that has too few.
+        """
         if self._sampler is None:
             raise ParameterError("this spectrum holds supports only, no itemsets to name")
-        multiplicity = self.multiplicity(level)
-        if not multiplicity:
+        counted = Counter(levels)
+        wanted = [(level, self.multiplicity(level), number) for level, number in sorted(counted.items(), reverse=True)]
+        if any(multiplicity < number for _, multiplicity, number in wanted):
             raise ParameterError("level must be a support that the spectrum has")
-        return self._sampler(level, multiplicity, randomness)
+        if not wanted:
+            return []
+        names = {
+            level: iter(found) for (level, _, _), found in zip(wanted, self._sampler(wanted, randomness), strict=True)
+        }
+        return [next(names[level]) for level in levels]
+
+
+def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
+    """Return the spectrum of all itemsets of several, which must have no itemset in common.
+
+    Its universe is public where all of theirs are.
+    """
+    if len(spectra) == 1:
+        return spectra[0]
+
+    def merged(parts: Iterable[Iterable[Level]]) -> Iterator[Level]:
+        ordered = heapq.merge(*parts, key=lambda level: -level[0])
+        for support, tied in groupby(ordered, key=lambda level: level[0]):
+            yield support, sum(multiplicity for _, multiplicity in tied)
+
+    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        parts: list[list[int]] = []
+        for support, _, number in wanted:
+            left = [spectrum.multiplicity(support) for spectrum in spectra]
+            parts.append([])
+            for _ in range(number):  # without replacement: a spectrum is drawn as often as its itemsets would be
+                place = randomness.below(sum(left))
+                parts[-1].append(next(part for part, total in enumerate(accumulate(left)) if place < total))
+                left[parts[-1][-1]] -= 1
+        asked: list[list[int]] = [[] for _ in spectra]
+        for (support, *_), chosen in zip(wanted, parts, strict=True):
+            for part in chosen:
+                asked[part].append(support)
+        names = [iter(s.sample_itemsets(levels, randomness)) for s, levels in zip(spectra, asked, strict=True)]
+        return [[next(names[part]) for part in chosen] for chosen in parts]
+
+    sizes = [spectrum.universe_size for spectrum in spectra]
+    return SupportSpectrum(
+        merged([spectrum.levels() for spectrum in spectra]),
+        whole=lambda: merged([spectrum.all_levels() for spectrum in spectra]),
+        universe_size=None if None in sizes else sum(size for size in sizes if size is not None),
+        sampler=sample,
+    )

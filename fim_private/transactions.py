@@ -141,6 +141,24 @@ class Transactions:
         listed = np.arange(len(catalogue), dtype=np.int32)
         return assemble([(np.diff(self.offsets), codes)], listed, catalogue, self.unit_offsets)
 
+    def capped(self, max_basket: int, max_baskets: int) -> Transactions:
+        """Return the first max_basket items of each basket, in label order, and the first max_baskets of each unit.
+
+        What is kept of a unit depends on that unit alone. It then supports at most
+        max_baskets * C(max_basket, size) itemsets.
+        """
+        lengths = np.diff(self.offsets)
+        place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
+        kept = place < max_basket
+        if self.unit_offsets is not None:
+            baskets = np.diff(self.unit_offsets)
+            nth = np.arange(self.baskets) - np.repeat(self.unit_offsets[:-1], baskets)
+            kept &= np.repeat(nth < max_baskets, lengths)
+        if kept.all():
+            return self
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+        return Transactions(ends[self.offsets], self.items[kept], self.vocabulary, self.unit_offsets)
+
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count distinct items of each unit, in label order.
 

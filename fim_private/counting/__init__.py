@@ -7,8 +7,9 @@ itemset is kept, and the one itemset to be named is found by a second scan down 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate, islice, takewhile
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +20,8 @@ from fim_private.counting.portable import PortableCounter
 from fim_private.counting.ranking import Top, descending
 from fim_private.errors import ParameterError
 from fim_private.privacy import positive_integer
-from fim_private.randomness import Randomness
-from fim_private.spectrum import Level, SupportSpectrum
+from fim_private.randomness import Randomness, distinct_integers
+from fim_private.spectrum import Level, SupportSpectrum, Wanted
 from fim_private.transactions import Item, Transactions
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
 # not yet needed is a small part of the work whenever all of it is.
 _FIRST_ITEMSETS = 1024
 _MORE_ITEMSETS = 16
+# Names from which on it is quicker to list all itemsets down to their levels, if these are no more than so many.
+_WORTH_LISTING = 3
+_MOST_LISTED = 1 << 16
 
 
 class Counter(Protocol):
@@ -95,14 +99,23 @@ def itemset_spectrum(
     """
     counting = _counter(transactions, size, min_support, effort, counter)
 
-    def sample(support: int, multiplicity: int, randomness: Randomness) -> tuple[Item, ...]:
-        return _labels(transactions, counting.locate(support, randomness.below(multiplicity)))
+    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        places = [
+            (support, distinct_integers(multiplicity, number, randomness=randomness))
+            for support, multiplicity, number in wanted
+        ]
+        listed = _listed(counting, spectrum, wanted)
+        return [
+            [_labels(transactions, _located(counting, listed, support, index)) for index in indices]
+            for support, indices in places
+        ]
 
-    return SupportSpectrum(
+    spectrum = SupportSpectrum(
         _levels(counting, positive_integer("min_support", min_support)),
         whole=lambda: counting.top(None, None).levels,
         sampler=sample,
     )
+    return spectrum
 
 
 def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort | None = None) -> SupportSpectrum:
@@ -113,14 +126,23 @@ def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort 
     """
     named = itemset_spectrum(transactions, size, effort=effort)
 
-    def sample(support: int, multiplicity: int, randomness: Randomness) -> tuple[Item, ...]:
-        if support:
-            return named.sample_itemset(support, randomness)
+    def unsupported(number: int, randomness: Randomness) -> list[tuple[Item, ...]]:
         # Uniform among the unsupported: draw uniformly and reject what some basket contains. Level 0 is
         # chosen with probability <= (its share of the universe), so this takes O(1) draws in expectation.
-        while is_supported(transactions, codes := _uniform_subset(transactions, size, randomness)):
-            pass
-        return _labels(transactions, codes)
+        found: dict[tuple[Item, ...], None] = {}
+        while len(found) < number:
+            codes = distinct_integers(len(transactions.vocabulary), size, randomness=randomness)
+            if not is_supported(transactions, codes):
+                found[_labels(transactions, codes)] = None
+        return list(found)
+
+    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        names = named.sample_itemsets([s for s, _, number in wanted for _ in range(number) if s], randomness)
+        supported = iter(names)
+        return [
+            list(islice(supported, number)) if support else unsupported(number, randomness)
+            for support, _, number in wanted
+        ]
 
     universe_size = math.comb(len(transactions.vocabulary), size)
     return SupportSpectrum(named.levels(), whole=named.all_levels, universe_size=universe_size, sampler=sample)
@@ -195,14 +217,27 @@ def _levels(counter: Counter, min_support: int) -> Iterator[Level]:
         wanted *= _MORE_ITEMSETS
 
 
-def _uniform_subset(transactions: Transactions, size: int, randomness: Randomness) -> list[int]:
-    """Return a uniformly random set of size codes (Floyd's algorithm)."""
-    count = len(transactions.vocabulary)
-    chosen: set[int] = set()
-    for last in range(count - size, count):
-        code = randomness.below(last + 1)
-        chosen.add(last if code in chosen else code)
-    return sorted(chosen)
+def _listed(counter: Counter, spectrum: SupportSpectrum, wanted: Sequence[Wanted]) -> dict[int, NDArray[np.int64]]:
+    """List the highest levels wanted in one scan, where they are many: to locate each itemset takes a scan as well.
+
+    Returns the codes of the itemsets of each level, in scan order. Levels too far down, with too many itemsets
+    above them, are left out.
+    """
+    if sum(number for *_, number in wanted) < _WORTH_LISTING:
+        return {}
+    totals = accumulate(spectrum.levels(), lambda done, level: (level[0], done[1] + level[1]))
+    supports = [support for support, _ in takewhile(lambda total: total[1] <= _MOST_LISTED, totals)]
+    if not supports:
+        return {}
+    lowest = max(supports[-1], wanted[-1][0])
+    codes, found = counter.itemsets(lowest, supports[0])
+    return {support: codes[found == support] for support, *_ in wanted if support >= lowest}
+
+
+def _located(counter: Counter, listed: dict[int, NDArray[np.int64]], support: int, index: int) -> list[int]:
+    if support in listed:
+        return [int(code) for code in listed[support][index]]
+    return counter.locate(support, index)
 
 
 def _labels(transactions: Transactions, codes: list[int]) -> tuple[Item, ...]:

@@ -8,6 +8,7 @@ cutting baskets.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
 from fim_private.mechanisms.weighing import (
@@ -41,8 +42,8 @@ class Choosing:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float
-    delta: float
+    epsilon: float | Fraction
+    delta: float | Fraction
     max_itemsets: int
     neighbors: str = Neighbors.REPLACE_ONE
 
@@ -75,4 +76,4 @@ class Choosing:
         if spectrum.universe_size is not None:
             return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]
         bottom = Bottom(self.epsilon, self.delta, self.neighbors)
-        return [*levels, Candidate(None, bottom.offset, bottom.multiplicity(self.max_itemsets))]
+        return [*levels, bottom.candidate(self.max_itemsets, 0)]

@@ -32,8 +32,8 @@ class Distance:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ Theorem 4). ``NamedExponential`` serves when only the universe's size is public:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fim_private.errors import ParameterError
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
@@ -40,7 +41,7 @@ class Exponential:
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
-    epsilon: float
+    epsilon: float | Fraction
     neighbors: str = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -92,8 +93,8 @@ class NamedExponential:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float
-    delta: float
+    epsilon: float | Fraction
+    delta: float | Fraction
     universe_size: int
     neighbors: str = Neighbors.REPLACE_ONE
 
@@ -111,12 +112,17 @@ class NamedExponential:
     @property
     def unnamed_weight(self) -> tuple[int, int]:
         """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for."""
-        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
-        return bottom.offset, bottom.multiplicity(self.universe_size)
+        unnamed = Bottom(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
+        return unnamed.support, unnamed.multiplicity
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level to name an itemset from, or level 0: unnamed."""
         return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose up to count different itemsets; ends when the unnamed outcome is chosen (Theorem 8)."""
+        rate = exponential_rate(self.epsilon, self.neighbors)
+        return choose_many(self._candidates(spectrum), rate, count, randomness, last=0)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, 0 standing for the unnamed outcome; abstain is 0."""

@@ -51,8 +51,8 @@ class LargeMargin:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
     max_rank: int = DEFAULT_MAX_RANK
 
@@ -154,7 +154,7 @@ def _correction(epsilon: float) -> float:
 
 
 @lru_cache(maxsize=1 << 17, typed=True)  # a float and the Fraction equal to it mean different epsilons
-def _integer_threshold(epsilon: float, delta: float, rank: int) -> int:
+def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
     """⌈T(ℓ) + correction⌉; where doubles cannot tell which side of an integer it is on, 120 digits do."""
     e, d = exact_epsilon(epsilon), exact_delta(delta)
     value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + _correction(float(e))

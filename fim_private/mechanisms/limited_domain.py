@@ -7,6 +7,7 @@ pay-what-you-get composition", 2019): the exponential mechanism on the top k̄, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
 from fim_private.mechanisms.weighing import (
@@ -45,8 +46,8 @@ class LimitedDomain:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
     max_rank: int = DEFAULT_MAX_RANK
     max_itemsets: int | None = None
@@ -83,4 +84,5 @@ class LimitedDomain:
             return named(levels)
         bottom = Bottom(self.epsilon, self.delta, self.neighbors)
         new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
-        return [*named(levels), Candidate(None, following + bottom.offset, bottom.multiplicity(new))]
+        unknown = spectrum.universe_size is None
+        return [*named(levels), bottom.candidate(new, following, zeros_left_out=unknown)]

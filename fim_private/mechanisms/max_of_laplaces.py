@@ -38,7 +38,7 @@ class MaxOfLaplaces:
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
-    epsilon: float
+    epsilon: float | Fraction
     neighbors: str = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:

@@ -35,7 +35,7 @@ class PermuteAndFlip:
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
-    epsilon: float
+    epsilon: float | Fraction
     neighbors: str = Neighbors.REPLACE_ONE
 
     def __post_init__(self) -> None:

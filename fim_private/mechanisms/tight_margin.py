@@ -53,8 +53,8 @@ class TightMargin:
     Raises ParameterError for a parameter outside its range.
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
     max_rank: int = DEFAULT_MAX_RANK
     shared_share: Fraction = SHARED_SHARE
@@ -86,7 +86,7 @@ class TightMargin:
 
     def choice(self, rank: int) -> LimitedDomain:
         """Return the mechanism that chooses among the top rank."""
-        return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)  # type: ignore[arg-type]
+        return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)
 
     def threshold(self, rank: int) -> int:
         """Return τ(ℓ) in units, for rank ℓ >= 1: about where abstaining at ℓ loses against the leader.
@@ -113,7 +113,10 @@ class TightMargin:
         bottom = Bottom(self.selection_epsilon, self.delta, self.neighbors)
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         following = levels[np.minimum(np.searchsorted(np.cumsum(multiplicities), ranks, "right"), len(levels) - 1)]
-        bottoms = np.ceil(ranks * float(bottom.factor)) * np.exp(rate * (following + bottom.offset - levels[0]))
+        more = 0.0 if known else np.where(following, 0.0, ranks)
+        bottoms = (np.ceil(ranks * float(bottom.factor)) + more) * np.exp(
+            rate * (following + bottom.offset - levels[0])
+        )
         if known:
             bottoms = np.where(ranks >= float(spectrum.universe_size or 0), 0.0, bottoms)
         shares, abstain = expected_shares(
@@ -134,7 +137,12 @@ class TightMargin:
 
 @lru_cache(maxsize=1 << 17, typed=True)
 def _threshold(
-    epsilon: float, delta: float, neighbors: str, noise: OneSidedSteps, selection: Fraction, rank: int
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    neighbors: str,
+    noise: OneSidedSteps,
+    selection: Fraction,
+    rank: int,
 ) -> int:
     choice = float(exponential_rate(selection, neighbors))
     step = float(noise.step_rate)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from fim_private.intervals import exp_bounds
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
 from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors
-from fim_private.randomness import Randomness, choose_level
+from fim_private.randomness import Randomness
 from fim_private.spectrum import Level, SupportSpectrum
+from fim_private.weighted_choice import choose_level
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,15 @@ class Bottom:
         decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
         return max((1 + decay) / delta, decay / x)
 
-    def multiplicity(self, itemsets: int) -> int:
-        """Return the number of itemsets of support c + offset that abstaining weighs as much as."""
-        return math.ceil(itemsets * self.factor)
+    def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
+        """Return abstaining as a candidate.
+
+        itemsets: M, how many candidates one unit can make new. following: c, the support next below the candidates.
+        zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
+            lift c and name up to M of them at once; M more keep all weights together within their factor (Theorem 6).
+        """
+        more = itemsets if zeros_left_out and not following else 0
+        return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
@@ -103,19 +110,24 @@ def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) 
     return Selection(candidates[choose_level(distances, multiplicities, rate, randomness=randomness)].level)
 
 
-def choose_many(candidates: list[Candidate], rate: Fraction, count: int, randomness: Randomness) -> list[Selection]:
-    """Choose again and again without replacement until count outcomes are chosen, one abstains, or none is left.
+def choose_many(
+    candidates: list[Candidate], rate: Fraction, count: int, randomness: Randomness, *, last: int | None = None
+) -> list[Selection]:
+    """Choose again and again without replacement, until count are chosen, none is left, or the level `last` is chosen.
 
     It is one pass of Gumbel noise over all candidates, read in descending order.
     """
-    distances, multiplicities = _weights(candidates)
     chosen: list[Selection] = []
-    while len(chosen) < count and any(multiplicities):
+    left = [candidate for candidate in candidates if candidate.multiplicity]
+    while len(chosen) < count and left:
+        distances, multiplicities = _weights(left)
         place = choose_level(distances, multiplicities, rate, randomness=randomness)
-        chosen.append(Selection(candidates[place].level))
-        if chosen[-1].abstained:
+        picked = left[place]
+        chosen.append(Selection(picked.level))
+        if picked.level == last:
             break
-        multiplicities[place] -= 1
+        fewer = replace(picked, multiplicity=picked.multiplicity - 1)
+        left[place : place + 1] = [fewer] if fewer.multiplicity else []
     return chosen
 
 

@@ -175,7 +175,9 @@ def test_add_remove_constants_on_replace_one_neighbours_are_caught() -> None:
 
 
 def test_an_exponential_with_70_percent_of_its_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exponential, "exponential_rate", lambda epsilon, neighbors: Fraction(epsilon) / 2 * Fraction(10, 7))
+    monkeypatch.setattr(
+        exponential, "exponential_rate", lambda epsilon, neighbors: Fraction(epsilon) / 2 * Fraction(10, 7)
+    )
     assert worst(Exponential(1.0), structured_pairs("replace-one", 8), UNIVERSE) > 1e-2
 
 

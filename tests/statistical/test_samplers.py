@@ -16,12 +16,14 @@ from fim_private.randomness import (
     Integers,
     Randomness,
     bernoulli_exp,
-    choose_level,
+    discrete_gaussian,
     discrete_laplace,
     discrete_laplace_integer,
     geometric,
     uniform_integers,
 )
+from fim_private.supports import NoiseKind, SupportNoise, release
+from fim_private.weighted_choice import choose_level
 
 DRAWS = 100_000
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
@@ -38,6 +40,13 @@ def laplace_pmf(scale: Fraction) -> dict[int, float]:
     reach = int(60 * scale) + 2
     k = np.arange(-reach, reach + 1)
     return dict(zip(k.tolist(), oracles.discrete_laplace_pmf(scale, k).tolist(), strict=True))
+
+
+def gaussian_pmf(sigma2: Fraction) -> dict[int, float]:
+    reach = int(40 * np.sqrt(float(sigma2))) + 2
+    k = np.arange(-reach, reach + 1)
+    weights = np.exp(-(k**2) / (2 * float(sigma2)))
+    return dict(zip(k.tolist(), (weights / weights.sum()).tolist(), strict=True))
 
 
 def geometric_pmf(rate: Fraction) -> dict[int, float]:
@@ -60,6 +69,63 @@ def test_discrete_laplace_single(scale: Fraction) -> None:
     randomness = Randomness.seeded(102)
     drawn = [discrete_laplace_integer(scale, randomness=randomness) for _ in range(DRAWS)]
     assert_follows(drawn, laplace_pmf(scale), laplace_pmf(scale * Fraction(7, 10)))
+
+
+# Proposals of scale 1 and of larger ones; the last two need arithmetic beyond 64 bits.
+VARIANCES = [
+    Fraction(3, 10),
+    Fraction(1),
+    Fraction(1000, 3),
+    Fraction(12 * 10**16, 10**16 + 1),
+    SupportNoise.for_budget(Fraction(1), Fraction("1e-6"), 20).parameter,
+]
+
+
+@pytest.mark.parametrize("sigma2", VARIANCES, ids=str)
+def test_discrete_gaussian(sigma2: Fraction) -> None:
+    drawn = discrete_gaussian(sigma2, DRAWS, randomness=Randomness.seeded(110)).tolist()
+    assert_follows(drawn, gaussian_pmf(sigma2), gaussian_pmf(sigma2 * Fraction(13, 10)))
+    assert oracles.detects(gaussian_pmf(sigma2), gaussian_pmf(sigma2 * Fraction(7, 10)), DRAWS) > 0.999
+    # Nor is it the proposal, nor a discrete Laplace distribution of the same variance.
+    for scale in (Fraction(int(np.sqrt(float(sigma2))) + 1), Fraction(np.sqrt(float(sigma2) / 2))):
+        assert oracles.detects(gaussian_pmf(sigma2), laplace_pmf(scale), DRAWS) > 0.999
+
+
+@pytest.mark.parametrize("sigma2", [Fraction(10**26), Fraction(10**40, 7), Fraction(1, 10**9)], ids=str)
+def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
+    # Sixteen cells of equal probability, so that a σ wrong by 30 % would be seen in the outer ones.
+    from scipy.stats import norm
+
+    draws = 20_000
+    drawn = discrete_gaussian(sigma2, draws, randomness=Randomness.seeded(111)).tolist()
+    if sigma2 < 1:  # e^{-10^9/2}
+        assert not any(drawn)
+        return
+    sigma = float(sigma2) ** 0.5
+    edges = norm.ppf(np.arange(1, 16) / 16)
+    cells = Counter(np.searchsorted(edges, [value / sigma for value in drawn]).tolist())
+    pmf = dict.fromkeys(range(16), 1 / 16)
+    assert oracles.chi_square_pvalue(cells, pmf, draws) > LEVEL
+    for factor in (0.7, 1.3):
+        wrong = np.diff([0, *norm.cdf(edges / factor), 1]).tolist()
+        assert oracles.detects(pmf, dict(enumerate(wrong)), draws) > 0.999
+
+
+@pytest.mark.parametrize("delta", [None, Fraction("1e-6")], ids=["laplace", "gaussian"])
+def test_noise_of_supports(delta: Fraction | None) -> None:
+    """Every released support has its own noise, of the scale that the number of supports asks for."""
+    noise = SupportNoise.for_budget(Fraction(2), delta, 12)
+    supports, runs = [0, 7, 10**12] * 4, DRAWS // 20
+    randomness = Randomness.seeded(112)
+    released = np.array([release(supports, noise, randomness=randomness) for _ in range(runs)], dtype=np.int64)
+    drawn = released - np.array(supports)
+    pmf = laplace_pmf(Fraction(6)) if delta is None else gaussian_pmf(noise.parameter)
+    few = laplace_pmf(Fraction(6) * 11 / 12) if delta is None else gaussian_pmf(noise.parameter * 11 / 12)
+    assert (noise.kind is NoiseKind.LAPLACE) == (delta is None)
+    assert_follows([int(z) for z in drawn.ravel()], pmf, few)  # noise for one support fewer would be seen
+    # Independent: of 66 correlations none is beyond 5.5 standard deviations, which are 0.014 each.
+    correlations = np.asarray(np.corrcoef(drawn, rowvar=False))[np.triu_indices(12, 1)]
+    assert np.abs(correlations).max() < 5.5 / np.sqrt(runs)
 
 
 @pytest.mark.parametrize(

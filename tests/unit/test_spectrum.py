@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fim_private.errors import ParameterError
 from fim_private.randomness import Randomness
-from fim_private.spectrum import Level, SupportSpectrum
+from fim_private.spectrum import Level, SupportSpectrum, Wanted, union
 from fim_private.transactions import Item
 
 
@@ -109,17 +109,46 @@ def test_supports_alone_cannot_be_named() -> None:
         SupportSpectrum.from_supports([3]).sample_itemset(3, Randomness())
 
 
-def test_naming_passes_support_and_multiplicity_to_the_sampler() -> None:
+def test_naming_passes_support_multiplicity_and_number_to_the_sampler() -> None:
     calls = []
 
-    def sampler(support: int, multiplicity: int, randomness: Randomness) -> tuple[Item, ...]:
-        calls.append((support, multiplicity, randomness))
-        return ("a", "b")
+    def sampler(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        calls.append((list(wanted), randomness))
+        return [[(f"{support}", f"{place}") for place in range(number)] for support, _, number in wanted]
 
     randomness = Randomness()
     spectrum = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=sampler)
-    assert spectrum.sample_itemset(3, randomness) == ("a", "b")
-    assert spectrum.sample_itemset(0, randomness) == ("a", "b")
-    assert calls == [(3, 1, randomness), (0, 7, randomness)]
-    with pytest.raises(ParameterError, match="level must be a support"):
-        spectrum.sample_itemset(4, randomness)
+    assert spectrum.sample_itemset(3, randomness) == ("3", "0")
+    assert spectrum.sample_itemsets([0, 5, 5, 0], randomness) == [("0", "0"), ("5", "0"), ("5", "1"), ("0", "1")]
+    assert calls == [([(3, 1, 1)], randomness), ([(5, 2, 2), (0, 7, 2)], randomness)]
+    for too_many in ([4], [3, 3], [0] * 8):
+        with pytest.raises(ParameterError, match="level must be a support"):
+            spectrum.sample_itemsets(too_many, randomness)
+
+
+@pytest.mark.parametrize("size", [None, 10])
+def test_without_takes_itemsets_away(size: int | None) -> None:
+    spectrum = SupportSpectrum.from_supports([5, 5, 3, 2], size)
+    left = spectrum.without({5: 1, 3: 1, 0: 2})
+    assert list(left.levels()) == left.all_levels() == [(5, 1), (2, 1)]
+    assert left.universe_size == (None if size is None else 6)
+    if size is not None:
+        assert left.zero_multiplicity() == 4
+
+
+def test_union_adds_up_levels_and_names_from_each_part() -> None:
+    def named(label: str) -> Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]:
+        return lambda wanted, _: [[(label, s, place) for place in range(number)] for s, _, number in wanted]
+
+    one = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=named("one"))
+    two = SupportSpectrum([(7, 1), (5, 1)], universe_size=5, sampler=named("two"))
+    both = union([one, two])
+    assert list(both.levels()) == union([one, two]).all_levels() == [(7, 1), (5, 3), (3, 1)]
+    assert both.universe_size == 15
+    assert both.zero_multiplicity() == 10
+    names = both.sample_itemsets([7, 5, 5, 5, 3], Randomness())
+    assert names[0] == ("two", 7, 0)
+    assert sorted(names[1:4]) == [("one", 5, 0), ("one", 5, 1), ("two", 5, 0)]
+    assert union([one, SupportSpectrum([(2, 1)])]).universe_size is None
+    drawn = [both.sample_itemset(5, Randomness.seeded(seed))[0] for seed in range(300)]
+    assert 160 < drawn.count("one") < 240  # 2 in 3, five standard deviations

@@ -1,0 +1,146 @@
+"""Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Extra: opendp.
+
+The candidates are the positions of a vector of scores; their number is public. OpenDP keeps the account: the
+measurement's privacy map is what docs/privacy.md proves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.mechanisms import Mechanism
+from fim_private.privacy import Neighbors, exact_neighbors, positive_integer
+from fim_private.randomness import Randomness
+from fim_private.selecting import check_mechanism, choose_index, scaled
+
+# A handful of double operations, the worst of which multiplies an error of 2^-53 by an exponent below 700.
+_ROUNDING = 1e-12
+
+
+class MissingExtraError(FimPrivateError, ImportError):
+    """A package of an optional extra is not installed."""
+
+
+def measurement(
+    mechanism: Mechanism, *, sensitivity: int = 1, size: int | None = None, integer_type: str = "i64"
+) -> Any:
+    """Return an opendp Measurement that maps a vector of scores to the index of the one chosen, None for abstaining.
+
+    mechanism: any that fim_private.selecting.select takes, without max_itemsets: a distance of OpenDP says how far
+        scores move, not how many of them do.
+    sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at most 1.
+    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size): as what is chained
+        before has it. The length of the vector must be public in either case.
+
+    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove".
+    Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence(); see
+    opendp's make_approximate to compose the two kinds.
+    Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for
+    k = 0. Epsilon and delta are the doubles themselves: here 0.3 is the binary fraction that OpenDP adds up.
+    Raises ParameterError for a wrong parameter, MissingExtraError without opendp.
+
+    >>> from fim_private.mechanisms import LargeMargin
+    >>> choose = measurement(LargeMargin(epsilon=1.0, delta=1e-6))
+    >>> choose.map(1), choose([20, 9000, 31])
+    ((1.0, 1e-06), 1)
+    """
+    dp = _opendp()
+    check_mechanism(mechanism)
+    if getattr(mechanism, "max_itemsets", None) is not None:
+        raise ParameterError("mechanism must have no max_itemsets: no metric of OpenDP says how many scores move")
+    exact = _of_doubles(mechanism)
+    unit = positive_integer("sensitivity", sensitivity)
+    vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
+    monotonic = exact_neighbors(getattr(mechanism, "neighbors", "missing")) is Neighbors.ADD_REMOVE
+    epsilon, delta = _spent(exact, "epsilon"), _spent(exact, "delta")
+
+    def function(scores: list[int]) -> int | None:
+        return choose_index(scaled(scores, unit), exact, Randomness())
+
+    def privacy_map(distance: int) -> float | tuple[float, float]:
+        if distance < 0:
+            raise ParameterError("d_in must be 0 or more")
+        steps = -(-distance // unit)
+        group_epsilon = round_up(steps * epsilon)
+        return (group_epsilon, group_delta(epsilon, delta, steps)) if delta else group_epsilon
+
+    with _features(dp):
+        return dp.m.make_user_measurement(
+            input_domain=vector,
+            input_metric=dp.linf_distance(T=integer_type, monotonic=monotonic),
+            output_measure=dp.fixed_smoothed_max_divergence() if delta else dp.max_divergence(),
+            function=function,
+            privacy_map=privacy_map,
+        )
+
+
+def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
+    """Return the delta of data sets that are so many steps apart, rounded up: delta * Σ_{i < steps} e^{i epsilon} <= 1.
+
+    >>> group_delta(Fraction(1), Fraction(1, 4), 1), group_delta(Fraction(1), Fraction(1, 4), 9)
+    (0.25, 1.0)
+    """
+    if steps < 2:
+        return round_up(steps * delta)
+    exponent = float((steps - 1) * epsilon)
+    if exponent > 700:  # delta is 1e-300 or more: the last term alone is above 1
+        return 1.0
+    ratio = math.exp(exponent) * math.expm1(-float(steps * epsilon)) / math.expm1(-float(epsilon))
+    return min(1.0, float(delta) * ratio * (1 + _ROUNDING))
+
+
+def round_up(value: Fraction) -> float:
+    """Return the least double that is not below value.
+
+    >>> round_up(Fraction(3, 10)), round_up(Fraction(0.3))
+    (0.30000000000000004, 0.3)
+    """
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _of_doubles(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with the very doubles as parameters.
+
+    This package takes 0.3 for 3/10, which is more than the double that OpenDP takes it for: a budget of 0.3 would
+    not be enough.
+    """
+    if not is_dataclass(mechanism):
+        return mechanism
+    names = {field.name for field in fields(mechanism)} & {"epsilon", "delta"}
+    values = {name: getattr(mechanism, name) for name in names}
+    return replace(mechanism, **{name: Fraction(x) for name, x in values.items() if isinstance(x, float)})
+
+
+def _spent(mechanism: Mechanism, name: str) -> Fraction:
+    """Return what is spent, exactly, or a little more where the cost had to be rounded to a double."""
+    spent: float = getattr(mechanism.cost, name)
+    exact = not spent or getattr(mechanism, name, None) == spent
+    return Fraction(spent if exact else math.nextafter(spent, math.inf))
+
+
+def _opendp() -> Any:
+    try:
+        import opendp.prelude
+    except ImportError:
+        raise MissingExtraError('opendp is not installed: pip install "fim-private[opendp]"') from None
+    return opendp.prelude
+
+
+@contextmanager
+def _features(dp: Any) -> Iterator[None]:
+    """Enable what make_user_measurement asks for, which docs/privacy.md vouches for; leave all as it was."""
+    from opendp.mod import GLOBAL_FEATURES
+
+    missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)
+    dp.enable_features(*missing)
+    try:
+        yield
+    finally:
+        dp.disable_features(*missing)

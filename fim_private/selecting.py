@@ -1,0 +1,162 @@
+"""Private maximisation over any public list of candidates: hypotheses, parameters, anything that has a score.
+
+A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence, Set
+from fractions import Fraction
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import Mechanism, NamedExponential
+from fim_private.randomness import Randomness
+from fim_private.spectrum import SupportSpectrum
+
+Label = TypeVar("Label")
+Scores = Sequence[int | Fraction] | NDArray[Any]
+
+
+@overload
+def select(
+    scores: Scores,
+    mechanism: Mechanism,
+    *,
+    labels: None = None,
+    sensitivity: int | Fraction = 1,
+    seed: int | None = None,
+) -> int | None: ...
+@overload
+def select(
+    scores: Scores,
+    mechanism: Mechanism,
+    *,
+    labels: Sequence[Label] | NDArray[Any],
+    sensitivity: int | Fraction = 1,
+    seed: int | None = None,
+) -> Label | None: ...
+def select(
+    scores: Scores,
+    mechanism: Mechanism,
+    *,
+    labels: Sequence[Any] | NDArray[Any] | None = None,
+    sensitivity: int | Fraction = 1,
+    seed: int | None = None,
+) -> Any:
+    """Choose a candidate of nearly the highest score, with the privacy that mechanism.cost says.
+
+    scores: one whole number or Fraction per candidate, of any sign, higher is better. The candidates and
+        their number K must be public; the scores need not be. Floats are refused: rounding a sum can move it by
+        more than any sensitivity that was proved for the sum itself.
+    mechanism: any of fim_private.mechanisms but NamedExponential. A max_itemsets of it is a promise: one unit
+        changes no more than so many scores, in the sense of sensitivity.
+    labels: one per candidate, none of them None; without them the index is returned.
+    sensitivity: int or Fraction > 0: the most that one unit can change any score, for the mechanism's neighbours:
+        by replacing the unit's data under "replace-one", by leaving it out under "add-remove". Scores are divided by
+        it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
+    seed: for tests only: with a seed, nothing is private.
+
+    Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
+    abstained. Each call spends mechanism.cost.
+
+    "add-remove" assumes that a unit more moves all scores the same way: each by 0 to sensitivity, or each by
+    -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, use
+    neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
+    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind.
+
+    Why this is private: docs/guide.md, "Why it is private".
+
+    >>> from fim_private.mechanisms import Exponential
+    >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)
+    'tree'
+    >>> select([Fraction(7, 2), 400, -3], Exponential(epsilon=1.0), sensitivity=Fraction(1, 2), seed=1)
+    1
+    """
+    steps = scaled(scores, sensitivity)
+    names: list[Any] = list(range(len(steps))) if labels is None else _listed("labels", labels)
+    if len(names) != len(steps):
+        raise ParameterError("labels must be as many as scores: one per candidate")
+    if any(name is None for name in names):
+        raise ParameterError("labels must not be None: that is what an abstention returns")
+    check_mechanism(mechanism)
+    chosen = choose_index(steps, mechanism, _randomness(seed))
+    return None if chosen is None else names[chosen]
+
+
+def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
+    """Return ⌊score / sensitivity⌋ for each score, which one unit changes by at most 1.
+
+    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x + 1⌋ = ⌊x⌋ + 1: the change stays within 1 and keeps its direction,
+    so that what is monotone under add-remove stays monotone.
+    Raises ParameterError for no scores, or what is no whole number or Fraction, and a sensitivity not above 0.
+
+    >>> scaled([7, -7, Fraction(13, 2)], 2)
+    [3, -4, 3]
+    """
+    unit = _rational("sensitivity", sensitivity)
+    if unit <= 0:
+        raise ParameterError(f"sensitivity must be above 0, not {sensitivity!r}")
+    values = [_rational("scores", score) for score in _listed("scores", scores)]
+    if not values:
+        raise ParameterError("scores must hold at least one candidate")
+    return [math.floor(value / unit) for value in values]
+
+
+def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:
+    """Return the index that the mechanism chooses among public candidates, None for abstaining.
+
+    scores: (K,) integers, K >= 1, which one unit changes by at most 1.
+
+    Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism over a public
+    universe looks at differences of scores only: its outcome has the distribution that it has without a shift.
+    """
+    shift = 1 - min(scores)
+    spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))
+    level = mechanism.select(spectrum, randomness).level
+    if level is None:
+        return None
+    tied = [index for index, score in enumerate(scores) if score + shift == level]
+    if not tied:
+        raise ParameterError("mechanism chose a level that no candidate has: it is none for a public universe")
+    return tied[randomness.below(len(tied))]
+
+
+def check_mechanism(mechanism: Mechanism) -> None:
+    """Raise ParameterError for what is no mechanism over a public universe, on which differences alone count."""
+    if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
+        raise ParameterError("mechanism must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)")
+    if isinstance(mechanism, NamedExponential):
+        # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here all have names.
+        raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
+    if not is_listed or getattr(values, "ndim", 1) == 0:
+        raise ParameterError(f"{name} must be a list or an array, in the order of the candidates")
+    return list(values)
+
+
+def _rational(name: str, value: Any) -> Fraction:
+    # The message names the type, never the value: an error is an output.
+    if isinstance(value, float | np.floating):
+        raise ParameterError(
+            f"{name} must be whole numbers or Fractions, not floats: a float's rounding is no function of the stated "
+            "sensitivity; scale and round each unit's share to an integer, or give Fractions"
+        )
+    if isinstance(value, bool) or not isinstance(value, int | np.integer | Fraction):
+        raise ParameterError(f"{name} must be whole numbers or Fractions, not {type(value).__name__}")
+    return value if isinstance(value, Fraction) else Fraction(int(value))
+
+
+def _randomness(seed: int | None) -> Randomness:
+    if seed is None:
+        return Randomness()
+    if not isinstance(seed, int):
+        raise ParameterError(f"seed must be a whole number, not {type(seed).__name__}")
+    return Randomness.seeded(seed)

@@ -1,0 +1,176 @@
+"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits, and is the best."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fim_private.accounting import PickRate, bounded_range_rate, root_below, zcdp_delta, zcdp_rho
+from fim_private.errors import ParameterError
+
+PRECISE = Context(prec=100, Emin=-999_999, Emax=999_999)
+EXPONENTS = st.integers(-9, 7)
+EPSILONS = st.builds(lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS)
+DELTAS = st.builds(
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), st.integers(-300, -1)
+)
+
+
+def decimal(value: Fraction) -> Decimal:
+    return PRECISE.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def log_delta(rho: Fraction, epsilon: Fraction, alpha: Decimal) -> Decimal:
+    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α, as printed there."""
+    c = PRECISE
+    less = c.subtract(alpha, Decimal(1))
+    exponent = c.multiply(less, c.subtract(c.multiply(alpha, decimal(rho)), decimal(epsilon)))
+    power = c.multiply(alpha, c.ln(c.subtract(Decimal(1), c.divide(Decimal(1), alpha))))
+    return c.add(c.subtract(exponent, c.ln(less)), power)
+
+
+def slow_log_delta(rho: Fraction, epsilon: Fraction) -> Decimal:
+    """The least log δ over α, by golden section on ln(α - 1), over which it has one valley."""
+    low, high, ratio = -80.0, 710.0, (math.sqrt(5) - 1) / 2
+
+    def at(position: float) -> Decimal:
+        return log_delta(rho, epsilon, PRECISE.add(Decimal(1), PRECISE.exp(Decimal(position))))
+
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = at(left), at(right)
+    for _ in range(60):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = at(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = at(right)
+    return min(at_left, at_right)
+
+
+@given(EPSILONS, DELTAS)
+def test_rho_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> None:
+    rho = zcdp_rho(epsilon, delta)
+    allowed = PRECISE.ln(decimal(delta))
+    assert slow_log_delta(rho, epsilon) <= allowed
+    assert slow_log_delta(rho * (1 + Fraction(1, 10**9)), epsilon) > allowed
+    assert len(Context(prec=400).create_decimal(decimal(rho)).normalize().as_tuple().digits) <= 12
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rho"),
+    [
+        (Fraction("1e-9"), Fraction("1e-300"), None),
+        (Fraction(1), 1 - Fraction(1, 10**1000), None),
+        (Fraction(10**9), 1 - Fraction(1, 10**25), None),
+        (Fraction(10**9), Fraction("1e-300"), None),
+        (Fraction(1), Fraction("1e-6"), 0.0243559703595),
+        (Fraction(1, 10), Fraction("1e-6"), 0.000321047690345),
+    ],
+)
+def test_rho_at_the_ends_of_its_range(epsilon: Fraction, delta: Fraction, rho: float | None) -> None:
+    found = zcdp_rho(epsilon, delta)
+    assert found > 0
+    assert rho is None or math.isclose(found, rho, rel_tol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")]
+)
+def test_rho_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
+    with pytest.raises(ParameterError, match="must lie between"):
+        zcdp_rho(Fraction(epsilon), Fraction(delta))
+    with pytest.raises(ParameterError):
+        bounded_range_rate(Fraction(epsilon), Fraction(delta), 10)
+
+
+@given(EPSILONS, DELTAS, st.fractions(1, 2))
+def test_rho_grows_with_epsilon_and_delta(epsilon: Fraction, delta: Fraction, factor: Fraction) -> None:
+    assert zcdp_rho(epsilon * factor, delta) >= zcdp_rho(epsilon, delta)
+    assert zcdp_rho(epsilon, min(delta * factor, Fraction(1, 2))) >= zcdp_rho(epsilon, min(delta, Fraction(1, 2)))
+
+
+@given(EPSILONS, DELTAS)
+def test_the_classical_bound_is_never_better(epsilon: Fraction, delta: Fraction) -> None:
+    """Bun and Steinke (2016), Proposition 1.3: δ = exp(-(ε - ρ)² / 4ρ), so √ρ = √(λ + ε) - √λ with λ = ln(1/δ)."""
+    c = PRECISE
+    spare = -c.ln(decimal(delta))
+    root = c.subtract(c.sqrt(c.add(spare, decimal(epsilon))), c.sqrt(spare))
+    assert decimal(zcdp_rho(epsilon, delta)) > c.multiply(root, root)
+
+
+@given(EPSILONS, DELTAS)
+def test_delta_undoes_rho(epsilon: Fraction, delta: Fraction) -> None:
+    rho = zcdp_rho(epsilon, delta)
+    # ln δ moves by x² ρ for a relative change of ρ: up to (ln δ)², or ε x, so a loose figure for large ones.
+    found = zcdp_delta(float(rho), float(epsilon))
+    exact = PRECISE.exp(slow_log_delta(rho, epsilon))
+    assert math.isclose(found, float(exact), rel_tol=1e-5)
+
+
+def test_delta_of_reference() -> None:
+    # The sum as the paper prints it, at the best α of a fine grid.
+    rho, epsilon = 0.1, 2.0
+    grid = (1 + math.exp(-8 + i / 1000) for i in range(11_000))
+    least = min(math.exp((a - 1) * (a * rho - epsilon)) / (a - 1) * (1 - 1 / a) ** a for a in grid)
+    assert math.isclose(zcdp_delta(rho, epsilon), least, rel_tol=1e-5)
+    # Above what the Gaussian mechanism of the same ρ really needs (Balle and Wang 2018, Theorem 8).
+    sigma = math.sqrt(1 / (2 * rho))
+    a, b = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+    exact = math.erfc(-a / math.sqrt(2)) / 2 - math.exp(epsilon) * math.erfc(-b / math.sqrt(2)) / 2
+    assert exact < zcdp_delta(rho, epsilon) < 5 * exact
+
+
+def test_delta_at_its_ends() -> None:
+    assert zcdp_delta(0, 1) == 0
+    assert zcdp_delta(1e-9, 1e3) == 0
+    assert 0.999 < zcdp_delta(1e6, 0) <= 1
+    with pytest.raises(ValueError, match="finite"):
+        zcdp_delta(-1, 1)
+
+
+@given(st.floats(1e-6, 1e3), st.floats(0, 1e3), st.floats(1.001, 2))
+def test_delta_is_monotone(rho: float, epsilon: float, factor: float) -> None:
+    delta = zcdp_delta(rho, epsilon)
+    assert 0 <= delta <= 1
+    assert zcdp_delta(rho * factor, epsilon) >= delta * (1 - 1e-9)
+    assert zcdp_delta(rho, epsilon * factor) <= delta * (1 + 1e-9)
+
+
+@given(st.fractions(Fraction(1, 10**60), 10**60).filter(bool))
+def test_root_below(value: Fraction) -> None:
+    root = root_below(value)
+    assert root * root <= value
+    assert (root * (1 + Fraction(2, 10**11))) ** 2 > value
+    assert root_below(value * value) <= value
+
+
+@given(EPSILONS, DELTAS, st.integers(1, 10**6))
+def test_rates_are_certified(epsilon: Fraction, delta: Fraction, picks: int) -> None:
+    chosen = PickRate.of(epsilon, delta, picks)
+    basic = epsilon / picks
+    assert chosen.rate >= basic
+    assert chosen.spends_delta == (chosen.rate > basic)
+    assert chosen.cost.delta == (float(delta) if chosen.spends_delta else 0)
+    if chosen.spends_delta:
+        assert picks * chosen.rate**2 / 8 <= zcdp_rho(epsilon, delta)
+    assert chosen.rate >= root_below(8 * zcdp_rho(epsilon, delta) / picks)
+    assert bounded_range_rate(epsilon, delta, picks) == chosen.rate
+    assert bounded_range_rate(epsilon, delta, picks + 1) <= chosen.rate
+    assert PickRate.of(epsilon, None, picks) == PickRate(basic, picks, PickRate.of(epsilon, None, 1).cost)
+
+
+def test_basic_composition_wins_for_few_picks() -> None:
+    one, delta = Fraction(1), Fraction("1e-6")
+    spends = [PickRate.of(one, delta, picks).spends_delta for picks in range(1, 12)]
+    assert spends == [False] * 5 + [True] * 6
+    assert math.isclose(bounded_range_rate(one, delta, 10), math.sqrt(0.8 * 0.0243559703595), rel_tol=1e-10)
+    with pytest.raises(ParameterError, match="picks"):
+        PickRate.of(one, delta, 0)

@@ -1,0 +1,284 @@
+"""measurement: the mechanisms as OpenDP sees them, mapped, chained and composed."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import opendp.prelude
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from opendp.mod import GLOBAL_FEATURES, OpenDPException
+
+import fim_private.opendp
+from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.mechanisms import Exponential, LargeMargin, NamedExponential
+from fim_private.opendp import group_delta, measurement, round_up
+from fim_private.privacy import exact_delta, exact_epsilon
+from fim_private.randomness import Randomness
+from fim_private.selecting import choose_index
+
+dp: Any = opendp.prelude  # its annotations are not strict
+
+CLEAR = [20, 9_000, 31]
+
+
+@pytest.fixture(autouse=True)
+def contrib() -> Iterator[None]:
+    """What OpenDP's own combinators ask for; the features are global, so put back what was."""
+    before = set(GLOBAL_FEATURES)
+    dp.enable_features("contrib")
+    yield
+    GLOBAL_FEATURES.clear()
+    GLOBAL_FEATURES.update(before)
+
+
+# ---------------------------------------------------------------------------------------------------- the choice
+
+
+@pytest.mark.parametrize("mechanism", [LargeMargin(), LargeMargin(neighbors="add-remove"), Exponential(1.0)], ids=repr)
+def test_it_chooses(mechanism: Any) -> None:
+    choose = measurement(mechanism)
+    assert [choose(CLEAR), choose([-5]), choose([0, 0, -(2**63), 2**63 - 1])] == [1, 0, 3]
+
+
+def test_its_draws_are_those_of_the_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, again = Randomness.seeded(3), Randomness.seeded(3)
+    mechanism, scores = Exponential(epsilon=0.5), [1, 3, 2, 3]
+    monkeypatch.setattr(fim_private.opendp, "Randomness", lambda: stream)
+    choose = measurement(mechanism)
+    drawn = [choose(scores) for _ in range(100)]
+    assert drawn == [choose_index(scores, mechanism, again) for _ in range(100)]
+    assert set(Counter(drawn)) == {0, 1, 2, 3}
+
+
+def test_its_randomness_is_private_and_fresh() -> None:
+    choose = measurement(Exponential(0.001))
+    assert len({tuple(choose([0] * 1000) for _ in range(4)) for _ in range(2)}) == 2
+
+
+def test_abstaining_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fim_private.opendp, "choose_index", lambda *_: None)
+    assert measurement(LargeMargin())(CLEAR) is None
+
+
+def test_sensitivity_divides_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(fim_private.opendp, "choose_index", lambda scores, *_: seen.append(scores))
+    measurement(LargeMargin(), sensitivity=5)([9, -1, 25])
+    assert seen == [[1, -1, 5]]
+
+
+# -------------------------------------------------------------------------------------------------------- spaces
+
+
+def test_domain_metric_and_measure() -> None:
+    choose = measurement(LargeMargin())
+    assert choose.input_domain == dp.vector_domain(dp.atom_domain(T="i64"))
+    assert choose.input_metric == dp.linf_distance(T="i64")
+    assert choose.output_measure == dp.fixed_smoothed_max_divergence()
+    monotone = measurement(LargeMargin(neighbors="add-remove"))
+    assert monotone.input_metric == dp.linf_distance(T="i64", monotonic=True)
+    assert measurement(Exponential(1.0)).output_measure == dp.max_divergence()
+
+
+def test_it_chains_behind_a_transformation_of_opendp() -> None:
+    # Scores of quantiles, where lower is better: the chain and its map are what is tested here.
+    values = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    score = dp.t.make_quantile_score_candidates(values, dp.symmetric_distance(), [1.0, 2.0, 3.0], 0.25)
+    choose = measurement(Exponential(0.5), size=3, integer_type="u64")
+    chained = score >> choose
+    assert chained.map(1) == choose.map(score.map(1))
+    assert score.map(1) > 1
+    assert chained([1.5] * 4_000 + [2.5] * 1_000) == 2  # the worst, by far
+    with pytest.raises(OpenDPException):
+        score >> measurement(Exponential(0.5))
+
+
+# ----------------------------------------------------------------------------------------------------------- map
+
+
+def test_map() -> None:
+    choose = measurement(LargeMargin(epsilon=0.5, delta=1e-6))
+    assert choose.map(0) == (0.0, 0.0)
+    assert choose.map(1) == (0.5, 1e-6)
+    epsilon, delta = choose.map(3)
+    assert epsilon == 1.5
+    assert delta == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1.0)), rel=1e-11)
+    assert choose.map(10_000) == (5_000.0, 1.0)
+    pure = measurement(Exponential(0.25))
+    assert [pure.map(steps) for steps in (0, 1, 2, 2**60)] == [0.0, 0.25, 0.5, 2.0**58]
+
+
+def test_map_with_sensitivity_counts_steps() -> None:
+    choose = measurement(Exponential(0.25), sensitivity=5)
+    assert [choose.map(distance) for distance in (0, 1, 5, 6, 10, 11)] == [0.0, 0.25, 0.25, 0.5, 0.5, 0.75]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7, 1, 1.1])
+def test_one_step_costs_the_very_double(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = []
+    monkeypatch.setattr(fim_private.opendp, "choose_index", lambda scores, mechanism, _: run.append(mechanism))
+    choose = measurement(LargeMargin(epsilon, 1e-6))
+    choose(CLEAR)
+    assert choose.map(1) == (float(epsilon), 1e-6)
+    # ... because that is what the mechanism is run with: 0.3 alone would mean 3/10, which is more.
+    assert exact_epsilon(run[0].epsilon) == Fraction(epsilon)
+    assert exact_delta(run[0].delta) == Fraction(1e-6) != Fraction(1, 10**6)
+
+
+def test_a_cost_that_is_no_double_is_rounded_up() -> None:
+    third = Fraction(1, 3)
+    assert Fraction(1 / 3) < third
+    assert measurement(Exponential(third)).map(1) == math.nextafter(1 / 3, 1)  # type: ignore[arg-type]
+
+
+@given(value=st.fractions(min_value=0, max_value=10**6))
+def test_round_up(value: Fraction) -> None:
+    rounded = round_up(value)
+    assert Fraction(rounded) >= value
+    assert not rounded or Fraction(math.nextafter(rounded, 0)) < value
+
+
+def exact_group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> Fraction:
+    """Summed term by term, with e^epsilon from below by its series."""
+    e, term = Fraction(0), Fraction(1)
+    for k in range(1, 60):
+        e, term = e + term, term * epsilon / k
+    return sum((delta * e**i for i in range(steps)), Fraction(0))
+
+
+@given(
+    epsilon=st.fractions(min_value=Fraction(1, 10**9), max_value=4, max_denominator=10**9),
+    delta=st.sampled_from([Fraction(1, 10**300), Fraction(1, 10**6), Fraction(1, 2)]),
+    steps=st.integers(0, 12),
+)
+@example(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), steps=12)
+def test_group_delta_is_rounded_up_and_little(epsilon: Fraction, delta: Fraction, steps: int) -> None:
+    exact, rounded = exact_group_delta(epsilon, delta, steps), group_delta(epsilon, delta, steps)
+    assert min(exact, Fraction(1)) <= rounded <= 1
+    assert rounded <= exact * (1 + Fraction(1, 10**11))
+
+
+@pytest.mark.parametrize(("epsilon", "steps"), [(10**9, 2), (1, 10**18), (10**9, 10**18), (Fraction(1, 10**9), 10**14)])
+def test_group_delta_beyond_all_doubles_is_1(epsilon: int | Fraction, steps: int) -> None:
+    assert group_delta(Fraction(epsilon), Fraction(1, 10**300), steps) == 1.0
+
+
+def test_group_delta_near_the_largest_exponent() -> None:
+    # e^690 * 1e-300 is 0.46 or so: neither 1 nor nothing.
+    assert group_delta(Fraction(690), Fraction(1, 10**300), 2) == pytest.approx(math.exp(690 - 300 * math.log(10)))
+
+
+# --------------------------------------------------------------------------------------------------- composition
+
+
+def composition(choose: Any, d_mids: list[Any]) -> Any:
+    make = getattr(dp.c, "make_adaptive_composition", None) or dp.c.make_sequential_composition
+    return make(choose.input_domain, choose.input_metric, choose.output_measure, d_in=1, d_mids=d_mids)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_two_queries_in_one_composition(neighbors: str) -> None:
+    first, second = LargeMargin(0.3, 1e-6, neighbors), LargeMargin(0.7, 1e-7, neighbors)
+    queries = composition(measurement(first), [(0.3, 1e-6), (0.7, 1e-7)])
+    epsilon, delta = queries.map(1)
+    assert epsilon == pytest.approx(1.0)
+    assert delta == pytest.approx(1.1e-6)
+    ask = queries(CLEAR)
+    assert (ask(measurement(first)), ask(measurement(second))) == (1, 1)
+    with pytest.raises(OpenDPException, match="out of queries"):
+        ask(measurement(second))
+
+
+def test_the_budget_is_kept() -> None:
+    choose = measurement(LargeMargin(0.3, 1e-6))
+    dear = measurement(LargeMargin(0.3000001, 1e-6))
+    ask = composition(choose, [(0.3, 1e-6)])(CLEAR)
+    with pytest.raises(OpenDPException):
+        ask(dear)
+    assert ask(choose) == 1
+
+
+def test_monotone_scores_are_not_taken_for_others() -> None:
+    queries = composition(measurement(LargeMargin()), [(1.0, 1e-6)])
+    with pytest.raises(OpenDPException):
+        queries(CLEAR)(measurement(LargeMargin(neighbors="add-remove")))
+
+
+def test_pure_ones_compose_as_they_are_and_with_the_others() -> None:
+    pure = measurement(Exponential(0.5))
+    ask = composition(pure, [0.5, 0.5])(CLEAR)
+    assert (ask(pure), ask(pure)) == (1, 1)
+    approximate = dp.c.make_approximate(pure)
+    both = composition(measurement(LargeMargin(0.5, 1e-6)), [(0.5, 1e-6), (0.5, 0.0)])(CLEAR)
+    assert (both(measurement(LargeMargin(0.5, 1e-6))), both(approximate)) == (1, 1)
+
+
+# -------------------------------------------------------------------------------------------------------- errors
+
+
+def test_features_stay_as_they_were() -> None:
+    for before in (set(), {"contrib"}, {"honest-but-curious", "floating-point"}):
+        GLOBAL_FEATURES.clear()
+        GLOBAL_FEATURES.update(before)
+        choose = measurement(LargeMargin())
+        assert before == GLOBAL_FEATURES
+        assert (choose.map(1), choose(CLEAR)) == ((1.0, 1e-6), 1)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^NamedExponential is"):
+        measurement(NamedExponential(1.0, 1e-6, 10))
+    with pytest.raises(ParameterError, match=r"^sensitivity must be a whole number"):
+        measurement(LargeMargin(), sensitivity=0)
+    with pytest.raises(ParameterError, match=r"^mechanism must be one of"):
+        measurement("large-margin")  # type: ignore[arg-type]
+
+
+def test_max_itemsets_is_refused() -> None:
+    from fim_private.mechanisms.limited_domain import LimitedDomain
+
+    assert measurement(LimitedDomain())(CLEAR) == 1
+    with pytest.raises(ParameterError, match=r"^mechanism must have no max_itemsets"):
+        measurement(LimitedDomain(max_itemsets=5))
+
+
+@pytest.mark.parametrize("mechanism", [LargeMargin(), Exponential(1.0)], ids=repr)
+def test_bad_calls(mechanism: Any) -> None:
+    choose = measurement(mechanism)
+    with pytest.raises(OpenDPException, match="d_in must be 0 or more"):
+        choose.map(-1)
+    with pytest.raises(OpenDPException, match="scores must hold at least one candidate"):
+        choose([])
+    with pytest.raises(TypeError):
+        choose([1.5, 2.5])
+
+
+def test_without_opendp_one_line_names_the_extra() -> None:
+    lines = """
+import sys
+sys.modules["opendp"] = None
+from fim_private.errors import FimPrivateError
+from fim_private.mechanisms import LargeMargin
+from fim_private.opendp import measurement
+try:
+    measurement(LargeMargin())
+except FimPrivateError as error:
+    print(type(error).__name__, isinstance(error, ImportError), error)
+"""
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
+    assert issubclass(fim_private.opendp.MissingExtraError, FimPrivateError)
+
+
+def test_opendp_is_imported_only_where_it_is_used() -> None:
+    lines = "import sys, fim_private.opendp; print('opendp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "False\n"

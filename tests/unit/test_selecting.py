@@ -1,0 +1,318 @@
+"""select: a private choice among any public candidates, and the shift that it rests on."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from mechanism_cases import outcomes
+
+from fim_private import mechanisms
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
+from fim_private.privacy import PrivacyCost
+from fim_private.randomness import Randomness
+from fim_private.selecting import choose_index, scaled, select
+from fim_private.spectrum import SupportSpectrum
+
+NEIGHBORS = ["replace-one", "add-remove"]
+# A value for each parameter by its name, with which small spectra have outcomes of middling probability.
+PARAMETERS: dict[str, Any] = {"epsilon": 1.5, "delta": 0.05, "max_itemsets": 7, "max_rank": 3, "universe_size": 50}
+
+
+def constructed(name: str, neighbors: str) -> Mechanism:
+    kind = getattr(mechanisms, name)
+    names = {field.name for field in dataclasses.fields(kind)}
+    made: Mechanism = kind(**{k: v for k, v in PARAMETERS.items() if k in names}, neighbors=neighbors)
+    return made
+
+
+def is_mechanism(name: str) -> bool:
+    kind = getattr(mechanisms, name)
+    return dataclasses.is_dataclass(kind) and hasattr(kind, "select") and hasattr(kind, "distribution")
+
+
+MECHANISMS = [
+    constructed(name, neighbors)
+    for name in mechanisms.__all__
+    if is_mechanism(name) and name != "NamedExponential"
+    for neighbors in NEIGHBORS
+]
+every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+scores_of_two_or_more = st.lists(st.integers(1, 40), min_size=2, max_size=8)
+
+
+def test_the_mechanisms_are_found() -> None:
+    assert {LargeMargin, Exponential} <= {type(mechanism) for mechanism in MECHANISMS}
+
+
+# ------------------------------------------------------------------------------------- differences alone count
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Remembers the spectrum it was given, and chooses its highest level."""
+
+    seen: list[SupportSpectrum] = dataclasses.field(default_factory=list)
+    cost = PrivacyCost(1.0, 0.0)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        self.seen.append(spectrum)
+        return Selection(next(spectrum.levels())[0])
+
+    def distribution(self, spectrum: SupportSpectrum) -> Any:
+        raise NotImplementedError
+
+
+def seen(scores: Any, **options: Any) -> tuple[list[tuple[int, int]], int | None]:
+    recorder = Recorder()
+    select(scores, recorder, **options)
+    return recorder.seen[0].all_levels(), recorder.seen[0].universe_size
+
+
+def test_the_least_score_becomes_1_and_there_is_no_level_0() -> None:
+    assert seen([-5, 7, 7, 2]) == ([(13, 2), (8, 1), (1, 1)], 4)
+    assert seen([100]) == ([(1, 1)], 1)
+
+
+def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> dict[int | None, float]:
+    """The exact probability of each candidate, by its index; None is abstaining."""
+    shifted = [score + shift for score in scores]
+    levels = outcomes(mechanism, SupportSpectrum.from_supports(shifted, len(scores)))
+    ties = Counter(shifted)
+    named: dict[int | None, float] = {i: levels.get(s, 0.0) / ties[s] for i, s in enumerate(shifted)}
+    return {**named, None: levels[None]}
+
+
+@every_mechanism
+@settings(max_examples=25, deadline=None)
+@given(scores=scores_of_two_or_more, shift=st.sampled_from([1, 2, 30, 10**6]))
+@example(scores=[1, 1], shift=1)
+@example(scores=[30, 1, 1, 1, 1], shift=10**6)
+def test_a_mechanism_over_a_public_universe_depends_only_on_differences(
+    mechanism: Mechanism, scores: list[int], shift: int
+) -> None:
+    assert of_candidates(mechanism, scores, shift) == pytest.approx(of_candidates(mechanism, scores), abs=1e-9)
+
+
+def test_named_exponential_does_not_and_is_refused() -> None:
+    mechanism = NamedExponential(1.5, 0.05, 50)
+    near, far = of_candidates(mechanism, [5, 3]), of_candidates(mechanism, [5, 3], 6)
+    assert abs(near[0] - far[0]) > 0.1
+    with pytest.raises(ParameterError, match=r"^NamedExponential .* use Exponential$"):
+        select([5, 3], mechanism)
+
+
+def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> float:
+    """The least delta for which the outcomes on these scores are (epsilon, delta)-close to those on the others."""
+    here = of_candidates(mechanism, scores, 1 - min(scores))
+    there = of_candidates(mechanism, others, 1 - min(others))
+    return sum(max(0.0, p - math.exp(mechanism.cost.epsilon) * there[i]) for i, p in here.items())
+
+
+@every_mechanism
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data: st.DataObject) -> None:
+    scores = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=7))
+    lowest = 0 if "add-remove" in repr(mechanism) else -1
+    steps = data.draw(st.lists(st.integers(lowest, 1), min_size=len(scores), max_size=len(scores)))
+    others = [score + step for score, step in zip(scores, steps, strict=True)]
+    for one, other in ((scores, others), (others, scores)):
+        assert hockey_stick(mechanism, one, other) <= mechanism.cost.delta + 1e-9
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_that_audit_sees_a_unit_that_counts_twice(neighbors: str) -> None:
+    mechanism = Exponential(1.5, neighbors)
+    assert hockey_stick(mechanism, [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
+
+
+def test_that_audit_sees_what_is_not_monotone() -> None:
+    # The caveat of the docstring: one score up and the others down is no neighbour under add-remove.
+    up_and_down = [1, *[-1] * 6]
+    assert hockey_stick(Exponential(1.5, "add-remove"), up_and_down, [0] * 7) > 0.01
+    assert hockey_stick(Exponential(1.5, "replace-one"), up_and_down, [0] * 7) <= 1e-9
+
+
+# --------------------------------------------------------------------------------------------- scaled scores
+
+rationals = st.fractions(min_value=-50, max_value=50, max_denominator=12)
+
+
+@given(
+    x=rationals,
+    sensitivity=st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9),
+    share=st.fractions(min_value=0, max_value=1, max_denominator=8),
+)
+def test_rounding_down_keeps_sensitivity_and_direction(x: Fraction, sensitivity: Fraction, share: Fraction) -> None:
+    low, high = scaled([x, x + share * sensitivity], sensitivity)
+    assert low <= high <= low + 1
+    assert 0 <= x / sensitivity - low < 1
+
+
+def test_scaled_by_hand() -> None:
+    assert scaled([7, -7, 0], 2) == [3, -4, 0]
+    assert scaled([Fraction(7, 2), -1], Fraction(1, 2)) == [7, -2]
+    assert scaled(np.array([7, -7, 0]), 2) == [3, -4, 0]
+    assert scaled([np.uint8(255), np.int64(-3)], np.int64(2)) == [127, -2]  # type: ignore[list-item, arg-type]
+    assert scaled(np.array([Fraction(1, 2), 10**30], dtype=object)) == [0, 10**30]
+
+
+def test_unsigned_scores_do_not_wrap() -> None:
+    assert seen(np.array([0, 255], dtype=np.uint8)) == ([(256, 1), (1, 1)], 2)
+
+
+def test_sensitivity_reaches_the_mechanism() -> None:
+    assert seen([0, 40], sensitivity=5) == ([(9, 1), (1, 1)], 2)
+    assert seen([0, 40], sensitivity=Fraction(1, 2)) == ([(81, 1), (1, 1)], 2)
+
+
+# ------------------------------------------------------------------------------------------------ what comes back
+
+
+def drawn(scores: list[int], mechanism: Mechanism, count: int = 3000) -> Counter[int | None]:
+    randomness = Randomness.seeded(11)
+    return Counter(choose_index(scores, mechanism, randomness) for _ in range(count))
+
+
+@every_mechanism
+def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
+    scores = [-3, -4, -3, -9, -6]
+    times, exact = drawn(scores, mechanism, 1500), of_candidates(mechanism, scores, 10)
+    for outcome, probability in exact.items():
+        # Five standard deviations, for each of some six outcomes: a chance of 1e-5, and the seed is fixed.
+        assert abs(times[outcome] - 1500 * probability) <= 5 * math.sqrt(1500 * probability) + 5
+    assert set(times) <= set(exact)
+
+
+def test_ties_are_equally_likely() -> None:
+    times = drawn([900, 3, 900, 900], Exponential(epsilon=2.0))
+    assert set(times) == {0, 2, 3}
+    assert all(abs(times[index] - 1000) < 5 * math.sqrt(3000 * 2 / 9) for index in (0, 2, 3))
+
+
+def test_labels_and_indices() -> None:
+    scores = [3, 900, 5]
+    assert select(scores, Exponential(1.0), seed=1) == 1
+    assert select(scores, Exponential(1.0), labels=["a", "b", "c"], seed=1) == "b"
+    assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
+    assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
+    assert select([7], Exponential(1.0), labels=["only"]) == "only"
+
+
+def test_a_huge_lead_wins_and_huge_numbers_do() -> None:
+    assert select([10**30, 10**30 + 10**5, -(10**30)], LargeMargin(), seed=1) == 1
+
+
+def test_abstaining_gives_none() -> None:
+    @dataclass(frozen=True)
+    class Silent(Recorder):
+        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+            return Selection(None)
+
+    assert select([1, 2], Silent(), labels=["a", "b"]) is None
+
+
+def test_seeds() -> None:
+    answers = [select([0] * 50, Exponential(1.0), seed=seed) for seed in range(40)]
+    assert answers == [select([0] * 50, Exponential(1.0), seed=seed) for seed in range(40)]
+    assert len(set(answers)) > 10
+
+
+def test_without_a_seed_the_randomness_is_private() -> None:
+    found = []
+
+    @dataclass(frozen=True)
+    class Witness(Recorder):
+        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+            found.append(randomness.private)
+            return Selection(1)
+
+    select([1], Witness())
+    select([1], Witness(), seed=1)
+    assert found == [True, False]
+
+
+# ------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
+def test_floats_are_refused(value: Any) -> None:
+    for scores in ([1, value], np.array([1, value])):
+        with pytest.raises(ParameterError, match=r"^scores must be .* not floats: .* give Fractions$"):
+            select(scores, Exponential(1.0))
+    with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
+        select([1], Exponential(1.0), sensitivity=value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([], "scores must hold at least one candidate"),
+        (np.array([], dtype=np.int64), "scores must hold at least one candidate"),
+        ([True, False], "scores must be whole numbers or Fractions, not bool"),
+        ([None], "not NoneType"),
+        (["1"], "not str"),
+        ([1 + 0j], "not complex"),
+        (np.array([[1, 2], [3, 4]]), "not ndarray"),
+        ("123", "scores must be a list or an array"),
+        ({1: 2}, "scores must be a list or an array"),
+        ({1, 2}, "scores must be a list or an array"),
+        (5, "scores must be a list or an array"),
+        (np.array(5), "scores must be a list or an array"),
+        ((x for x in [1]), "scores must be a list or an array"),
+    ],
+)
+def test_scores_of_the_wrong_kind(scores: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as error:
+        select(scores, Exponential(1.0))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("sensitivity", [0, -1, Fraction(-1, 2), True, None, "1"])
+def test_sensitivities_of_the_wrong_kind(sensitivity: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^sensitivity must be"):
+        select([1], Exponential(1.0), sensitivity=sensitivity)
+
+
+@pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2])
+def test_labels_of_the_wrong_kind(labels: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^labels must"):
+        select([1, 2], Exponential(1.0), labels=labels)
+
+
+@pytest.mark.parametrize("mechanism", ["large-margin", None, LargeMargin])
+def test_what_is_no_mechanism(mechanism: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^mechanism must be one of"):
+        select([1, 2], mechanism)
+
+
+def test_a_mechanism_that_invents_a_level() -> None:
+    @dataclass(frozen=True)
+    class Inventive(Recorder):
+        def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+            return Selection(0)
+
+    with pytest.raises(ParameterError, match="level that no candidate has"):
+        select([1, 2], Inventive())
+
+
+@pytest.mark.parametrize("seed", [1.5, "1"])
+def test_seeds_of_the_wrong_kind(seed: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^seed must be a whole number"):
+        select([1], Exponential(1.0), seed=seed)
+
+
+def test_no_error_tells_a_score() -> None:
+    with pytest.raises(ParameterError) as error:
+        select([1, 123456.75], Exponential(1.0))  # type: ignore[list-item]
+    assert "123456" not in str(error.value)

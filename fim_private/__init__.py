@@ -11,35 +11,80 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fim_private.errors import DataError, FimPrivateError, OutputError, ParameterError
+    from fim_private.comparing import Comparison, compare
+    from fim_private.errors import DataError, FimPrivateError, OutputError, ParameterError, WorkLimitError
+    from fim_private.mechanisms import (
+        Choosing,
+        Distance,
+        Exponential,
+        LargeMargin,
+        LimitedDomain,
+        MaxOfLaplaces,
+        PermuteAndFlip,
+        TightMargin,
+    )
+    from fim_private.mining import mine
+    from fim_private.planning import Plan, plan
     from fim_private.reading import read_catalogue, read_transactions
-    from fim_private.release import Itemset, Release, mine
+    from fim_private.release import Itemset, Release
+    from fim_private.selecting import select
+    from fim_private.spectrum import SupportSpectrum
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choosing",
+    "Comparison",
     "DataError",
+    "Distance",
+    "Exponential",
     "FimPrivateError",
     "Itemset",
+    "LargeMargin",
+    "LimitedDomain",
+    "MaxOfLaplaces",
     "OutputError",
     "ParameterError",
+    "PermuteAndFlip",
+    "Plan",
     "Release",
+    "SupportSpectrum",
+    "TightMargin",
+    "WorkLimitError",
     "__version__",
+    "compare",
     "mine",
+    "plan",
     "read_catalogue",
     "read_transactions",
+    "select",
 ]
 
 _HOME = {
+    "Comparison": "comparing",
+    "compare": "comparing",
     "DataError": "errors",
     "FimPrivateError": "errors",
     "OutputError": "errors",
     "ParameterError": "errors",
-    "Itemset": "release",
-    "Release": "release",
-    "mine": "release",
+    "WorkLimitError": "errors",
+    "Choosing": "mechanisms",
+    "Distance": "mechanisms",
+    "Exponential": "mechanisms",
+    "LargeMargin": "mechanisms",
+    "LimitedDomain": "mechanisms",
+    "MaxOfLaplaces": "mechanisms",
+    "PermuteAndFlip": "mechanisms",
+    "TightMargin": "mechanisms",
+    "mine": "mining",
+    "Plan": "planning",
+    "plan": "planning",
     "read_catalogue": "reading",
     "read_transactions": "reading",
+    "Itemset": "release",
+    "Release": "release",
+    "select": "selecting",
+    "SupportSpectrum": "spectrum",
 }
 
 

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.accounting import root_below, zcdp_rho
+from fim_private.accounting import root_below
 from fim_private.counting import Effort, catalogue_spectrum
 from fim_private.mechanisms import Exponential, LimitedDomain
-from fim_private.mechanisms.top_k import growth_bound
-from fim_private.privacy import PrivacyCost
+from fim_private.mechanisms.top_k import TopK
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum, union
 from fim_private.transactions import Item, Transactions, mixed_vocabulary
@@ -35,7 +34,7 @@ def items_sought(count: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class Levelwise:
-    """Up to count itemsets of the sizes given. cost: of both steps together.
+    """Up to count itemsets of the sizes given.
 
     items: the mechanism of each pick of an item. sought: how many. itemsets: the mechanism of each pick of an itemset.
     """
@@ -45,29 +44,45 @@ class Levelwise:
     sought: int
     itemsets: Exponential
     count: int
-    cost: PrivacyCost
 
     @classmethod
-    def of(
+    def by_addition(
         cls, sizes: Sequence[int], count: int, epsilon: Fraction, delta: Fraction, neighbors: str, max_rank: int
     ) -> Levelwise:
-        """Split (epsilon, delta) by public numbers. max_rank: how many items are candidates, at least those sought."""
+        """Split (epsilon, delta) by addition. max_rank: how many items are candidates, at least those sought."""
         sought = items_sought(count, max(sizes))
-        share, rest = ITEMS_SHARE, 1 - ITEMS_SHARE
-        first, second, bottom_delta = epsilon * share / sought, epsilon * rest / count, delta
-        if (growth := growth_bound(epsilon)) is not None:
-            rho = zcdp_rho(epsilon, delta / 2)
-            concentrated = root_below(8 * rho * share / sought), root_below(8 * rho * rest / count)
-            if min(concentrated[0] / first, concentrated[1] / second) > 1:
-                (first, second), bottom_delta = concentrated, delta / 2 / (1 + growth)
-        return cls(
-            tuple(sizes),
-            LimitedDomain(first, bottom_delta, neighbors, max(max_rank, sought)),
-            sought,
-            Exponential(second, neighbors),
-            count,
-            PrivacyCost(float(epsilon), float(delta)),
-        )
+        first, second = epsilon * ITEMS_SHARE / sought, epsilon * (1 - ITEMS_SHARE) / count
+        return cls._of(sizes, count, first, second, delta, neighbors, max_rank)
+
+    @classmethod
+    def concentrated(
+        cls, sizes: Sequence[int], count: int, rho: Fraction, bottom_delta: Fraction, neighbors: str, max_rank: int
+    ) -> Levelwise:
+        """Split rho of zero-concentrated privacy; bottom_delta as for TopK.concentrated."""
+        sought = items_sought(count, max(sizes))
+        first = root_below(8 * rho * ITEMS_SHARE / sought)
+        second = root_below(8 * rho * (1 - ITEMS_SHARE) / count)
+        return cls._of(sizes, count, first, second, bottom_delta, neighbors, max_rank)
+
+    @classmethod
+    def _of(
+        cls,
+        sizes: Sequence[int],
+        count: int,
+        first: Fraction,
+        second: Fraction,
+        delta: Fraction,
+        neighbors: str,
+        max_rank: int,
+    ) -> Levelwise:
+        sought = items_sought(count, max(sizes))
+        items = LimitedDomain(first, delta, neighbors, max(max_rank, sought))
+        return cls(tuple(sizes), items, sought, Exponential(second, neighbors), count)
+
+    @property
+    def lead(self) -> float:
+        """As TopK.lead, of the items."""
+        return TopK(self.items, self.sought).lead
 
     def find(
         self, transactions: Transactions, items: SupportSpectrum, effort: Effort, randomness: Randomness

@@ -1,7 +1,7 @@
-"""The release: the one place that reads, selects and names, in that order, and what it hands out.
+"""What leaves: the released itemsets, the guarantee they were released under, and the forms they are written in.
 
-Nothing else that depends on the data leaves ``mine``: not the number of baskets, not a support, not the
-rank at which the search stopped.
+Nothing else that depends on the data is in a release: not the number of baskets, not a true support, not the
+rank at which a search stopped.
 """
 
 from __future__ import annotations
@@ -10,19 +10,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
-from fim_private.errors import ParameterError
-from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
-from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
-from fim_private.privacy import Neighbors, PrivacyCost, exact_delta, exact_neighbors, positive_integer
-from fim_private.randomness import Randomness
-from fim_private.reading import read_catalogue, read_transactions
-from fim_private.spectrum import SupportSpectrum
+from fim_private.privacy import PrivacyCost
+from fim_private.supports import SupportNoise
 from fim_private.transactions import Item
-from fim_private.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 
 SCHEMA = 1
-MECHANISMS = ("large-margin", "exponential")
 
 
 @dataclass(frozen=True)
@@ -32,25 +24,47 @@ class Itemset:
     items: integers, then strings, ascending; None for the one outcome that has no name: an itemset of a
         universe of which only the size is public, in no basket or in too few to be named privately.
     support: a noisy support in units, or None where supports were not released.
+    interval: (lowest, highest): a 95 % interval of the support, or None.
     """
 
     items: tuple[Item, ...] | None
     support: int | None = None
+    interval: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What part of the budget went where. purpose: "selection" or "supports". sizes: of the itemsets it is about.
+
+    fraction: the part. epsilon, delta: what it spends, where the parts are added up; None where they are composed in
+    zero-concentrated privacy, where it is rho.
+    """
+
+    purpose: str
+    sizes: tuple[int, ...]
+    fraction: float
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
 
 
 @dataclass(frozen=True)
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
+    sizes: the sizes of itemsets asked for. top: how many were asked for, of each size or, with union, of all
+        sizes together. shares: how the budget was split, in all what cost says.
     privacy_unit: whom the guarantee is about: one "basket", or one "user" with all their baskets.
     private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
+    itemsets: in descending order of noisy support where supports were released, else in the order picked.
     missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a
         user were left out, None where all had one, or none were needed.
+    noise: the noise of the supports, or None where they were not released.
     """
 
     mechanism: str
-    size: int
+    sizes: tuple[int, ...]
     cost: PrivacyCost
     neighbors: str
     privacy_unit: str
@@ -58,6 +72,20 @@ class Release:
     abstained: bool
     itemsets: tuple[Itemset, ...]
     missing_user: str | None = None
+    top: int = 1
+    union: bool = False
+    shares: tuple[Share, ...] = ()
+    noise: SupportNoise | None = None
+
+    @property
+    def size(self) -> int | str:
+        """The size of the itemsets, or a range such as "2-4"."""
+        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+
+    @property
+    def wanted(self) -> int:
+        """How many itemsets were asked for in all."""
+        return self.top if self.union else self.top * len(self.sizes)
 
     @property
     def epsilon(self) -> float:
@@ -76,15 +104,32 @@ class Release:
             "private": self.private,
             "mechanism": self.mechanism,
             "size": self.size,
+            "top": self.top,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
             "abstained": self.abstained,
             "itemsets": [
-                {"items": None if itemset.items is None else list(itemset.items), "support": itemset.support}
+                {
+                    "items": None if itemset.items is None else list(itemset.items),
+                    "support": itemset.support,
+                    "interval": None if itemset.interval is None else list(itemset.interval),
+                }
                 for itemset in self.itemsets
             ],
+            "shares": [
+                {
+                    "purpose": share.purpose,
+                    "sizes": list(share.sizes),
+                    "fraction": share.fraction,
+                    "epsilon": share.epsilon,
+                    "delta": share.delta,
+                    "rho": share.rho,
+                }
+                for share in self.shares
+            ],
+            "noise": self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width},
         }
 
     def to_json(self) -> str:
@@ -92,22 +137,26 @@ class Release:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """Return the release as CSV: columns item_1 … item_size and support, one row per itemset."""
+        """Return the release as CSV: item_1 … item_size, support and, where supports were released, lower and upper."""
         import csv
         import io
 
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([*(f"item_{place}" for place in range(1, self.size + 1)), "support"])
+        columns = max(self.sizes)
+        bounds = ["lower", "upper"] if self.noise is not None else []
+        writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds])
         for itemset in self.itemsets:
-            items = [""] * self.size if itemset.items is None else itemset.items
-            writer.writerow([*items, "" if itemset.support is None else itemset.support])
+            items = itemset.items or ()
+            row = [*items, *[""] * (columns - len(items)), "" if itemset.support is None else itemset.support]
+            writer.writerow([*row, *((itemset.interval or ("", "")) if bounds else ())])
         return stream.getvalue()
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table with columns support (int64) and itemsets (list of the items' type).
+        """Return a pyarrow.Table: support (int64), itemsets (list of the items' type), and lower and upper (int64).
 
-        Items of both kinds in one release come out as strings: an Arrow list has one type.
+        lower and upper are there where supports were released. Items of both kinds in one release come out as
+        strings: an Arrow list has one type.
         """
         import pyarrow as pa
 
@@ -115,143 +164,28 @@ class Release:
         labels = [item for items in rows if items is not None for item in items]
         kind = pa.int64() if labels and all(isinstance(item, int) for item in labels) else pa.string()
         texts = [None if items is None else [str(i) if kind == pa.string() else i for i in items] for items in rows]
-        supports = pa.array([itemset.support for itemset in self.itemsets], pa.int64())
-        return pa.table({"support": supports, "itemsets": pa.array(texts, pa.list_(kind))})
+        columns = {
+            "support": pa.array([itemset.support for itemset in self.itemsets], pa.int64()),
+            "itemsets": pa.array(texts, pa.list_(kind)),
+        }
+        if self.noise is not None:
+            for place, name in enumerate(("lower", "upper")):
+                ends = [itemset.interval and itemset.interval[place] for itemset in self.itemsets]
+                columns[name] = pa.array(ends, pa.int64())
+        return pa.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with mlxtend's columns: support, and itemsets as frozensets."""
+        """Return a pandas.DataFrame with mlxtend's columns: support, and itemsets as frozensets.
+
+        Where supports were released, lower and upper are their intervals.
+        """
         import pandas as pd
 
         named = [itemset for itemset in self.itemsets if itemset.items is not None]
         supports = pd.array([itemset.support for itemset in named], dtype="Int64")
         sets = pd.Series([frozenset(itemset.items or ()) for itemset in named], dtype=object)
-        return pd.DataFrame({"support": supports, "itemsets": sets})
-
-
-def mine(
-    data: Any,
-    *,
-    size: int = 2,
-    epsilon: float = 1.0,
-    delta: float = 1e-6,
-    mechanism: str = "large-margin",
-    neighbors: str = Neighbors.REPLACE_ONE,
-    max_rank: int = DEFAULT_MAX_RANK,
-    catalogue: Any = None,
-    universe_size: int | None = None,
-    user: str | None = None,
-    missing_user: str | None = None,
-    basket: str | None = None,
-    item: str | None = None,
-    items: str | None = None,
-    max_work: int = DEFAULT_MAX_WORK,
-    progress: Progress | None = None,
-    seed: int | None = None,
-) -> Release:
-    """Release the most frequent itemset of a size, (epsilon, delta)-differentially private per basket or per user.
-
-    data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, or an
-        iterable of iterables of items; see read_transactions, also for basket, item and items.
-    user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
-        itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
-    missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
-        out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    size: items per itemset, >= 1. epsilon: > 0. delta: in (0, 1).
-    mechanism: "large-margin", which needs no item universe, or "exponential", which needs a public one.
-    neighbors: "replace-one" or "add-remove".
-    max_rank: public cap on the rank search of large-margin over an unknown universe.
-    catalogue: the public list of all items: a path or an iterable; items outside it are dropped.
-    universe_size: the public number of items, for the exponential mechanism without a catalogue.
-        Large-margin has no use for it: without names, an unsupported itemset is an abstention anyway.
-    max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
-        in a basket. Only sizes and universes that are out of reach come near it.
-    progress: called now and then while counting lasts, with the fraction done of the present pass.
-    seed: for tests and benchmarks only; the release then says private=False.
-    Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
-    error is for whoever holds the data, not for publication: it can tell what form the data has.
-
-    >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
-    >>> mine(baskets, size=2, seed=1).itemsets
-    (Itemset(items=('bread', 'butter'), support=None),)
-
-    With customers: 600 who come twice count once each.
-
-    >>> import pyarrow as pa
-    >>> visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
-    >>> release = mine(visits, user="customer")
-    >>> release.privacy_unit, release.itemsets[0].items
-    ('user', ('bread', 'butter'))
-    """
-    size = positive_integer("size", size)
-    neighbors = exact_neighbors(neighbors)
-    exact_delta(delta)
-    positive_integer("max_rank", max_rank)
-    effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
-    randomness = _randomness(seed)
-    universe = _universe(catalogue, universe_size)
-    chosen: Mechanism
-    if mechanism == "large-margin":
-        chosen = LargeMargin(epsilon, delta, neighbors, max_rank)
-        if isinstance(universe, SizedUniverse):
-            universe = UnknownUniverse()
-    elif mechanism == "exponential":
-        chosen = _exponential(size, epsilon, delta, neighbors, universe)
-    else:
-        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, not {mechanism!r}")
-    if isinstance(universe, Catalogue):
-        universe.candidates(size)
-
-    transactions = read_transactions(data, user=user, basket=basket, item=item, items=items, missing_user=missing_user)
-    spectrum = universe.spectrum(transactions, size, effort)
-    selection = chosen.select(spectrum, randomness)
-    return Release(
-        mechanism=mechanism,
-        size=size,
-        cost=chosen.cost,
-        neighbors=neighbors,
-        privacy_unit="basket" if user is None else "user",
-        private=randomness.private,
-        abstained=selection.abstained,
-        itemsets=_named(selection, spectrum, randomness),
-        missing_user=missing_user,
-    )
-
-
-def _randomness(seed: int | None) -> Randomness:
-    if seed is None:
-        return Randomness()
-    if not isinstance(seed, int):
-        raise ParameterError(f"seed must be a whole number, not {seed!r}")
-    return Randomness.seeded(seed)
-
-
-def _universe(catalogue: Any, universe_size: int | None) -> Universe:
-    if catalogue is not None and universe_size is not None:
-        raise ParameterError("give a catalogue or universe_size, not both: a catalogue has its size")
-    if catalogue is not None:
-        return Catalogue(read_catalogue(catalogue))
-    if universe_size is not None:
-        return SizedUniverse(positive_integer("universe_size", universe_size))
-    return UnknownUniverse()
-
-
-def _exponential(size: int, epsilon: float, delta: float, neighbors: Neighbors, universe: Universe) -> Mechanism:
-    match universe:
-        case Catalogue():
-            return Exponential(epsilon, neighbors)
-        case SizedUniverse():
-            return NamedExponential(epsilon, delta, universe.candidates(size), neighbors)
-        case UnknownUniverse():
-            raise ParameterError(
-                "the exponential mechanism needs a public item universe: give a catalogue or universe_size "
-                "(taking the items from the data would not be private: that an item occurs at all tells "
-                "that somebody bought it)"
-            )
-
-
-def _named(selection: Selection, spectrum: SupportSpectrum, randomness: Randomness) -> tuple[Itemset, ...]:
-    if selection.level is None:
-        return ()
-    if selection.level == 0 and spectrum.universe_size is None:
-        return (Itemset(None),)
-    return (Itemset(spectrum.sample_itemset(selection.level, randomness)),)
+        frame = pd.DataFrame({"support": supports, "itemsets": sets})
+        if self.noise is not None:
+            frame["lower"] = pd.array([itemset.interval and itemset.interval[0] for itemset in named], dtype="Int64")
+            frame["upper"] = pd.array([itemset.interval and itemset.interval[1] for itemset in named], dtype="Int64")
+        return frame

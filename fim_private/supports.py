@@ -48,14 +48,15 @@ class SupportNoise:
 
     kind: the distribution. parameter: > 0, in units of support: the scale b of discrete Laplace, or σ² of
     the discrete Gaussian. half_width: >= 0, in units of support; one noise value is at most that large,
-    either way, with probability >= 95 %. count: >= 1, the supports it is enough for. cost: of them all together.
+    either way, with probability >= 95 %. count: >= 1, the supports it is enough for. cost: of them all together;
+    None where they are a part of a larger sum of zero-concentrated privacy.
     """
 
     kind: NoiseKind
     parameter: Fraction
     half_width: int
     count: int
-    cost: PrivacyCost
+    cost: PrivacyCost | None
 
     @classmethod
     def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
@@ -73,6 +74,15 @@ class SupportNoise:
         if laplace.half_width <= width:
             return laplace
         return cls(NoiseKind.GAUSSIAN, sigma2, width, count, PrivacyCost(float(epsilon), float(delta)))
+
+    @classmethod
+    def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
+        """Return discrete Gaussian noise that is rho-zCDP for count supports: σ² = count/(2 rho).
+
+        (Discrete Laplace noise of as much privacy is wider for every count.)
+        """
+        sigma2 = positive_integer("count", count) / (2 * rho)
+        return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
 
 def _least(holds: Callable[[int], bool]) -> int:

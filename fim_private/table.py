@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fim_private.mechanisms import LargeMargin
+from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
 from fim_private.planning import CONFIDENCE, required_support
 from fim_private.privacy import EPSILON_RANGE, Neighbors
-from fim_private.release import Itemset, Release
+from fim_private.release import Itemset, Release, Share
 from fim_private.sources.columns import MissingUser
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _PLAIN_WIDTH = 120
 
 
-def render_table(release: Release, *, max_rank: int, colour: bool, ascii_only: bool) -> str:
+def render_table(release: Release, *, max_rank: int | None, colour: bool, ascii_only: bool) -> str:
     """Return the release as text.
 
     max_rank: as it was asked for. colour: for a terminal. ascii_only: for an output that has no Greek letters.
     """
-    from rich.box import ASCII, ROUNDED
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     stream = io.StringIO()
@@ -31,21 +35,64 @@ def render_table(release: Release, *, max_rank: int, colour: bool, ascii_only: b
         console.print(Text(f"To try: {_advice(release, max_rank)}"), soft_wrap=True)
     else:
         console.print(Text(_title(release), style="bold"), soft_wrap=True)
-        table = Table(box=ASCII if ascii_only else ROUNDED)
-        table.add_column("itemset", overflow="fold")
-        table.add_column("support", justify="right")
-        for itemset in release.itemsets:
-            support = "not released" if itemset.support is None else f"{itemset.support:,}"
-            table.add_row(Text(_braces(itemset, release.privacy_unit)), support)
-        console.print(table)
+        console.print(_rows(release, ascii_only=ascii_only))
+        for line in _remarks(release):
+            console.print(Text(line), soft_wrap=True)
     console.print(Text(_guarantee(release)), soft_wrap=True)
     text = stream.getvalue()
     return text.replace("ε", "epsilon").replace("δ", "delta") if ascii_only else text
 
 
+def _rows(release: Release, *, ascii_only: bool) -> Table:
+    from rich.box import ASCII, ROUNDED
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=ASCII if ascii_only else ROUNDED)
+    table.add_column("itemset", overflow="fold")
+    table.add_column("support", justify="right")
+    if release.noise is not None:
+        table.add_column("95 % interval", justify="right")
+    for itemset in release.itemsets:
+        support = "not released" if itemset.support is None else f"{itemset.support:,}"
+        bounds = () if itemset.interval is None else (f"{itemset.interval[0]:,} to {itemset.interval[1]:,}",)
+        table.add_row(Text(_braces(itemset, release.privacy_unit)), support, *bounds)
+    return table
+
+
 def _title(release: Release) -> str:
     items = "item" if release.size == 1 else "items"
-    return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
+    if release.wanted == 1:
+        return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
+    each = "" if release.union or len(release.sizes) == 1 else " of each size"
+    return (
+        f"The {release.top:,} most frequent itemsets of {release.size} {items}{each}, selected by {release.mechanism}"
+    )
+
+
+def _remarks(release: Release) -> Iterator[str]:
+    """Say what is missing, and how the budget was split."""
+    if len(release.itemsets) < release.wanted:
+        yield f"{len(release.itemsets):,} of {release.wanted:,} came out: for the others the mechanism abstained."
+    if len(release.shares) > 1:
+        yield f"The budget was split: {'; '.join(map(_part, release.shares))}."
+    if release.noise is not None:
+        units = f"{release.privacy_unit}s"
+        yield (
+            f"Supports count {units}, with {str(release.noise.kind).replace('-', ' ')} noise: "
+            f"within {release.noise.half_width:,} with 95 % probability, each by itself."
+        )
+
+
+def _part(share: Share) -> str:
+    what = share.purpose if share.purpose == "supports" else f"selection of size {_range(share.sizes)}"
+    if share.epsilon is not None:
+        return f"{what}: ε = {share.epsilon:.3g}, δ = {share.delta:.3g}"
+    return f"{what}: {share.fraction:.0%} (ρ = {share.rho:.3g} of zero-concentrated privacy)"
+
+
+def _range(sizes: tuple[int, ...]) -> str:
+    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
 def _braces(itemset: Itemset, unit: str) -> str:
@@ -82,18 +129,23 @@ def _protected(release: Release) -> str:
     return f"{release.privacy_unit} (all their baskets){nobodys}"
 
 
-def _advice(release: Release, max_rank: int) -> str:
+def _advice(release: Release, max_rank: int | None) -> str:
     """Say what helps, from the parameters alone."""
-    margin, easier = (
-        required_support(LargeMargin(epsilon, release.delta, release.neighbors, max_rank))
-        for epsilon in (release.epsilon, min(2 * release.epsilon, EPSILON_RANGE[1]))
-    )
     unit = release.privacy_unit
+    smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
+    share = release.shares[0] if release.shares else None
+    if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
+        ways = [f"more {unit}s", "a larger --epsilon", *smaller]
+        return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
+    rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
+    margin, easier = (
+        required_support(LargeMargin(epsilon, release.delta, release.neighbors, rank))
+        for epsilon in (share.epsilon, min(2 * share.epsilon, EPSILON_RANGE[1]))
+    )
     ways = [f"more {unit}s"]
     if easier < margin:
         ways.append(f"--epsilon {2 * release.epsilon:g} (which needs a lead of {easier:,})")
-    if release.size > 1:
-        ways.append(f"--size {release.size - 1}")
+    ways += smaller
     return (
         f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
         f"once it leads by {margin:,} {unit}s."

@@ -31,7 +31,8 @@ from fim_private.privacy import (
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
-DEFAULT_MAX_RANK = 1000
+# ln k̄ adds to the lead that is needed, over c(k̄ + 1), which falls far more quickly in purchase data.
+DEFAULT_MAX_RANK = 10_000
 
 
 @dataclass(frozen=True)

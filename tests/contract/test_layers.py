@@ -68,6 +68,7 @@ ORDER = [
     "levelwise",
     "menu",
     "release",
+    "agreement",
     "mining",
     "table",
     "output",

@@ -1,0 +1,111 @@
+"""The command line: the only place that prints, exits and offers a seed."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from fim_private import __version__
+from fim_private.cli import audit, mine, plan
+from fim_private.cli.screen import discard_stdout
+from fim_private.errors import FimPrivateError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+TERMINATED = 143
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from fim_private.counting import active_counter
+
+        typer.echo(f"fim-private {__version__} ({active_counter()} counter)")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
+def fim_private(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and which counter is active, and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Find which items are bought together without revealing any one customer's purchases."""
+
+
+app.command(epilog=mine.EPILOG)(mine.mine)
+app.command(epilog=plan.EPILOG)(plan.plan)
+app.command(epilog=audit.EPILOG)(audit.audit)
+
+
+def main() -> None:
+    """Run the command line; every expected failure is one line on standard error and exit code 2."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that nothing half-written stays
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = typer.main.get_command(app).main(standalone_mode=False)
+    except FimPrivateError as error:
+        _fail(_as_options(str(error)))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        discard_stdout()  # nobody reads on; nothing is left to say
+        sys.exit(1)
+    except Exception as error:
+        _exit_for(error)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_for(error: Any) -> None:
+    """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
+    name = type(error).__name__
+    if name == "Abort":
+        sys.exit(INTERRUPTED)
+    if name == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(USAGE_ERROR)
+    if hasattr(error, "format_message"):
+        _fail(" ".join(error.format_message().split()))
+    raise error
+
+
+# What is quoted is a file, a column or a value: it stays as it is.
+_QUOTED_OR_PARAMETER = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank|max_work|max_baskets?|missing_user|supports_share)\b"""
+    r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|top|seed|item|basket|items|user)\b"
+)
+
+
+def _as_options(message: str) -> str:
+    """Name parameters as the command line spells them."""
+
+    def spell(match: re.Match[str]) -> str:
+        name = match["anywhere"] or match["first"]
+        return f"--{name.replace('_', '-')}" if name else match[0]
+
+    return _QUOTED_OR_PARAMETER.sub(spell, message)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"Error: {message}", err=True)
+    sys.exit(USAGE_ERROR)

@@ -1,0 +1,180 @@
+"""`fim-private mine`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fim_private.cli.screen import destination, screen_is_terminal, screen_is_unicode
+
+if TYPE_CHECKING:
+    from fim_private.release import Release
+
+EPILOG = (
+    "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
+    "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
+    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --mechanism limited-domain --supports"
+)
+
+
+class Format(StrEnum):
+    """How a release is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def mine(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz); - reads .dat from standard input.",
+            show_default=False,
+        ),
+    ],
+    size: Annotated[
+        str, typer.Option(metavar="N or N-M", help="Items per itemset; with a range each size has an equal share.")
+    ] = "2",
+    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = 1,
+    union: Annotated[bool, typer.Option("--union", help="Rank the itemsets of all sizes together.")] = False,
+    supports: Annotated[
+        bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.")
+    ] = False,
+    supports_share: Annotated[
+        float, typer.Option(help="The share of the budget that --supports spends.", show_default="1/3")
+    ] = 1 / 3,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
+    delta: Annotated[
+        float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
+    ] = 1e-6,
+    mechanism: Annotated[
+        str,
+        typer.Option(
+            help="No item universe needed: large-margin, tight-margin, limited-domain, distance, "
+            "levelwise (with --top), choosing (with --max-basket). Over a public one: exponential, "
+            "permute-and-flip, max-of-laplaces. `fim-private plan` compares them."
+        ),
+    ] = "large-margin",
+    neighbors: Annotated[
+        str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
+    ] = "replace-one",
+    max_rank: Annotated[
+        int | None,
+        typer.Option(
+            help="Public cap on the rank search of large-margin and tight-margin (10,000), or on the candidates of "
+            "limited-domain and levelwise (10,000).",
+            show_default=False,
+        ),
+    ] = None,
+    max_basket: Annotated[
+        int | None,
+        typer.Option(
+            help="Public cap on a basket's items, for choosing and limited-domain: the first in label order count.",
+            show_default=False,
+        ),
+    ] = None,
+    max_baskets: Annotated[
+        int | None,
+        typer.Option(help="With --max-basket and --user: how many baskets of a user count.", show_default=False),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the customer: protects all baskets of each user together, not each basket by itself.",
+            show_default=False,
+        ),
+    ] = None,
+    missing_user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="drop|own-unit",
+            help="Rows without a user: leave them out, or take each of their baskets as a unit of its own.",
+            show_default=False,
+        ),
+    ] = None,
+    basket: Annotated[
+        str | None, typer.Option(help="Column of the basket id (one row per item).", show_default=False)
+    ] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the item (one row per item).", show_default=False)] = None,
+    items: Annotated[
+        str | None, typer.Option(help="List column of the items; guessed when there is exactly one.")
+    ] = None,
+    catalogue: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
+    ] = None,
+    universe_size: Annotated[
+        int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
+    ] = None,
+    max_work: Annotated[
+        int,
+        typer.Option(
+            metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
+        ),
+    ] = 10**11,
+    output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
+    ] = None,
+) -> None:
+    """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
+    from fim_private.agreement import SUPPORTS_SHARE
+    from fim_private.mining import mine as mine_release
+    from fim_private.progress import progress_bar
+
+    with (
+        destination(output, inputs=[data, catalogue]) as write,
+        progress_bar("Counting itemsets") as progress,
+    ):  # fails before any privacy is spent
+        release = mine_release(
+            data,
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            neighbors=neighbors,
+            top=top,
+            union=union,
+            supports=supports,
+            supports_share=SUPPORTS_SHARE if supports_share == 1 / 3 else supports_share,
+            max_rank=max_rank,
+            max_basket=max_basket,
+            max_baskets=max_baskets,
+            catalogue=catalogue,
+            universe_size=universe_size,
+            user=user,
+            missing_user=missing_user,
+            basket=basket,
+            item=item,
+            items=items,
+            max_work=max_work,
+            progress=progress,
+            seed=seed,
+        )
+        write(_render(release, output_format, max_rank=max_rank, to_screen=output is None))
+
+
+def _render(release: Release, output_format: Format, *, max_rank: int | None, to_screen: bool) -> str:
+    if output_format is Format.JSON:
+        return release.to_json() + "\n"
+    if output_format is Format.CSV:
+        return release.to_csv()
+    from fim_private.table import render_table
+
+    return render_table(
+        release,
+        max_rank=max_rank,
+        colour=to_screen and screen_is_terminal(),
+        ascii_only=to_screen and not screen_is_unicode(),
+    )

@@ -1,0 +1,106 @@
+"""`fim-private plan`."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fim_private.cli.screen import destination, screen_is_terminal, screen_is_unicode
+from fim_private.errors import ParameterError
+
+EPILOG = (
+    "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
+    "With a public catalogue of 16,470 items: fim-private plan --units 100000 --universe-size 16470\n\n"
+    "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
+)
+
+
+class PlanFormat(StrEnum):
+    """How a plan is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def plan(
+    units: Annotated[
+        int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
+    ] = None,
+    size: Annotated[int, typer.Option(help="Items per itemset.")] = 2,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
+    neighbors: Annotated[
+        str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
+    ] = "replace-one",
+    universe_size: Annotated[
+        int | None, typer.Option(help="Public number of items in the catalogue, if there is one.", show_default=False)
+    ] = None,
+    max_basket: Annotated[
+        int | None, typer.Option(help="Public cap on a basket's items, for choosing.", show_default=False)
+    ] = None,
+    max_baskets: Annotated[
+        int | None, typer.Option(help="Public cap on the baskets of a user, for choosing.", show_default=False)
+    ] = None,
+    max_rank: Annotated[
+        int | None, typer.Option(help="Public cap on ranks, for the mechanisms that have one.", show_default=False)
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Probability with which an itemset is to be found.")] = 0.95,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(metavar="E1,E2,…", help="With --figure: the privacy losses to compare.", show_default=False),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw what each mechanism needs (.png, .svg, .pdf).", show_default=False),
+    ] = None,
+    output_format: Annotated[PlanFormat, typer.Option("--format", help="How to write the plan.")] = PlanFormat.TABLE,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False)
+    ] = None,
+) -> None:
+    """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
+    from fim_private import planning
+    from fim_private.plan_table import render_plan
+
+    if (epsilons is None) != (figure is None):
+        raise ParameterError("epsilons and figure go together: the privacy losses to compare, and where to draw them")
+    public = {
+        "units": units,
+        "size": size,
+        "delta": delta,
+        "neighbors": neighbors,
+        "universe_size": universe_size,
+        "max_basket": max_basket,
+        "max_baskets": max_baskets,
+        "max_rank": max_rank,
+        "confidence": confidence,
+    }
+    if epsilons is not None and figure is not None:
+        from fim_private.plan_figure import draw_plan_figure
+
+        draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
+        return
+    with destination(output) as write:
+        found = planning.plan(epsilon=epsilon, **public)
+        if output_format is PlanFormat.JSON:
+            write(json.dumps(found.to_dict()) + "\n")
+            return
+        on_screen = output is None
+        write(
+            render_plan(
+                found,
+                colour=on_screen and screen_is_terminal(),
+                ascii_only=on_screen and not screen_is_unicode(),
+            )
+        )
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"epsilons must be numbers with commas between them, not {text!r}") from None

@@ -1,0 +1,56 @@
+"""Where output goes: the screen, or a file that is there only when it is whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from fim_private.errors import OutputError
+
+Write = Callable[[str], object]
+
+
+@contextmanager
+def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> Iterator[Write]:
+    """Open an output and yield its write function; None or - is the screen. inputs: files it must not overwrite."""
+    if output is None or str(output) == "-":
+        if sys.stdout is None:
+            raise OutputError("standard output is closed; name a file with --output")
+        yield _to_screen
+        return
+    if output.resolve() in [Path(name).resolve() for name in inputs if name is not None and name != "-"]:
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
+    from fim_private.output import staged
+
+    with staged(output) as write:
+        yield write
+
+
+def _to_screen(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_stdout()
+        reason = error.strerror or "the system refused"
+        raise OutputError(f"cannot write to standard output: {reason}; name a file with --output") from None
+
+
+def discard_stdout() -> None:
+    """Keep the interpreter from failing once more on what could not be written, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def screen_is_terminal() -> bool:
+    """Whether a person looks at standard output."""
+    return sys.stdout.isatty()
+
+
+def screen_is_unicode() -> bool:
+    """Whether standard output has Greek letters and box lines."""
+    return (sys.stdout.encoding or "ascii").lower().startswith("utf")

@@ -1,0 +1,170 @@
+"""Which mechanism a name means, built from public parameters only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import (
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    Mechanism,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+    large_margin,
+    limited_domain,
+    tight_margin,
+)
+from fim_private.privacy import positive_integer
+from fim_private.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+
+LEVELWISE = "levelwise"
+# Limited-domain needs more candidates than it picks.
+_RANKS_PER_PICK = 10
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is public about one selection.
+
+    sizes: of the itemsets it is among. top: how many it may pick, >= 1. neighbors: a relation's name.
+    universe: what is known of the items. max_rank: as asked for, None for the mechanism's own.
+    max_basket, max_baskets: caps on the items of a basket and on the baskets of a unit that count, or None.
+    """
+
+    sizes: tuple[int, ...]
+    top: int
+    neighbors: str
+    universe: Universe
+    max_rank: int | None = None
+    max_basket: int | None = None
+    max_baskets: int | None = None
+
+    @property
+    def max_itemsets(self) -> int | None:
+        """Δ, the most itemsets one unit can support; None without a cap on its baskets."""
+        if self.max_basket is None:
+            return None
+        return (self.max_baskets or 1) * sum(math.comb(self.max_basket, size) for size in self.sizes)
+
+    def rank(self, default: int) -> int:
+        """Return max_rank as asked for, or the default."""
+        return default if self.max_rank is None else self.max_rank
+
+
+Maker = Callable[[Fraction, Fraction, Terms], Mechanism]
+
+
+def _large_margin(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    return LargeMargin(epsilon, delta, terms.neighbors, terms.rank(large_margin.DEFAULT_MAX_RANK))
+
+
+def _tight_margin(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    return TightMargin(epsilon, delta, terms.neighbors, terms.rank(tight_margin.DEFAULT_MAX_RANK))
+
+
+def _exponential(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    match terms.universe:
+        case Catalogue():
+            return Exponential(epsilon, terms.neighbors)
+        case SizedUniverse() as universe:
+            candidates = sum(universe.candidates(size) for size in terms.sizes)
+            return NamedExponential(epsilon, delta, candidates, terms.neighbors)
+        case UnknownUniverse():
+            raise ParameterError(
+                "the exponential mechanism needs a public item universe: give a catalogue or universe_size "
+                "(taking the items from the data would not be private: that an item occurs at all tells "
+                "that somebody bought it)"
+            )
+
+
+def _permute_and_flip(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    _needs_catalogue("permute-and-flip", terms)
+    return PermuteAndFlip(epsilon, terms.neighbors)
+
+
+def _max_of_laplaces(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    _needs_catalogue("max-of-laplaces", terms)
+    return MaxOfLaplaces(epsilon, terms.neighbors)
+
+
+def _needs_catalogue(name: str, terms: Terms) -> None:
+    if not isinstance(terms.universe, Catalogue):
+        raise ParameterError(
+            f"the {name} mechanism needs a catalogue: the public list of all items (taking the items from the data "
+            "would not be private: that an item occurs at all tells that somebody bought it)"
+        )
+
+
+def _limited_domain(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    rank = terms.rank(max(limited_domain.DEFAULT_MAX_RANK, _RANKS_PER_PICK * terms.top))
+    return LimitedDomain(epsilon, delta, terms.neighbors, rank, terms.max_itemsets or None)
+
+
+def _choosing(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    if terms.max_basket is None:
+        raise ParameterError("the choosing mechanism needs max_basket: how many items of a basket count at most")
+    if not terms.max_itemsets:
+        sizes = min(terms.sizes)
+        raise ParameterError(f"max_basket must be at least the size {sizes}, not {terms.max_basket}")
+    return Choosing(epsilon, delta, terms.max_itemsets, terms.neighbors)
+
+
+def _distance(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
+    return Distance(epsilon, delta, terms.neighbors)
+
+
+MAKERS: dict[str, Maker] = {
+    "large-margin": _large_margin,
+    "tight-margin": _tight_margin,
+    "exponential": _exponential,
+    "permute-and-flip": _permute_and_flip,
+    "max-of-laplaces": _max_of_laplaces,
+    "limited-domain": _limited_domain,
+    "choosing": _choosing,
+    "distance": _distance,
+}
+MECHANISMS = (*MAKERS, LEVELWISE)
+# Of these one unit's number of itemsets matters; for the others a cap on baskets would only lose purchases.
+CAPPED = ("limited-domain", "choosing")
+
+
+def maker(name: str) -> Maker:
+    """Return what builds the mechanism of that name. Raises ParameterError naming the choices."""
+    try:
+        return MAKERS[name]
+    except KeyError:
+        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, not {name!r}") from None
+
+
+def counted_universe(name: str, universe: Universe) -> Universe:
+    """Return the universe the itemsets are counted over: a bare size serves the exponential mechanism only."""
+    return UnknownUniverse() if isinstance(universe, SizedUniverse) and name != "exponential" else universe
+
+
+def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
+    """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
+
+    Raises ParameterError for anything else.
+    """
+    bounds: list[Any] = []
+    if isinstance(size, str):
+        bounds = [int(part) for part in size.split("-") if part.isascii() and part.isdigit() and len(part) < 10]
+        bounds = bounds if size in ("-".join(map(str, bounds)), *map(str, bounds)) and len(bounds) <= 2 else []
+    elif isinstance(size, Iterable):
+        given = [positive_integer("size", each) for each in size]
+        bounds = [given[0], given[-1]] if given and given == [*range(given[0], given[0] + len(given))] else []
+    else:
+        bounds = [positive_integer("size", size)]
+    if not bounds or not 1 <= bounds[0] <= bounds[-1]:
+        raise ParameterError(f"size must be a whole number of at least 1, or a range such as 2-4, not {size!r}")
+    return tuple(range(bounds[0], bounds[-1] + 1))

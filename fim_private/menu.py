@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import islice
 
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -156,15 +157,23 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
     Raises ParameterError for anything else.
     """
-    bounds: list[Any] = []
     if isinstance(size, str):
-        bounds = [int(part) for part in size.split("-") if part.isascii() and part.isdigit() and len(part) < 10]
-        bounds = bounds if size in ("-".join(map(str, bounds)), *map(str, bounds)) and len(bounds) <= 2 else []
-    elif isinstance(size, Iterable):
-        given = [positive_integer("size", each) for each in size]
-        bounds = [given[0], given[-1]] if given and given == [*range(given[0], given[0] + len(given))] else []
-    else:
-        bounds = [positive_integer("size", size)]
-    if not bounds or not 1 <= bounds[0] <= bounds[-1]:
-        raise ParameterError(f"size must be a whole number of at least 1, or a range such as 2-4, not {size!r}")
-    return tuple(range(bounds[0], bounds[-1] + 1))
+        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
+            raise ParameterError(_SIZES.format(size))
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise ParameterError(_SIZES.format(size))
+        size = first if match[2] is None else range(first, last + 1)
+    if not isinstance(size, Iterable):
+        return (positive_integer("size", size),)
+    sizes = tuple(positive_integer("size", each) for each in islice(size, _MOST_SIZES + 1))
+    if len(sizes) > _MOST_SIZES:
+        raise ParameterError(f"size must be a range of at most {_MOST_SIZES} sizes")
+    if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
+        raise ParameterError(_SIZES.format(list(sizes)))
+    return sizes
+
+
+# No range of sizes is longer: each gets a part of the budget.
+_MOST_SIZES = 64
+_SIZES = "size must be a whole number of at least 1, or a range such as 2-4, not {!r}"

@@ -5,12 +5,15 @@ are made up here. No data is read.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import count
 
-from fim_private.errors import ParameterError
+import numpy as np
+
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -21,13 +24,12 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.noise import LaplaceSum
+from fim_private.mechanisms.large_margin import STEP_SCALE
 from fim_private.mechanisms.steps import OneSidedSteps
 from fim_private.mechanisms.weighing import exponential_rate
 from fim_private.privacy import exact_epsilon
 from fim_private.spectrum import Level, SupportSpectrum
 
-CONFIDENCE = 0.95
 # How many lead together in Prospects.margin_tied.
 LEADERS = 10
 # How many others a lead is over, where neither a universe nor a cap on ranks limits them.
@@ -43,9 +45,10 @@ _TIGHT_RANKS = 256
 # The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
 _LARGEST_CANDIDATES = 10**300
 # A lead that would have to be higher than this is none: base and lead are int64.
-_FARTHEST = 1 << 61
+FARTHEST = 1 << 61
 # A search over ranks that does not succeed with so many times its threshold never does.
 _FAR = 64
+
 
 PlannableMechanism = (
     Choosing | Distance | Exponential | LargeMargin | LimitedDomain | MaxOfLaplaces | PermuteAndFlip | TightMargin
@@ -66,21 +69,6 @@ class Prospects:
     margin_tied: int | None
 
 
-def required_support(mechanism: LargeMargin, confidence: float = CONFIDENCE) -> int:
-    """Return the support, in units, at which one itemset far above all others is released.
-
-    confidence: the probability of releasing it, in (0, 1). Only stopping at rank 1 is counted, so the figure
-    is the lead over the runner-up that a single leader needs, never too low; prospects() counts all ranks.
-    """
-    noise = LaplaceSum.of(mechanism.scales)
-    threshold = mechanism.integer_threshold(1)
-    # Rank 1 stops when Z_1 + G - Z < c - T̂(1), and the sum is symmetric.
-    found = _least(lambda support: noise.tail(1 - (support - threshold)), confidence, threshold, _FARTHEST)
-    if found is None:
-        raise ParameterError(f"confidence must be a number above 0 and below 1, not {confidence!r}")
-    return found[0]
-
-
 @lru_cache(maxsize=1024, typed=True)
 def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int | None = None) -> Prospects:
     """Return what the mechanism takes to succeed with that probability, in (0, 1).
@@ -97,7 +85,7 @@ def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int 
     if isinstance(mechanism, LargeMargin):
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
-        mechanism = _QuickTightMargin(mechanism.epsilon, mechanism.delta, mechanism.neighbors, mechanism.max_rank)
+        mechanism = _QuickTightMargin(**{field.name: getattr(mechanism, field.name) for field in fields(mechanism)})
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     if isinstance(mechanism, LargeMargin | TightMargin):
@@ -131,7 +119,7 @@ def _base(mechanism: PlannableMechanism) -> int:
     heaviest = 100.0
     if isinstance(mechanism, Choosing):
         heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
-    return math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
+    return 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
 
 def _solve(
@@ -139,54 +127,59 @@ def _solve(
 ) -> tuple[int, float] | None:
     def released_by(one: PlannableMechanism) -> Callable[[int], float]:
         def released(height: int) -> float:
-            outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
+            with np.errstate(over="ignore", invalid="ignore"):  # at an epsilon of thousands abstaining weighs infinity
+                outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
             return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
         return released
 
+    rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
-        return _least(released_by(mechanism), confidence, start, _FAR * start)
+        return least(released_by(mechanism), confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
     if isinstance(mechanism, TightMargin):
-        start = max(mechanism.threshold(1), 1)
+        rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
+        start = mechanism.threshold(1)
+        farthest = _FAR * start
         if mechanism.max_rank > _TIGHT_RANKS:
-            easier = _least(released_by(mechanism.with_ranks(_TIGHT_RANKS)), confidence, start, _FAR * start)
-            if easier is None:
+            easier = replace(mechanism, max_rank=_TIGHT_RANKS)
+            if (found := least(released_by(easier), confidence, start, farthest, rate)) is None:
                 return None
-            rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
-            start = easier[0] + round(math.log(mechanism.max_rank / _TIGHT_RANKS) / rate)
-        return _least(released_by(mechanism), confidence, start, _FAR * start)
-    return _least(released_by(mechanism), confidence, 1, _FARTHEST)
+            # Abstaining at the last rank decides: it weighs so much more.
+            start = found[0] + round(math.log(mechanism.max_rank / _TIGHT_RANKS) / rate)
+        return least(released_by(mechanism), confidence, start, farthest, rate)
+    return least(released_by(mechanism), confidence, 1, FARTHEST, rate)
 
 
-def _least(
-    probability: Callable[[int], float], confidence: float, start: int, farthest: int
+def least(
+    probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
 ) -> tuple[int, float] | None:
     """Return the least height >= 1 whose probability reaches the confidence, and that probability.
 
-    probability: nondecreasing. start: a guess, >= 1. Returns None where the farthest height does not reach it.
+    probability: nondecreasing. start: a guess, >= 1. slope: about how fast its logit grows at the confidence.
+    Returns None where the farthest height does not reach it.
     """
-    low, low_value, high, high_value = 0, 0.0, 0, 1.0  # low fails; high succeeds, 0 as long as none is known
-    point, step = start, 1
-    for turn in range(10_000):
+    wanted = _logit(confidence)
+    low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0  # low fails; high succeeds, 0 while none is known
+    point, step = start, 0
+    for turn in count():
         value = probability(point)
         if value >= confidence:
-            high, high_value = point, value
+            high, high_value, reached = point, _logit(value), value
         elif point >= farthest:
             return None
         else:
-            low, low_value = point, value
-        if high and high - low == 1:
-            return high, high_value
-        if not high:
-            point, step = min(low + step, farthest), 4 * step
-        elif not low and high > step:
-            point, step = high - step, 4 * step
+            low, low_value = point, _logit(value)
+        if high - low == 1:
+            return high, reached
+        if low and high:
+            # The bracket shrinks by half every third turn at least.
+            share = 0.5 if turn % 3 == 2 else (wanted - low_value) / (high_value - low_value)
+            point = low + min(max(math.ceil(share * (high - low)), 1), high - low - 1)
         else:
-            share = (_logit(confidence) - _logit(low_value)) / (_logit(high_value) - _logit(low_value))
-            ahead = math.ceil(share * (high - low)) if turn % 3 else (high - low) // 2
-            point = low + min(max(ahead, 1), high - low - 1)
-    raise AssertionError("the interval shrinks by half every third turn")  # pragma: no cover
+            step = max(math.ceil(abs(wanted - _logit(value)) / slope), 2 * step, 1)
+            point = max(high - step, 1) if high else min(low + step, farthest)
+    raise AssertionError("count() never ends")  # pragma: no cover
 
 
 def _logit(probability: float) -> float:
@@ -235,15 +228,15 @@ class _QuickTightMargin(TightMargin):
         return super().selection_epsilon
 
     @cached_property
-    def _thresholds(self) -> dict[int, int]:
-        return {}
+    def _known(self) -> tuple[list[int], list[int]]:
+        return [], []  # ranks, ascending, and their thresholds
 
     def threshold(self, rank: int) -> int:
-        """Return τ(ℓ), as TightMargin does."""
-        if (value := self._thresholds.get(rank)) is None:
-            value = self._thresholds[rank] = super().threshold(rank)
-        return value
-
-    def with_ranks(self, max_rank: int) -> TightMargin:
-        """Return it with another cap."""
-        return _QuickTightMargin(self.epsilon, self.delta, self.neighbors, max_rank)
+        """Return τ(ℓ), as in TightMargin; it is nondecreasing, so two equal ones tell what is between them."""
+        ranks, thresholds = self._known
+        place = bisect_left(ranks, rank)
+        if place < len(ranks) and (rank == ranks[place] or thresholds[place] in thresholds[place - 1 : place]):
+            return thresholds[place]
+        ranks.insert(place, rank)
+        thresholds.insert(place, super().threshold(rank))
+        return thresholds[place]

@@ -7,7 +7,7 @@ rank at which a search stopped.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fim_private.privacy import PrivacyCost
@@ -30,6 +30,11 @@ class Itemset:
     items: tuple[Item, ...] | None
     support: int | None = None
     interval: tuple[int, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the itemset as plain values; interval only where there is one."""
+        bounds = {} if self.interval is None else {"interval": list(self.interval)}
+        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds}
 
 
 @dataclass(frozen=True)
@@ -98,38 +103,27 @@ class Release:
         return self.cost.delta
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as plain values, in the order of the JSON schema (docs/architecture.md)."""
+        """Return the release as plain values, in the order of the JSON schema (docs/architecture.md).
+
+        What was not asked for has no key: top, shares, noise and intervals.
+        """
+        several = {"top": self.top} if self.wanted > 1 else {}
+        split = {"shares": [asdict(share) for share in self.shares]} if len(self.shares) > 1 else {}
+        noise = self.noise and {"noise": {"kind": str(self.noise.kind), "half_width": self.noise.half_width}}
         return {
             "schema": SCHEMA,
             "private": self.private,
             "mechanism": self.mechanism,
             "size": self.size,
-            "top": self.top,
+            **several,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
             "abstained": self.abstained,
-            "itemsets": [
-                {
-                    "items": None if itemset.items is None else list(itemset.items),
-                    "support": itemset.support,
-                    "interval": None if itemset.interval is None else list(itemset.interval),
-                }
-                for itemset in self.itemsets
-            ],
-            "shares": [
-                {
-                    "purpose": share.purpose,
-                    "sizes": list(share.sizes),
-                    "fraction": share.fraction,
-                    "epsilon": share.epsilon,
-                    "delta": share.delta,
-                    "rho": share.rho,
-                }
-                for share in self.shares
-            ],
-            "noise": self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width},
+            "itemsets": [itemset.to_dict() for itemset in self.itemsets],
+            **split,
+            **(noise or {}),
         }
 
     def to_json(self) -> str:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import oracles
+import selection_oracles as slow_selection
 
-from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential
+from fim_private.mechanisms import (
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    Mechanism,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+)
 from fim_private.spectrum import SupportSpectrum
 
 # The outcome's key: a support level, or None for abstaining.
@@ -120,8 +133,140 @@ def named_exponential(
     return Case(f"named-exponential {name}", mechanism, supports, None, oracle)
 
 
+def named(supports: tuple[int, ...], universe_size: int | None) -> dict[str, int]:
+    """Supports by name, with the zeros of a known universe."""
+    zeros = 0 if universe_size is None else universe_size - len(supports)
+    return {f"i{place}": support for place, support in enumerate((*supports, *[0] * zeros))}
+
+
+def by_level(shares: Mapping[str | None, float], counts: Mapping[str, int]) -> Outcomes:
+    """An oracle's answer for named itemsets, added up level by level."""
+    outcomes: Outcomes = {None: shares.get(None, 0.0)}
+    for name, support in counts.items():
+        outcomes[support] = outcomes.get(support, 0.0) + shares[name]
+    return outcomes
+
+
+def selection(
+    name: str,
+    make: Callable[..., Mechanism],
+    slow: Callable[..., Mapping[str | None, float]],
+    supports: tuple[int, ...],
+    universe_size: int | None = None,
+    *,
+    epsilon: float = 1.0,
+    neighbors: str = "replace-one",
+    delta: float | None = None,
+    parameters: Mapping[str, int] | None = None,
+    oracle_parameters: Mapping[str, object] | None = None,
+) -> Case:
+    """A case of the mechanisms that selection_oracles defines: make(epsilon, …) against slow(counts, epsilon, …)."""
+    counts = named(supports, universe_size)
+    shared = dict(parameters or {})
+    own = {"neighbors": neighbors, **shared}
+    mechanism = make(epsilon, **own) if delta is None else make(epsilon, delta, **own)
+
+    def oracle(at: float) -> Outcomes:
+        # A wrong epsilon changes the noise; what is calibrated to the right one stays, as bottom_factor or thresholds.
+        factor = exact(epsilon) / exact(at)
+        budget = (exact(epsilon),) if delta is None else (exact(epsilon), exact(delta))
+        relation = {"neighbors": neighbors, "universe_size": universe_size, "noise_factor": factor}
+        return by_level(slow(counts, *budget, **relation, **shared, **(oracle_parameters or {})), counts)
+
+    relation = "" if neighbors == "replace-one" else ", add-remove"
+    known = "" if universe_size is None else ", known universe"
+    return Case(f"{name}{relation}{known}", mechanism, supports, universe_size, oracle)
+
+
+def tight_margin(name: str, supports: tuple[int, ...], universe_size: int | None = None, **changes: Any) -> Case:
+    """A case of the tight margin, whose thresholds are its own: privacy does not depend on them."""
+    mechanism = TightMargin(
+        changes.get("epsilon", 1.0), changes["delta"], changes.get("neighbors", "replace-one"), changes["max_rank"]
+    )
+    split = (mechanism.shared_share, mechanism.step_share, 1 - mechanism.shared_share - mechanism.step_share)
+    return selection(
+        f"tight-margin {name}",
+        TightMargin,
+        slow_selection.tight_margin,
+        supports,
+        universe_size,
+        epsilon=changes.get("epsilon", 1.0),
+        neighbors=changes.get("neighbors", "replace-one"),
+        delta=changes["delta"],
+        parameters={"max_rank": changes["max_rank"]},
+        oracle_parameters={"split": split, "thresholds": mechanism.threshold},
+    )
+
+
+def selections() -> list[Case]:
+    """Every mechanism of selection_oracles × neighbour relation × known or unknown universe."""
+    cases = []
+    limited = slow_selection.limited_domain
+    for neighbors in ("replace-one", "add-remove"):
+        double = 2 if neighbors == "replace-one" else 1
+        for known in (9, 20):
+            near = (6 * double, 5 * double, 5 * double, 3)
+            for name, make, slow in (
+                ("permute-and-flip", PermuteAndFlip, slow_selection.permute_and_flip),
+                ("max-of-laplaces", MaxOfLaplaces, slow_selection.max_of_laplaces),
+            ):
+                cases.append(selection(f"{name} {known}", make, slow, near, known, neighbors=neighbors))
+        lead = 12 * double
+        for universe_size in (None, 12):
+            choices: list[tuple[str, Any, Any, tuple[int, ...], dict[str, int]]] = [
+                (
+                    "ties",
+                    LimitedDomain,
+                    limited,
+                    (lead, lead - 1, lead - 1, 3, 2),
+                    {"max_rank": 3},
+                ),
+                ("a tie cut", LimitedDomain, limited, (lead, 3, 3, 3, 2), {"max_rank": 2}),
+                ("zeros", LimitedDomain, limited, (lead, lead - 2), {"max_rank": 7}),
+                (
+                    "capped",
+                    LimitedDomain,
+                    limited,
+                    (lead, lead - 2, 4, 1),
+                    {"max_rank": 3, "max_itemsets": 2},
+                ),
+                ("", Choosing, slow_selection.choosing, (lead, lead - 2, 5), {"max_itemsets": 6}),
+                ("", Distance, slow_selection.distance, (lead, 2, 1), {}),
+                ("ties", Distance, slow_selection.distance, (5, 5, 1), {}),
+            ]
+            for what, make, slow, supports, parameters in choices:
+                delta = 0.1 if make is Distance and what else 1e-3
+                label = f"{NAMES[make]} {what}".strip()
+                cases.append(
+                    selection(
+                        label,
+                        make,
+                        slow,
+                        supports,
+                        universe_size,
+                        neighbors=neighbors,
+                        delta=delta,
+                        parameters=parameters,
+                    )
+                )
+            cases += [
+                tight_margin("leader", (24 * double, 3), universe_size, delta=1e-3, max_rank=6, neighbors=neighbors),
+                tight_margin(
+                    "ties", (*[22 * double] * 3, 5, 5), universe_size, delta=1e-3, max_rank=5, neighbors=neighbors
+                ),
+                tight_margin("cap 1", (13 * double, 2, 2), universe_size, delta=1e-3, max_rank=1, neighbors=neighbors),
+                tight_margin(
+                    "to the end", (8 * double, 3, 3), universe_size, delta=0.05, max_rank=40, neighbors=neighbors
+                ),
+            ]
+    return cases
+
+
+NAMES = {LimitedDomain: "limited-domain", Choosing: "choosing", Distance: "distance"}
+
 # Every case has outcomes of middling probability, so that a sampler test on it has power.
 CASES = [
+    *selections(),
     large_margin("one itemset, 420", (420,)),
     large_margin("one itemset, 450, add-remove", (450,), neighbors="add-remove", max_rank=300),
     large_margin("ties at the top", (455, 455, 455, 20, 20, 5), max_rank=300),

@@ -285,7 +285,9 @@ def limited_domain_exact(
     P(i) is proportional to e^(x c_i) for the top k itemsets, and P(None) to B e^(x (c(k+1) + s)), x = epsilon
     and s = 1 (add-remove) or x = epsilon / 2 and s = 2 (replace-one), with `abstention_multiplicity` B for
     M = min(k, max_itemsets). In an unknown universe, itemsets of support 0 are no candidates and weigh
-    nothing. In a known one they are candidates like any other; and if k >= K, None has no weight at all.
+    nothing; where c(k+1) = 0, None then weighs M itemsets more, so that all weights together never grow by
+    more than e^x, however many of them one unit names. In a known one they are candidates like any other; and
+    if k >= K, None has no weight at all.
     If m itemsets are tied where the cut is and j of these are in, each is with probability j / m.
     """
     named = _candidates(counts, universe_size)
@@ -302,7 +304,9 @@ def limited_domain_exact(
         weight = Fraction(0)
         if universe_size is None or max_rank < universe_size:
             itemsets = max_rank if max_itemsets is None else min(max_rank, max_itemsets)
-            weight = Fraction(bottom_factor) * abstention_multiplicity(epsilon, delta, itemsets, neighbors)
+            following = _ranked(named, max_rank + 1)
+            more = itemsets if universe_size is None and not following else 0
+            weight = Fraction(bottom_factor) * (abstention_multiplicity(epsilon, delta, itemsets, neighbors) + more)
         return _exponential(chances, rate, (weight, _ranked(named, max_rank + 1) + _divisor(neighbors)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,7 +68,7 @@ def plan(
 
     if (epsilons is None) != (figure is None):
         raise ParameterError("epsilons and figure go together: the privacy losses to compare, and where to draw them")
-    public = {
+    public: dict[str, Any] = {
         "units": units,
         "size": size,
         "delta": delta,

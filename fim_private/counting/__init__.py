@@ -155,8 +155,10 @@ def list_itemsets(
 
     Memory is proportional to their number. Raises ParameterError for a number below 1.
     """
-    counting = _counter(transactions, size, positive_integer("lowest", lowest), None, counter)
-    codes, supports = counting.itemsets(lowest, positive_integer("highest", highest))
+    lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
+    counting = _counter(transactions, size, lowest, None, counter)
+    most = transactions.baskets + 1  # more than any support: numbers beyond are as good, and may fit in no array
+    codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
     for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
         yield _labels(transactions, row), support
 
@@ -199,6 +201,7 @@ def _counter(
     transactions: Transactions, size: int, min_support: int, effort: Effort | None, name: str | None
 ) -> Counter:
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
+    min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
     if name is not None and name not in COUNTERS:
         raise ParameterError(f"counter must be one of {', '.join(COUNTERS)}, not {name!r}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):

@@ -7,6 +7,7 @@ scanned, the rows of each (at most 4 bytes an entry), so some three times the tr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -23,7 +24,6 @@ from fim_private.counting.rows import (
     columns,
     item_supports,
     one_basket_each,
-    pair_supports,
     prefixes,
     rank_supports,
     ranked_bitmaps,
@@ -35,6 +35,8 @@ from fim_private.transactions import Transactions
 
 # The kernel recurses once an item, on a thread's stack.
 LARGEST_SIZE = 256
+# More than this the kernel cannot count.
+_MOST_WORK = (1 << 63) - 1
 # Pairs of the most frequent ranks have a table, filled in one pass over the rows: 2 MB a thread.
 _PAIR_CELLS = 1 << 19
 # While only the top is asked for, ranks get their columns in these steps: most are never needed.
@@ -123,6 +125,8 @@ class CompiledCounter:
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
         high = at_least(lowest, self._supports)
+        # No itemset has more support than the most frequent item: no longer a histogram than that.
+        highest = min(highest, int(self._supports[0]) if len(self._supports) else 0)
         scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
         # One thread, so that they come in order.
         self._run(scan, self._rows, columns(self._rows, self._size - 1, high, self._size, self._effort), alone=True)
@@ -144,15 +148,23 @@ class CompiledCounter:
             return self._size - 1
         cells = min(_PAIR_CELLS, max(len(self._rows.ranks), 1 << 12))
         high = min(ranks, (1 + math.isqrt(8 * cells + 1)) // 2)
-        scan.add_pairs(pair_supports(self._rows, high, self._effort))
+        self._count_pairs(scan, high)
         return high
+
+    def _count_pairs(self, scan: kernel.Scan, ranks: int) -> None:
+        """Count the pairs of the most frequent ranks, in one pass over the rows."""
+        rows, cells = self._rows, np.zeros(ranks * (ranks - 1) // 2, dtype=np.uint32)
+        scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, ranks, cells)
+        units = max(rows.count if rows.unit_starts is None else len(rows.unit_starts) - 1, 1)
+        self._finish(scan, fraction=lambda: scan.next_rank / units)
+        scan.add_pairs(cells)
 
     @property
     def _dense_ranks(self) -> int:
         """How many of the most frequent ranks together are in at least an eighth of all baskets.
 
-        Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. With users of
-        several baskets a bitmap cannot count: none.
+        Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. Larger itemsets
+        are in fewer: there the kernel goes on with rows. With users of several baskets a bitmap cannot count: none.
         """
         if not one_basket_each(self._transactions):
             return 0
@@ -180,7 +192,7 @@ class CompiledCounter:
             self._longest,
             floor=floor,
             wanted=wanted,
-            max_work=self._effort.max_work,
+            max_work=min(self._effort.max_work, _MOST_WORK),
             list_items=list_items,
         )
 
@@ -188,14 +200,14 @@ class CompiledCounter:
         scan.set_rows(rows.ranks, rows.starts, rows.units, part.starts, part.rows, part.low, part.high)
         self._finish(scan, alone=alone)
 
-    def _finish(self, scan: kernel.Scan, *, alone: bool = False) -> None:
+    def _finish(self, scan: kernel.Scan, *, alone: bool = False, fraction: Callable[[], float] | None = None) -> None:
         entries = np.cumsum(self._supports)
 
-        def fraction() -> float:
+        def fraction_of_entries() -> float:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
         effort = replace(self._effort, threads=1) if alone else self._effort
-        effort.together(scan.run, stop=scan.stop, fraction=fraction)
+        effort.together(scan.run, stop=scan.stop, fraction=fraction or fraction_of_entries)
         if scan.state == kernel.OVER_LIMIT:
             raise self._effort.over_limit(self._size)
         if scan.state == kernel.NO_MEMORY:

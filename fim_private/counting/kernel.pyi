@@ -7,7 +7,6 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
 FEW_ROWS: int
-FEW_ROWS_OF_UNIT: int
 STOPPED: int
 OVER_LIMIT: int
 NO_MEMORY: int
@@ -48,17 +47,6 @@ def fill_streams(
     cursor: Int64,
     stream: Int32,
 ) -> None: ...
-def count_pairs(
-    ranks: Int32,
-    starts: Int64,
-    units: Int32 | None,
-    first: int,
-    last: int,
-    high: int,
-    cells: NDArray[np.uint32],
-    marks: Int32 | None,
-    scratch: NDArray[np.uint64],
-) -> int: ...
 def fill_bitmaps(
     items: Int32,
     offsets: Int64,
@@ -90,6 +78,9 @@ class Scan:
         self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int
     ) -> None: ...
     def set_bitmaps(self, bits: NDArray[np.uint64], words: int, high: int) -> None: ...
+    def set_pairs(
+        self, ranks: Int32, starts: Int64, unit_starts: Int64 | None, ranks_in_table: int, cells: NDArray[np.uint32]
+    ) -> None: ...
     def add_pairs(self, cells: NDArray[np.uint32]) -> None: ...
     def settle(self) -> None: ...
     def run(self, tick: Callable[[], object] | None = None) -> None: ...

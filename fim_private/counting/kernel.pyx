@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-# cython: freethreading_compatible=True
 """The counting kernel: a prefix scan in descending order of support that fills a histogram of supports.
 
 Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
@@ -9,13 +8,14 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 - one item to choose: a counter per rank, incremented along the prefixes;
 - at most 4 rows: inclusion and exclusion over the sizes of their intersections, C(n, more) at a time, so that
   the long tail of itemsets in hardly any basket is never enumerated;
-- dense rows: one bitmap a rank, intersected pairwise, all the way down;
+- dense rows: one bitmap a rank, intersected pairwise, until few bits are left: then on with rows;
 - two items to choose and a small table of pairs: one pass over the rows.
 
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
 
-Nothing here looks at Python objects; `compiled.py` prepares the arrays and owns the threads.
+Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. The
+interpreter's lock is needed all the same: under it threads add up what each of them has found.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -87,19 +87,22 @@ cdef enum:
     ROWS_OF_UNIT = 64
     # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
     SMALL = 65536
+    # Units that a thread takes at a time where all pairs of a table are counted.
+    UNITS = 64
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
     PAIRS = 262144
     # Steps after which a thread tells the others what it did: less than a millisecond.
     BREATH = 262144
     # Coefficients of closed forms, 64 MB; with longer rows and larger sizes they are not used.
     TERMS = 8388608
+    # Intersections of a word each that are as quick as one entry copied out of bitmaps into a row.
+    TRANSPOSE = 32
 
 cdef enum State:
     RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
 
 STOPPED, OVER_LIMIT, NO_MEMORY = STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
 FEW_ROWS = FEW
-FEW_ROWS_OF_UNIT = ROWS_OF_UNIT
 
 
 # ------------------------------------------------------------------------------------- preparing the rows
@@ -235,35 +238,6 @@ def fill_streams(const int32_t[::1] ranks, const int64_t[::1] starts, const int3
                         out += 1
                         cursor[rank - low] += 1
                     memcpy(out, &ranks[0] + starts[row], length * sizeof(int32_t))
-
-
-def count_pairs(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
-                int64_t first, int64_t last, int32_t high, uint32_t[::1] cells, int32_t[::1] marks,
-                uint64_t[::1] scratch):
-    """Add the pairs a < b < high of the rows to cells[b(b-1)/2 + a]; return how many pairs there were.
-
-    units: None, or the unit of each row; rows of one unit are neighbours, and first and last do not part them.
-    marks: a mark for each cell, 0 at first; None if no unit has more than FEW_ROWS_OF_UNIT rows.
-    scratch: 2 high numbers, 0 at first.
-    """
-    cdef int64_t row = first, end, work = 0
-    with nogil:
-        while row < last:
-            end = row + 1
-            if units is not None:
-                while end < last and units[end] == units[row]:
-                    end += 1
-            if end - row == 1:
-                work += _pairs_of_row(&ranks[0] + starts[row], starts[end] - starts[row], high, &cells[0])
-            elif end - row <= ROWS_OF_UNIT:
-                work += _pairs_of_rows(&ranks[0], &starts[0] + row, end - row, high, &cells[0],
-                                       &scratch[0], &scratch[0] + high)
-            else:
-                for row in range(row, end):
-                    work += _pairs_of_unit(&ranks[0] + starts[row], starts[row + 1] - starts[row], high, units[row],
-                                           &cells[0], &marks[0])
-            row = end
-    return work
 
 
 def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
@@ -410,7 +384,10 @@ cdef struct Worker:
     int32_t *marks              # (PAIRS,)
     Depth *depths               # (size,)
     int64_t *small              # (SMALL,)
+    uint64_t *seen              # (2 ranks,) zero between units; where all pairs of a table are counted only
     int64_t *terms              # (FEW + 1, size, longest + 1): coefficients of C(length, more)
+    int64_t first_term          # those beyond first_term..last_term are 0
+    int64_t last_term
     int64_t longest
     int64_t work
     int64_t found
@@ -446,6 +423,8 @@ cdef void _breathe(Worker *w) noexcept nogil:
 
 cdef void _tell(void *scan) noexcept with gil:
     """Let the thread that watches look up: progress, Ctrl-C."""
+    if (<Scan>scan).failure is not None:
+        return  # it is on its way out
     try:
         (<Scan>scan).tick()
     except BaseException as failure:
@@ -658,7 +637,7 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
     inclusion and exclusion, and have the support of that set: its number of units.
     """
     cdef int subset, other, row, k, earlier, support, sign
-    cdef int64_t length
+    cdef int64_t length, at
     cdef double inside, term
     common[0] = 0
     # From "in exactly these rows" to "in these rows at least".
@@ -686,7 +665,10 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
                 for row in range(n):
                     if (other ^ subset) >> row & 1:
                         sign = -sign
-                w.terms[(support * w.shared.size + more) * (w.longest + 1) + length] += sign
+                at = (support * w.shared.size + more) * (w.longest + 1) + length
+                w.terms[at] += sign
+                w.first_term = min(w.first_term, at)
+                w.last_term = max(w.last_term, at)
                 if w.shared.wanted:
                     term = 1
                     for k in range(more):
@@ -741,9 +723,8 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
                         int depth, int64_t met) noexcept nogil:
     cdef Depth *d = &w.depths[depth]
     cdef Table local
-    cdef int64_t entries, pairs, kept_rows, row, k
-    cdef int64_t words, cells
-    cdef int32_t kept, label
+    cdef int64_t entries, pairs, kept_rows, k
+    cdef int32_t kept
     cdef bint enough
     kept = _relabel(w, met, bound, d)
     kept_rows = entries = pairs = 0
@@ -761,22 +742,29 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
     local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
     if table.units != NULL:
         local.units = d.units
-    words = (kept_rows + 63) // 64
-    cells = <int64_t>kept * (kept - 1) // 2
+    _count_table(w, &local, kept_rows, kept, pairs, more, depth)
+
+
+cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t pairs, int more,
+                       int depth) noexcept nogil:
+    """Count all itemsets of `more` >= 2 of the labels, in n rows that hold that many pairs of them."""
+    cdef Depth *d = &w.depths[depth]
+    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2
+    cdef int32_t label
     if not w.shared.list_items:
-        if table.units == NULL and cells * (words + 4) < pairs:
-            _extend_bitmaps(w, &local, kept_rows, kept, words, more, depth)
+        if local.units == NULL and cells * (words + 4) < pairs:
+            _extend_bitmaps(w, local, n, kept, words, more, depth)
             return
         if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
-            _pair_table(w, &local, kept_rows, kept, cells)
+            _pair_table(w, local, n, kept, cells)
             w.work += pairs
             return
-    if not _columns(w, &local, kept_rows, kept, more, d):
+    if not _columns(w, local, n, kept, more, d):
         return
     for label in range(more - 1, kept):
         if w.shared.list_items:
             w.chosen[depth + 1] = d.names[label]
-        _extend(w, &local, d.rows + d.columns[label], d.columns[label + 1] - d.columns[label], label, more - 1, depth + 1)
+        _extend(w, local, d.rows + d.columns[label], d.columns[label + 1] - d.columns[label], label, more - 1, depth + 1)
         if fim_load_int(&w.shared.state):
             return
 
@@ -890,8 +878,8 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
     """Count the intersections of `more` >= 2 of the sets, this one and others before it."""
     cdef Depth *d = &w.depths[depth]
     cdef const uint64_t *own = sets + last * words
-    cdef int32_t other, kept = 0
-    cdef int64_t floor = fim_load(&w.shared.floor)
+    cdef int32_t other, fits, kept = 0
+    cdef int64_t shared, entries = 0, floor = fim_load(&w.shared.floor)
     cdef int64_t support = fim_and_count(own, own, words)
     if support < floor or not _goes_on(w):
         return
@@ -907,10 +895,75 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
             _out_of_memory(w)
             return
         for other in range(last):
-            kept += fim_and_store(d.bits + kept * words, own, sets + other * words, words) >= floor
-        _intersect(w, d.bits, kept, words, more - 1, depth + 1)
+            shared = fim_and_store(d.bits + kept * words, own, sets + other * words, words)
+            fits = shared >= floor
+            kept += fits
+            entries += shared * fits
+        if _sparse(kept, words, support, entries, more - 1):
+            _extend_rows(w, own, kept, words, support, entries, more - 1, depth)
+        else:
+            _intersect(w, d.bits, kept, words, more - 1, depth + 1)
     if w.shared.wanted and w.found > w.shared.wanted // 16:
         _raise_floor(w)
+
+
+cdef inline bint _sparse(int32_t kept, int64_t words, int64_t support, int64_t entries, int more) noexcept nogil:
+    """Whether to go on with rows takes fewer steps than with bitmaps, most of whose bits are 0 by now."""
+    cdef double intersections = <double>kept * (kept - 1) / 2
+    if more > 2:  # at least so many at the next step, and each of these in fewer words
+        intersections *= kept - 1
+    return intersections * (words - support // 64) > TRANSPOSE * <double>entries
+
+
+cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t words, int64_t support, int64_t entries,
+                       int more, int depth) noexcept nogil:
+    """Count the itemsets of `more` >= 2 of the sets in this depth's bitmaps, all subsets of own, by the rows in own."""
+    cdef Depth *d = &w.depths[depth]
+    cdef Table local
+    cdef int64_t at[64]  # where the next entry of each row of a word goes; before that, how many it has
+    cdef int64_t word, bit, length, size = 0, count = 0, pairs = 0
+    cdef int32_t label
+    cdef uint64_t rest, long_enough
+    if kept < more:
+        return
+    if (not _grow(<void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
+            or not _grow(<void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
+        _out_of_memory(w)
+        return
+    for word in range(words):
+        if own[word] == 0:
+            continue
+        memset(at, 0, sizeof(at))
+        for label in range(kept):
+            rest = d.bits[label * words + word]
+            while rest:
+                at[fim_lowest_bit(rest)] += 1
+                rest &= rest - 1
+        long_enough = 0
+        rest = own[word]
+        while rest:
+            bit = fim_lowest_bit(rest)
+            rest &= rest - 1
+            length = at[bit]
+            if length >= more:
+                long_enough |= <uint64_t>1 << bit
+                d.starts[count] = at[bit] = size
+                count += 1
+                size += length
+                pairs += length * (length - 1) // 2
+        for label in range(kept):
+            rest = d.bits[label * words + word] & long_enough
+            while rest:
+                bit = fim_lowest_bit(rest)
+                rest &= rest - 1
+                d.ranks[at[bit]] = label
+                at[bit] += 1
+    d.starts[count] = size
+    w.work += kept * words + entries
+    if count == 0 or count < fim_load(&w.shared.floor):
+        return
+    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
+    _count_table(w, &local, count, kept, pairs, more, depth)
 
 
 cdef class Scan:
@@ -926,6 +979,9 @@ cdef class Scan:
     cdef const int64_t[::1] starts, columns, counts_of_rows
     cdef bint of_units
     cdef const uint64_t[::1] bits
+    cdef uint32_t[::1] cells
+    cdef const int64_t[::1] unit_starts
+    cdef int32_t pair_ranks
     cdef int64_t words
     cdef int64_t[::1] counts
     cdef int32_t low, high
@@ -953,7 +1009,7 @@ cdef class Scan:
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
         self.low, self.high = low, high
         self.shared.next_rank = low
-        self.bits = self.streams = None
+        self.bits = self.streams = self.cells = None
 
     def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
                     bint of_units, int32_t low, int32_t high):
@@ -961,13 +1017,26 @@ cdef class Scan:
         self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
         self.low, self.high = low, high
         self.shared.next_rank = low
-        self.bits = None
+        self.bits = self.cells = None
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
         """Let the next `run` go through the ranks below high, by their bitmaps."""
-        self.bits, self.words, self.streams = bits, words, None
+        self.bits, self.words = bits, words
+        self.streams = self.cells = None
         self.low, self.high = self.shared.size - 1, high
         self.shared.next_rank = self.low
+
+    def set_pairs(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
+                  int32_t ranks_in_table, uint32_t[::1] cells):
+        """Let the next `run` add the units of each pair a < b < ranks_in_table to cells[b(b - 1)/2 + a].
+
+        unit_starts: the first row of each unit; None where each row is one. `next_rank` is then the next unit.
+        """
+        self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
+        self.pair_ranks, self.cells = ranks_in_table, cells
+        self.low, self.high = 0, <int32_t>((starts if unit_starts is None else unit_starts).shape[0] - 1)
+        self.shared.next_rank = 0
+        self.bits = self.streams = None
 
     def add_pairs(self, const uint32_t[::1] cells):
         """Record the supports of a table of pairs, and let the floor rise."""
@@ -1003,11 +1072,15 @@ cdef class Scan:
         memset(&worker, 0, sizeof(worker))
         worker.shared = &self.shared
         worker.longest = self.longest
+        worker.last_term, worker.first_term = -1, TERMS
         if tick is not None:
             self.tick, worker.scan = tick, <void *>self
         try:
             with nogil:
-                self._work(&worker)
+                if self.cells is None:
+                    self._work(&worker)
+                else:
+                    self._work_through_pairs(&worker)
             self._collect(&worker)
         finally:
             _free(&worker)
@@ -1072,16 +1145,56 @@ cdef class Scan:
                 return
             _intersect_last(w, sets, <int32_t>rank, self.words, self.shared.size, 0)
 
+    cdef void _work_through_pairs(self, Worker *w) noexcept nogil:
+        cdef const int32_t *ranks = &self.ranks[0]
+        cdef const int64_t *starts = &self.starts[0]
+        cdef int64_t unit, row, first, last
+        w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
+        w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
+        if w.cells == NULL or w.seen == NULL:
+            _out_of_memory(w)
+        while _goes_on(w):
+            unit = fim_add(&self.shared.next_rank, UNITS)
+            if unit >= self.high:
+                break
+            for unit in range(unit, min(unit + UNITS, <int64_t>self.high)):
+                first, last = unit, unit + 1
+                if self.unit_starts is not None:
+                    first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
+                w.work += last - first
+                if last - first == 1:
+                    w.work += _pairs_of_row(ranks + starts[first], starts[last] - starts[first], self.pair_ranks, w.cells)
+                elif last - first <= ROWS_OF_UNIT:
+                    w.work += _pairs_of_rows(ranks, starts + first, last - first, self.pair_ranks, w.cells,
+                                             w.seen, w.seen + self.pair_ranks)
+                else:
+                    if w.marks == NULL:
+                        w.marks = <int32_t *>calloc(self.cells.shape[0] + 1, sizeof(int32_t))
+                    if w.marks == NULL:
+                        _out_of_memory(w)
+                        break
+                    for row in range(first, last):
+                        w.work += _pairs_of_unit(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
+                                                 <int32_t>unit, w.cells, w.marks)
+                        if not _goes_on(w):
+                            break
+                if not _goes_on(w):
+                    break
+        _breathe(w)
+
     cdef _collect(self, Worker *w):
         cdef int64_t at, value, stride = self.longest + 1
         cdef int64_t support
+        if self.cells is not None and w.cells != NULL:
+            for at in range(self.cells.shape[0]):
+                self.cells[at] += w.cells[at]
         if w.small != NULL and self.shared.wanted == 0:
             with nogil:
                 for support in range(1, min(<int64_t>SMALL, self.shared.ceiling)):
                     if w.small[support]:
                         fim_add(&self.shared.histogram[support], w.small[support])
         if w.terms != NULL:
-            for at in range((FEW + 1) * self.shared.size * stride):
+            for at in range(w.first_term, w.last_term + 1):
                 value = w.terms[at]
                 if value:
                     key = (at // stride // self.shared.size, at // stride % self.shared.size, at % stride)
@@ -1146,6 +1259,7 @@ cdef void _free(Worker *w) noexcept:
     free(w.cells)
     free(w.marks)
     free(w.small)
+    free(w.seen)
     free(w.depths)
     free(w.terms)
     free(w.chosen)

@@ -7,7 +7,7 @@ of threads.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -24,6 +24,8 @@ SMALL = 1 << 18
 _BLOCKS_PER_THREAD = 3
 # Entries that a block writes to one place, on average, so that blocks are worth while: some cache lines.
 _STRETCH = 64
+# Entries for each item, on average, so that a further thread that counts items is worth a table of its own.
+_COUNTED_ENTRIES = 8
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,20 @@ def one_basket_each(shop: Transactions) -> bool:
 def item_supports(shop: Transactions, effort: Effort) -> NDArray[np.int64]:
     """Return how many units have each item: (vocabulary,)."""
     units = shop.baskets if shop.unit_offsets is None else len(shop.unit_offsets) - 1
-    parts = _blocks(units, len(shop.items), effort.workers)
-    supports = np.zeros((len(parts), len(shop.vocabulary)), dtype=np.int64)
-    effort.share(
-        (
-            partial(kernel.count_items, shop.items, shop.offsets, shop.unit_offsets, first, last, part)
-            for (first, last), part in zip(parts, supports, strict=True)
-        ),
-    )
-    return np.asarray(supports.sum(axis=0))
+    items, entries = len(shop.vocabulary), len(shop.items)
+    # A table for each thread, all together no larger than the entries are, beside the one that there must be.
+    threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
+    parts = _blocks(units, entries, threads)
+    tables = np.zeros((min(threads, max(len(parts), 1)), items), dtype=np.int64)
+    free = list(tables)
+
+    def count(first: int, last: int) -> None:
+        table = free.pop()  # there are as many tables as threads
+        kernel.count_items(shop.items, shop.offsets, shop.unit_offsets, first, last, table)
+        free.append(table)
+
+    replace(effort, threads=threads).share(partial(count, *part) for part in parts)
+    return np.asarray(tables.sum(axis=0))
 
 
 def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> Rows:
@@ -218,33 +225,6 @@ def rank_supports(rows: Rows, ranks: int) -> NDArray[np.int64]:
     units = rows.count if rows.unit_starts is None else len(rows.unit_starts) - 1
     kernel.count_items(rows.ranks, rows.starts, rows.unit_starts, 0, units, supports)
     return supports
-
-
-def pair_supports(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint32]:
-    """Return how many units have the ranks a < b < ranks, at b(b - 1)/2 + a, in one pass over the rows."""
-    parts = rows.blocks(effort.workers)
-    cells = ranks * (ranks - 1) // 2
-    most = 1 if rows.unit_starts is None else int(np.diff(rows.unit_starts).max(initial=0))
-    tables = [
-        (
-            np.zeros(cells, np.uint32),
-            np.zeros(cells, np.int32) if most > kernel.FEW_ROWS_OF_UNIT else None,
-            np.zeros(2 * ranks, np.uint64),
-        )
-        for _ in range(max(min(effort.workers, len(parts)), 1))
-    ]
-    free = list(tables)
-
-    def count(first: int, last: int) -> None:
-        table = free.pop()  # there are as many tables as threads
-        kernel.count_pairs(rows.ranks, rows.starts, rows.units, first, last, ranks, *table)
-        free.append(table)
-
-    effort.share(partial(count, *part) for part in parts)
-    total = tables[0][0]
-    for table, *_ in tables[1:]:
-        total += table
-    return total
 
 
 def bitmaps(shop: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: Effort) -> NDArray[np.uint64]:

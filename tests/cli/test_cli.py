@@ -554,7 +554,10 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--size", "-2"], r"size must be a whole number of at least 1, not -2"),
     (["baskets.dat", "--size", "1.5"], r"--size"),
     (["baskets.dat", "--max-rank", "0"], r"--max-rank must be a whole number of at least 1, not 0"),
-    (["baskets.dat", "--mechanism", "laplace"], r"mechanism must be one of large-margin, exponential, not 'laplace'"),
+    (
+        ["baskets.dat", "--mechanism", "laplace"],
+        r"mechanism must be one of large-margin, tight-margin, .*, levelwise, not 'laplace'",
+    ),
     (["baskets.dat", "--neighbors", "swap"], r"neighbors must be one of replace-one, add-remove, not 'swap'"),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
     (["baskets.dat", "--seed", "x"], r"--seed"),

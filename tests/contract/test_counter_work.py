@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from fim_private.counting import (
     list_itemsets,
     portable,
 )
+from fim_private.counting import effort as effort_module
 from fim_private.counting.effort import Meter, itemset_occurrences
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.randomness import Randomness
@@ -66,6 +68,12 @@ def of_rows(rows: list[NDArray[np.integer]], items: int) -> Transactions:
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     entries = np.concatenate(rows) if rows else np.empty(0)
     return Transactions(offsets, entries.astype(np.int32), vocabulary)
+
+
+def even_baskets(baskets: int, items: int, density: float, seed: int = 3) -> Transactions:
+    """Random baskets that each item is in with the same probability."""
+    generator = np.random.default_rng(seed)
+    return of_rows([np.flatnonzero(generator.random(items) < density) for _ in range(baskets)], items)
 
 
 def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
@@ -296,6 +304,55 @@ def test_the_batch_size_of_the_numpy_counter_does_not_matter(
         )
 
 
+@needs_kernel
+@pytest.mark.parametrize(("density", "size"), [(0.15, 3), (0.15, 4), (0.15, 5), (0.3, 4), (0.7, 4)])
+def test_kernel_and_numpy_agree_where_bitmaps_become_sparse(density: float, size: int) -> None:
+    shop = even_baskets(3_000, 30 if density < 0.5 else 14, density)
+    expected = itemset_spectrum(shop, size, counter="numpy").all_levels()
+    for threads in (1, 2):
+        assert itemset_spectrum(shop, size, effort=Effort(threads=threads)).all_levels() == expected
+        assert list(itemset_spectrum(shop, size, effort=Effort(threads=threads)).levels()) == expected
+    floored = itemset_spectrum(shop, size, min_support=5).all_levels()
+    assert floored == [level for level in expected if level[0] >= 5]
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_bitmaps_are_left_where_they_take_longer_than_the_baskets_themselves(scans: list[Any], size: int) -> None:
+    shop = even_baskets(20_000, 50, 0.15)  # dense enough for pairs, not for what is in few baskets
+    met = sum(itemset_occurrences(np.diff(shop.offsets), k) for k in range(2, size + 1))
+    itemset_spectrum(shop, size).all_levels()
+    assert scans[0].work < 6 * met
+
+
+@needs_kernel
+def test_tables_of_items_are_not_multiplied_by_the_threads() -> None:
+    items = 300_000
+    generator = np.random.default_rng(5)
+    shop = of_rows([np.unique(generator.integers(0, items, 6)) for _ in range(60_000)], items)
+    assert len(shop.items) > 1 << 18  # enough to be shared out
+    for data in (shop, in_users(shop)):
+        tracemalloc.start()
+        supports = item_levels(data, threads=64)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert supports == item_levels(data, threads=1)
+        assert peak < 20 * 8 * items
+
+
+def item_levels(shop: Transactions, threads: int) -> list[tuple[int, int]]:
+    return itemset_spectrum(shop, 1, effort=Effort(threads=threads)).all_levels()
+
+
+@needs_kernel
+@pytest.mark.parametrize("users", [False, True])
+def test_items_are_counted_the_same_in_several_tables(users: bool) -> None:
+    shop = zipf_baskets(60_000, 500, 10.0)
+    shop = in_users(shop) if users else shop
+    for threads in (1, 2, 8, 64):
+        assert item_levels(shop, threads) == itemset_spectrum(shop, 1, counter="numpy").all_levels()
+
+
 # --------------------------------------------------------------------------------------- the itemsets
 
 
@@ -361,6 +418,44 @@ def test_a_higher_limit_lets_the_same_count_through(counter: str) -> None:
     assert itemset_spectrum(shop, 3, counter=counter, effort=effort).all_levels() == [(6, math.comb(40, 3))]
 
 
+def long_baskets(baskets: int, items: int, of_users: int | None) -> Transactions:
+    """Equal baskets, whose pairs are counted in a table: of users, or with more items in one basket more."""
+    rare = [] if of_users else [np.arange(items, 20 * items)]
+    shop = of_rows([*([np.arange(items)] * baskets), *rare], 20 * items)
+    if of_users is None:
+        return shop
+    return replace(shop, unit_offsets=np.unique([*range(0, baskets, of_users), baskets]).astype(np.int64))
+
+
+@needs_kernel
+@pytest.mark.parametrize("of_users", [None, 2, 100])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pairs_count_as_work(of_users: int | None, threads: int) -> None:
+    shop = long_baskets(200, 200, of_users)
+    pairs = 200 * math.comb(200, 2)
+    with pytest.raises(WorkLimitError, match=r"itemsets of size 2 in these baskets took more than max_work"):
+        next(itemset_spectrum(shop, 2, effort=Effort(threads=threads, max_work=pairs // 2)).levels())
+    whole = itemset_spectrum(shop, 2, effort=Effort(threads=threads, max_work=10**9))
+    units = 200 // (of_users or 1)
+    assert next(whole.levels()) == (units, math.comb(200, 2))
+
+
+@every_counter
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_numbers_beyond_all_others_are_no_error(counter: str, size: int) -> None:
+    shop = read_transactions(STEEP)
+    expected = itemset_spectrum(shop, size, counter=counter).all_levels()
+    listed = list(list_itemsets(shop, size, 1, 1_000, counter=counter))
+    for large in (10**11, 2**63 - 1, 2**63, 10**20):
+        effort = Effort(max_work=large)
+        assert itemset_spectrum(shop, size, counter=counter, effort=effort).all_levels() == expected
+        assert list(itemset_spectrum(shop, size, counter=counter, effort=effort).levels()) == expected
+        assert itemset_spectrum(shop, size, min_support=large, counter=counter).all_levels() == []
+        assert list(itemset_spectrum(shop, size, min_support=large, counter=counter).levels()) == []
+        assert list(list_itemsets(shop, size, 1, large, counter=counter)) == listed
+        assert list(list_itemsets(shop, size, large, large + 1, counter=counter)) == []
+
+
 @pytest.mark.parametrize("name", ["threads", "max_work"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
 def test_efforts_are_whole_numbers_of_at_least_1(name: str, value: Any) -> None:
@@ -397,6 +492,29 @@ def test_an_error_in_the_watching_thread_stops_the_count(counter: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         next(itemset_spectrum(shop, 6, counter=counter, effort=Effort(progress=give_up)).levels())
     assert threading.active_count() == before
+
+
+@needs_kernel
+@pytest.mark.parametrize("of_users", [None, 2, 1_500])
+def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
+    of_users: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = long_baskets(1_500, 1_000, of_users)  # 7e8 pairs: some tenths of a second
+    monkeypatch.setattr(effort_module, "_GLANCE_SECONDS", 0.0)
+    told: list[float] = []
+    next(itemset_spectrum(shop, 2, effort=Effort(threads=1, progress=told.append)).levels())
+    assert len(told) > 50
+    assert told == sorted(told)
+    assert all(0 <= fraction <= 1 for fraction in told)
+
+    def give_up(fraction: float) -> None:
+        stopped.append(fraction)
+        raise KeyboardInterrupt
+
+    stopped: list[float] = []
+    with pytest.raises(KeyboardInterrupt):
+        next(itemset_spectrum(shop, 2, effort=Effort(threads=2, progress=give_up)).levels())
+    assert len(stopped) == 1
 
 
 COUNT_FOR_EVER = """

@@ -63,16 +63,24 @@ ORDER = [
     "selecting",
     "comparing",
     "opendp",
-    "planning",
     "universe",
     "levelwise",
     "menu",
+    "planning_search",
+    "planned",
+    "planning",
+    "plan_table",
+    "plan_figure",
     "release",
     "agreement",
     "mining",
     "table",
     "output",
     "progress",
+    "cli.screen",
+    "cli.mine",
+    "cli.plan",
+    "cli.audit",
     "cli",
 ]
 # The public names, imported on first use; and the door of `python -m fim_private`.
@@ -135,7 +143,7 @@ def test_the_package_itself_imports_nothing_at_first() -> None:
     heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
     assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
     own = {name for name in loaded if name.startswith("fim_private")}
-    assert own == {"fim_private", "fim_private.cli", "fim_private.errors"}
+    assert {name for name in own if not name.startswith("fim_private.cli")} == {"fim_private", "fim_private.errors"}
 
 
 def test_pandas_is_imported_only_where_it_is_used() -> None:
@@ -160,7 +168,7 @@ def calls(module: str) -> Iterator[str]:
 
 @every_module
 def test_only_the_command_line_prints_and_exits(module: str) -> None:
-    if module == "cli":
+    if module == "cli" or module.startswith("cli."):
         return
     speaking = {"print", "typer.echo", "rich.print", "sys.exit", "exit", "quit", "input", "warnings.warn"}
     assert speaking.isdisjoint(calls(module))
@@ -195,8 +203,8 @@ def test_modules_are_small(module: str) -> None:
 
 
 def test_the_checks_see_what_they_look_for() -> None:
-    assert "fim_private.randomness" in all_imports("release")
-    assert "randomness" in set(imported("release"))
+    assert "fim_private.randomness" in all_imports("mining")
+    assert "randomness" in set(imported("mining"))
     assert "counting.portable" in set(imported("counting"))
     assert "typer.echo" in set(calls("cli"))
-    assert "release" in set(imported("cli"))  # inside a function
+    assert "mining" in set(imported("cli.mine"))  # inside a function

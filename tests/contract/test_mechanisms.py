@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import oracles
 import pytest
+import selection_oracles as slow_selection
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_cases import CASES, Case, exact, outcomes, with_abstention
+from mechanism_cases import CASES, Case, by_level, exact, named, outcomes, with_abstention
 
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import ABSTAIN, Exponential, LargeMargin, NamedExponential
+from fim_private.mechanisms import (
+    ABSTAIN,
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    Mechanism,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+)
 from fim_private.mechanisms.large_margin import _integer_threshold
 from fim_private.mechanisms.steps import TwoSidedSteps
 from fim_private.mechanisms.stopping import Run, Search
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
+
+PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)
 
 
 def assert_same(ours: dict[int | None, float], oracle: dict[int | None, float], tolerance: float = 1e-9) -> None:
@@ -64,6 +81,110 @@ def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighb
     slow = oracles.exponential_distribution(supports, exact(epsilon), neighbors=neighbors, universe_size=size)  # type: ignore[arg-type]
     spectrum = SupportSpectrum.from_supports(supports, size)
     assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 25), max_size=8),
+    st.sampled_from([0.5, 1.0, 3.0]),
+    st.sampled_from([0.5, 1e-3]),
+    st.sampled_from(["replace-one", "add-remove"]),
+    st.one_of(st.none(), st.integers(0, 6)),
+    st.integers(1, 12),
+    st.one_of(st.none(), st.integers(1, 5)),
+)
+def test_the_others_on_any_spectrum(
+    supports: list[int],
+    epsilon: float,
+    delta: float,
+    neighbors: Any,
+    zeros: int | None,
+    max_rank: int,
+    max_itemsets: int | None,
+) -> None:
+    size = None if zeros is None else max(2, len(supports) + zeros)
+    counts = named(tuple(supports), size)
+    e, d = exact(epsilon), exact(delta)
+    relation = {"neighbors": neighbors, "universe_size": size}
+    tight = TightMargin(epsilon, delta, neighbors, max_rank)
+    split = (tight.shared_share, tight.step_share, 1 - tight.shared_share - tight.step_share)
+    answers: list[tuple[Mechanism, Any]] = [
+        (
+            LimitedDomain(epsilon, delta, neighbors, max_rank, max_itemsets),
+            slow_selection.limited_domain(counts, e, d, max_rank=max_rank, max_itemsets=max_itemsets, **relation),
+        ),
+        (
+            Choosing(epsilon, delta, max_itemsets or 9, neighbors),
+            slow_selection.choosing(counts, e, d, max_itemsets=max_itemsets or 9, **relation),
+        ),
+        (Distance(epsilon, delta, neighbors), slow_selection.distance(counts, e, d, **relation)),
+        (
+            tight,
+            slow_selection.tight_margin(
+                counts, e, d, max_rank=max_rank, split=split, thresholds=tight.threshold, **relation
+            ),
+        ),
+    ]
+    if size is not None:
+        answers.append((PermuteAndFlip(epsilon, neighbors), slow_selection.permute_and_flip(counts, e, **relation)))
+        answers.append((MaxOfLaplaces(epsilon, neighbors), slow_selection.max_of_laplaces(counts, e, **relation)))
+    for mechanism, slow in answers:
+        assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), by_level(slow, counts))
+
+
+@pytest.mark.parametrize("make", [Exponential, PermuteAndFlip, MaxOfLaplaces])
+def test_what_needs_a_public_universe_says_so(make: Any) -> None:
+    spectrum = SupportSpectrum.from_supports([3])
+    for use in (make(1.0).distribution, lambda s: make(1.0).select(s, Randomness())):
+        with pytest.raises(ParameterError, match="mechanism needs a public universe"):
+            use(spectrum)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("universe_size", [None, 10**6])
+def test_ten_thousand_levels_sum_to_one(neighbors: str, universe_size: int | None) -> None:
+    spectrum = SupportSpectrum.from_supports(range(10_000, 0, -1), universe_size)
+    mechanisms: list[Mechanism] = [
+        TightMargin(1.0, 1e-6, neighbors),
+        LimitedDomain(1.0, 1e-6, neighbors),
+        Choosing(1.0, 1e-6, 1000, neighbors),
+        Distance(1.0, 1e-6, neighbors),
+    ]
+    if universe_size is not None:
+        mechanisms += [PermuteAndFlip(1.0, neighbors), MaxOfLaplaces(1.0, neighbors)]
+    for mechanism in mechanisms:
+        assert sum(outcomes(mechanism, spectrum).values()) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("universe_size", [10**9, 10**60])
+@pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
+def test_a_race_over_a_huge_universe_agrees_with_its_distribution(make: Any, universe_size: int) -> None:
+    lead = round(np.log(float(universe_size)))
+    spectrum = SupportSpectrum.from_supports([lead + 1, lead, lead], universe_size)
+    mechanism, randomness = make(1.0, "add-remove"), Randomness.seeded(5)
+    drawn = Counter(mechanism.select(spectrum, randomness).level for _ in range(4000))
+    expected = outcomes(mechanism, spectrum)
+    assert 0.05 < expected[0] < 0.95
+    assert oracles.chi_square_pvalue(drawn, expected, 4000) > 1e-6
+
+
+def margin(mechanism: Mechanism, tied: int) -> int:
+    """The least support with which one of so many tied leaders is released with 95 % probability, others at 0."""
+    high = 1
+    while mechanism.distribution(SupportSpectrum.from_supports([high] * tied)).abstain > 0.05:
+        high += 1
+    return high
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "margins"), [("add-remove", (33, 32, 31, 28)), ("replace-one", (67, 64, 62, 58))]
+)
+def test_the_tight_margin_is_a_fraction_of_the_published_one(neighbors: str, margins: tuple[int, ...]) -> None:
+    for tied, needed in zip((1, 3, 10, 100), margins, strict=True):
+        assert margin(TightMargin(1.0, 1e-6, neighbors), tied) == needed
+        spectrum = SupportSpectrum.from_supports([435] * tied)
+        assert LargeMargin(1.0, 1e-6).distribution(spectrum).abstain > 0.05  # 435 is not yet enough for it
+        assert needed <= 435 / (10 if neighbors == "add-remove" else 5)
 
 
 def test_the_papers_thresholds() -> None:
@@ -183,7 +304,7 @@ def test_mechanisms_are_frozen_and_know_their_cost_without_data(case: Case) -> N
     with pytest.raises(FrozenInstanceError):
         case.mechanism.epsilon = 2.0  # type: ignore[attr-defined]
     assert case.mechanism.cost.epsilon > 0
-    assert (case.mechanism.cost.delta == 0) == isinstance(case.mechanism, Exponential)
+    assert (case.mechanism.cost.delta == 0) == isinstance(case.mechanism, PURE)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None])

@@ -14,12 +14,12 @@ from fim_private.randomness import (
     Randomness,
     UniformReal,
     bernoulli_exp,
-    choose_level,
     discrete_laplace,
     discrete_laplace_integer,
     geometric,
     uniform_integers,
 )
+from fim_private.weighted_choice import choose_level
 
 
 class Script:

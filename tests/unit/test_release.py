@@ -22,14 +22,14 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
 from fim_private.privacy import PrivacyCost
 from fim_private.randomness import Randomness
-from fim_private.release import Itemset, Release
+from fim_private.release import Itemset, Release, Share
 from fim_private.spectrum import SupportSpectrum
 
 
 def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
     plain = Release(
         mechanism="large-margin",
-        size=size,
+        sizes=(size,),
         cost=PrivacyCost(1.0, 1e-6),
         neighbors="replace-one",
         privacy_unit="basket",
@@ -220,13 +220,14 @@ def test_mine_with_the_defaults() -> None:
     result = fim.mine(SHOP)
     assert result == Release(
         mechanism="large-margin",
-        size=2,
+        sizes=(2,),
         cost=PrivacyCost(1.0, 1e-6),
         neighbors="replace-one",
         privacy_unit="basket",
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
+        shares=(Share("selection", (2,), 1.0, 1.0, 1e-6),),
     )
 
 
@@ -278,13 +279,14 @@ def test_mine_with_customers_as_the_unit() -> None:
     result = fim.mine(VISITS, user="customer")
     assert result == Release(
         mechanism="large-margin",
-        size=2,
+        sizes=(2,),
         cost=PrivacyCost(1.0, 1e-6),
         neighbors="replace-one",
         privacy_unit="user",
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
+        shares=(Share("selection", (2,), 1.0, 1.0, 1e-6),),
     )
     assert '"neighbors": "replace-one", "privacy_unit": "user", "abstained": false' in result.to_json()
 

@@ -250,7 +250,7 @@ def selections() -> list[Case]:
                     )
                 )
             cases += [
-                tight_margin("leader", (24 * double, 3), universe_size, delta=1e-3, max_rank=6, neighbors=neighbors),
+                tight_margin("leader", (15 * double, 3), universe_size, delta=1e-3, max_rank=6, neighbors=neighbors),
                 tight_margin(
                     "ties", (*[22 * double] * 3, 5, 5), universe_size, delta=1e-3, max_rank=5, neighbors=neighbors
                 ),

@@ -1163,7 +1163,8 @@ cdef class Scan:
                     first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
                 w.work += last - first
                 if last - first == 1:
-                    w.work += _pairs_of_row(ranks + starts[first], starts[last] - starts[first], self.pair_ranks, w.cells)
+                    w.work += _pairs_of_row(ranks + starts[first], starts[last] - starts[first], self.pair_ranks,
+                                            w.cells)
                 elif last - first <= ROWS_OF_UNIT:
                     w.work += _pairs_of_rows(ranks, starts + first, last - first, self.pair_ranks, w.cells,
                                              w.seen, w.seen + self.pair_ranks)

@@ -1,0 +1,333 @@
+"""Several itemsets in one release: what is picked, what it costs, and that it keeps its promise exactly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from real_data import real_data
+
+import fim_private as fim
+from fim_private.accounting import PickRate, zcdp_delta
+from fim_private.agreement import agree
+from fim_private.counting import Effort, itemset_spectrum
+from fim_private.errors import ParameterError
+from fim_private.levelwise import Levelwise, items_sought
+from fim_private.mechanisms import Choosing, Distance, Exponential, LargeMargin, LimitedDomain, NamedExponential
+from fim_private.mechanisms.top_k import TopK
+from fim_private.menu import MECHANISMS, Terms
+from fim_private.randomness import Randomness
+from fim_private.reading import read_transactions
+from fim_private.spectrum import SupportSpectrum
+from fim_private.universe import Catalogue, Universe, UnknownUniverse
+
+Counts = Mapping[str, int]
+ONE = Fraction(1)
+MILLIONTH = Fraction(1, 10**6)
+
+
+# ------------------------------------------------------------------------------------- exact sequences
+
+
+def sequences(
+    counts: Counts, picks: int, rate: float, bottom: float | None, max_rank: int, universe: int | None
+) -> dict[tuple[str, ...], float]:
+    """P(each sequence of itemsets picked), by hand: peel by weight, ⊥ (weight `bottom`, absolute) ends it.
+
+    Ties at the cut are in alphabetical order, which does not depend on the data. A sequence shorter than `picks`
+    ended with ⊥, or because no candidate was left.
+    """
+    ranked = sorted((n for n, c in counts.items() if c or universe), key=lambda n: (-counts[n], n))[:max_rank]
+    found: dict[tuple[str, ...], float] = {}
+
+    def peel(done: tuple[str, ...], chance: float) -> None:
+        left = [name for name in ranked if name not in done]
+        if len(done) == picks or (bottom is None and not left):
+            found[done] = found.get(done, 0.0) + chance
+            return
+        weights = {name: math.exp(rate * counts[name]) for name in left}
+        total = sum(weights.values()) + (bottom or 0.0)
+        if bottom:
+            found[done] = found.get(done, 0.0) + chance * bottom / total
+        for name, weight in weights.items():
+            peel((*done, name), chance * weight / total)
+
+    peel((), 1.0)
+    return found
+
+
+def limited_domain_sequences(mechanism: LimitedDomain, counts: Counts, picks: int) -> dict[tuple[str, ...], float]:
+    ranked = sorted((c for c in counts.values() if c), reverse=True)
+    following = ranked[mechanism.max_rank] if len(ranked) > mechanism.max_rank else 0
+    half = 2 if mechanism.neighbors == "replace-one" else 1
+    rate = float(mechanism.epsilon) / half
+    e, d, m = float(mechanism.epsilon), float(mechanism.delta), mechanism.max_rank
+    if half == 1:
+        many = math.ceil(m / min(d, e))
+    else:
+        many = math.ceil(m * max((1 + math.exp(-e / 2)) / d, math.exp(-e / 2) / (e / 2)))
+    many += 0 if following else m
+    return sequences(counts, picks, rate, many * math.exp(rate * (following + half)), m, None)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_picks_follow_the_peeled_distribution(neighbors: str) -> None:
+    counts = {"a": 26, "b": 25, "c": 25, "d": 6, "e": 2, "f": 1}
+    mechanism = LimitedDomain(1.0, 0.01, neighbors, 5)
+    spectrum, randomness = SupportSpectrum.from_supports(counts.values()), Randomness.seeded(11)
+    expected: Counter[tuple[int, ...]] = Counter()
+    for names, chance in limited_domain_sequences(mechanism, counts, 3).items():
+        expected[tuple(counts[name] for name in names)] += chance  # type: ignore[assignment]
+    drawn = Counter(
+        tuple(pick.level or 0 for pick in TopK(mechanism, 3).select(spectrum, randomness)) for _ in range(20_000)
+    )
+    probabilities = {levels: float(chance) for levels, chance in expected.items()}
+    assert oracles.chi_square_pvalue(drawn, probabilities, 20_000) > 1e-6
+
+
+def neighbours(neighbors: str) -> list[tuple[Counts, Counts]]:
+    """Pairs at which several picks break: swaps across the cut, new itemsets, a zero cut lifted to one."""
+    base = {"a": 9, "b": 8, "c": 3, "d": 3, "e": 0, "f": 0}
+    low = {"a": 2, "b": 0, "c": 0, "d": 0, "e": 0, "f": 0}
+    pairs: list[tuple[Counts, Counts]] = [
+        (base, {n: c + 1 for n, c in base.items()}),
+        (base, base | {"d": 4}),
+        (base, base | {"b": 9, "d": 4, "e": 1}),
+        (low, low | {"b": 1, "c": 1, "d": 1, "e": 1, "f": 1}),
+        (low | {"a": 1}, low | {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}),
+        (dict.fromkeys(base, 0), dict.fromkeys(base, 1)),
+    ]
+    if neighbors == "replace-one":
+        pairs += [
+            (base, base | {"a": 8, "d": 4}),
+            (base, base | {"a": 8, "c": 2, "d": 2, "e": 1, "f": 1}),
+            (low | {"b": 1, "c": 1}, low | {"d": 1, "e": 1}),
+            (base | {"c": 4}, base | {"c": 3, "d": 4}),
+        ]
+    return pairs
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (1.0, 0.05), (1.0, 1e-3)])
+@pytest.mark.parametrize("max_rank", [1, 3, 4])
+def test_all_picks_together_keep_the_promise_by_addition(
+    neighbors: str, epsilon: float, delta: float, max_rank: int
+) -> None:
+    """Theorem 8: k picks are (kε₀, δ_b)-private; the sequences' exact divergence over structured neighbours."""
+    mechanism = LimitedDomain(epsilon, delta, neighbors, max_rank)
+    for picks, (one, two) in itertools.product((2, 3), neighbours(neighbors)):
+        p, q = (limited_domain_sequences(mechanism, counts, picks) for counts in (one, two))
+        for left, right in ((p, q), (q, p)):
+            assert oracles.hockey_stick(left, right, picks * epsilon) <= delta + 1e-12
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_all_picks_together_keep_the_concentrated_promise(neighbors: str) -> None:
+    picks, epsilon, delta = 4, Fraction(1, 2), Fraction(1, 100)
+    rate = PickRate.of(epsilon, delta / 2, picks).rate
+    growth = Fraction(str(math.exp(0.5))) + Fraction(1, 10**9)
+    mechanism = LimitedDomain(rate, delta / 2 / (1 + growth), neighbors, 4)
+    for one, two in neighbours(neighbors):
+        p, q = (limited_domain_sequences(mechanism, counts, picks) for counts in (one, two))
+        for left, right in ((p, q), (q, p)):
+            assert oracles.hockey_stick(left, right, epsilon) <= delta
+
+
+def test_picks_without_their_abstention_are_caught() -> None:
+    mechanism = LimitedDomain(1.0, 1e-3, "add-remove", 3)
+    worst = 0.0
+    for one, two in neighbours("add-remove"):
+        p, q = (sequences(counts, 3, 1.0, 1e-9, 3, None) for counts in (one, two))
+        worst = max(worst, oracles.hockey_stick(p, q, 3.0), oracles.hockey_stick(q, p, 3.0))
+    assert worst > 1e-3 >= mechanism.delta
+
+
+@pytest.mark.parametrize(("rate", "broken"), [(1.0, False), (1 / 0.7, True)])
+def test_picks_over_a_public_universe_keep_their_promise_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
+    one = {"a": 4, "b": 4, "c": 4, "d": 4, "e": 4, "f": 4}
+    two = {name: support + (name not in "ab") for name, support in one.items()}
+    p, q = (sequences(counts, 2, rate, None, 6, 6) for counts in (one, two))
+    worst = max(oracles.hockey_stick(p, q, 2.0), oracles.hockey_stick(q, p, 2.0))
+    assert (worst > 1e-4) == broken
+
+
+def test_without_replacement_the_exponential_mechanism_ends_when_all_are_picked() -> None:
+    spectrum = SupportSpectrum.from_supports([5, 3], 4)
+    picks = TopK(Exponential(1.0), 9).select(spectrum, Randomness.seeded(1))
+    assert sorted(pick.level or 0 for pick in picks) == [0, 0, 3, 5]
+
+
+def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> None:
+    spectrum = SupportSpectrum.from_supports([9000, 8000, 7000, 1])
+    for mechanism in (Distance(1.0, 1e-6), LargeMargin(1.0, 1e-6)):
+        picks = TopK(mechanism, 3).select(spectrum, Randomness.seeded(1))
+        assert [pick.level for pick in picks] == [9000, 8000, 7000]
+
+
+def test_the_unnamed_outcome_ends_the_picks() -> None:
+    mechanism = NamedExponential(1.0, 1e-6, 10**6)
+    picks = TopK(mechanism, 5).select(SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1))
+    assert [pick.level for pick in picks] == [500, 400, 0]
+
+
+# ------------------------------------------------------------------------------------- the agreement
+
+
+def terms(mechanism: str, *, top: int = 1, sizes: tuple[int, ...] = (2,), neighbors: str = "replace-one") -> Terms:
+    public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
+    universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
+    return Terms(sizes, top, neighbors, universe, max_basket=10 if mechanism == "choosing" else None)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)])
+@pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
+def test_no_agreement_spends_more_than_was_allowed(
+    neighbors: str, mechanism: str, top: int, sizes: tuple[int, ...], union: bool, supports: Fraction | None
+) -> None:
+    agreed = agree(
+        mechanism,
+        terms(mechanism, top=top, sizes=sizes, neighbors=neighbors),
+        ONE,
+        MILLIONTH,
+        union=union,
+        supports_share=supports,
+    )
+    groups = 1 if union else len(sizes)
+    assert (agreed.cost.epsilon, len(agreed.selections)) == (1.0, groups)
+    assert agreed.cost.delta <= 1e-6
+    assert sum(share.fraction for share in agreed.shares) == pytest.approx(1)
+    spent: list[tuple[float, float, float]] = []  # ε, δ, ρ of every part, from what will really be run
+    bottoms = 0.0
+    for selection in agreed.selections:
+        steps: list[tuple[Any, int]] = (
+            [(selection.run.items, selection.run.sought), (selection.run.itemsets, selection.run.count)]
+            if isinstance(selection.run, Levelwise)
+            else [(selection.run.mechanism, selection.run.count)]
+        )
+        for step, picks in steps:
+            cost = step.cost
+            one_pass = hasattr(step, "select_many")
+            bottoms += cost.delta if one_pass else 0.0
+            spent.append((picks * cost.epsilon, 0.0 if one_pass else picks * cost.delta, picks * cost.epsilon**2 / 8))
+    noise = None if agreed.supports is None else agreed.supports.noise(top * groups)
+    concentrated = agreed.shares[0].rho is not None
+    if noise is not None:
+        cost = noise.cost
+        rho = float(noise.count / (2 * noise.parameter)) if concentrated else 0.0
+        spent.append((0.0 if cost is None else cost.epsilon, 0.0 if cost is None else cost.delta, rho))
+    if concentrated:
+        composing = 1e-6 - (1 + math.e) * bottoms
+        assert zcdp_delta(sum(rho for *_, rho in spent), 1.0) <= composing * (1 + 1e-9)
+    else:
+        assert sum(epsilon for epsilon, *_ in spent) <= 1 + 1e-9
+        assert sum(delta for _, delta, _ in spent) + bottoms <= agreed.cost.delta * (1 + 1e-9)
+
+
+def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
+    few, many = (
+        agree("limited-domain", terms("limited-domain", top=top), ONE, MILLIONTH, union=False, supports_share=None)
+        for top in (1, 50)
+    )
+    assert (few.shares[0].rho, few.shares[0].epsilon) == (None, 1.0)
+    assert many.shares[0].rho == pytest.approx(0.02, rel=0.3)
+    pure = agree("exponential", terms("exponential"), ONE, MILLIONTH, union=False, supports_share=None)
+    assert pure.cost.delta == 0
+
+
+# ------------------------------------------------------------------------------------- levelwise
+
+
+def test_levelwise_finds_sets_of_the_items_that_it_found() -> None:
+    baskets = [["a", "b", "c"]] * 4000 + [["a", "b"]] * 3000 + [["d", "e"]] * 2500 + [[f"x{i}"] for i in range(300)]
+    release = fim.mine(baskets, size="2-3", top=2, mechanism="levelwise", supports=True, seed=3)
+    found = {itemset.items: itemset for itemset in release.itemsets}
+    assert ("a", "b") in found
+    assert ("a", "b", "c") in found
+    assert release.cost.epsilon == 1.0
+    for itemset in release.itemsets:
+        true = oracles.brute_force_supports(baskets, len(itemset.items or ()))[itemset.items or ()]
+        assert itemset.interval is not None
+        assert itemset.interval[0] - 200 <= true <= itemset.interval[1] + 200
+
+
+def test_levelwise_abstains_where_no_item_is_frequent() -> None:
+    assert fim.mine([["a", "b"], ["c"]], mechanism="levelwise", top=5).abstained
+
+
+def test_the_number_of_items_sought_is_public() -> None:
+    assert [items_sought(count, 2) for count in (1, 20, 100, 1000)] == [10, 27, 60, 190]
+
+
+# ------------------------------------------------------------------------------------- recall on real data
+
+
+RECALL = [
+    ("limited-domain", 50, 0.95),
+    ("limited-domain", 100, 0.65),
+    ("exponential", 100, 0.95),
+    ("levelwise", 100, 0.85),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "top", "least"), RECALL)
+def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: float) -> None:
+    """Share of the true top k pairs (any of those tied at the k-th) that are found: mean of 20 runs."""
+    transactions = read_transactions(real_data("retail.parquet"))
+    pairs = itemset_spectrum(transactions, 2)
+    supports = [support for support, many in itertools.islice(pairs.levels(), 200) for _ in range(many)][:top]
+    universe: Universe = Catalogue(transactions.vocabulary) if mechanism == "exponential" else UnknownUniverse()
+    asked = Terms((2,), top, "add-remove", universe)
+    selection = agree(mechanism, asked, ONE, MILLIONTH, union=False, supports_share=None).selections[0]
+    randomness, recalls = Randomness.seeded(2), []
+    for _ in range(20):
+        levels = Counter(support for _, support in selection.find(transactions, Effort(), randomness))
+        recalls.append(sum((levels & Counter(supports)).values()) / top)
+    assert sum(recalls) / len(recalls) >= least
+
+
+def test_bad_requests_are_refused() -> None:
+    shop = [["a", "b"]] * 10
+    for changes, message in (
+        ({"top": 0}, "top must be a whole number of at least 1"),
+        ({"top": 10**6}, "top must be at most 100,000"),
+        ({"size": "3-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '3-2'"),
+        ({"size": [2, 4]}, "or a range such as 2-4"),
+        ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and below 1"),
+        ({"max_basket": 5}, "max_basket is of use to limited-domain and choosing only"),
+        ({"mechanism": "choosing"}, "choosing mechanism needs max_basket"),
+        ({"mechanism": "choosing", "max_basket": 1}, "max_basket must be at least the size 2"),
+        ({"mechanism": "choosing", "max_basket": 5, "user": "u"}, "max_baskets is needed to protect users"),
+        ({"max_baskets": 5}, "max_baskets goes with max_basket and user"),
+        ({"mechanism": "permute-and-flip", "universe_size": 5}, "permute-and-flip mechanism needs a catalogue"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            fim.mine(shop, **changes)
+
+
+def test_caps_bound_what_a_unit_supports() -> None:
+    transactions = read_transactions([[*range(9)], [1, 2], []])
+    assert [len(b) for b in baskets_of(transactions.capped(4, 1))] == [4, 2, 0]
+    visits = read_transactions([["a", "b", "c"], ["b", "c"], ["c", "d"], ["a"]])
+    users = replace(visits, unit_offsets=np.array([0, 4]))
+    assert [len(b) for b in baskets_of(users.capped(2, 3))] == [2, 2, 2, 0]
+
+
+def baskets_of(transactions: Any) -> list[Any]:
+    offsets = transactions.offsets
+    return [transactions.items[offsets[b] : offsets[b + 1]] for b in range(len(offsets) - 1)]
+
+
+def test_choosing_over_capped_baskets_abstains_on_nothing() -> None:
+    assert isinstance(Choosing(1.0, 1e-6, 45), Choosing)
+    assert fim.mine([["a", "b"]], mechanism="choosing", max_basket=10).abstained
+    assert not fim.mine([["a", "b"]] * 500, mechanism="choosing", max_basket=10).abstained

@@ -60,18 +60,19 @@ class Choosing:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose among all that occur and abstaining; reads every level."""
-        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
         """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
         rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self._candidates(spectrum), rate, count, randomness)
+        return choose_many(self.candidates(spectrum), rate, count, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level and of abstaining."""
-        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
-    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every itemset that occurs and abstaining, as whole numbers."""
         levels = named(spectrum.all_levels())
         if spectrum.universe_size is not None:
             return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]

@@ -63,7 +63,7 @@ class Distance:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Release the highest level or abstain; reads two levels at most."""
-        level, lead = _leader(spectrum)
+        level, lead = leader(spectrum)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
         if level is not None and (spectrum.universe_size == 1 or lead - self.sensitivity + noise > self.threshold):
             return Selection(level)
@@ -71,7 +71,7 @@ class Distance:
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of the highest level and of abstaining."""
-        level, lead = _leader(spectrum)
+        level, lead = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
         if spectrum.universe_size == 1:  # nothing to choose from, nothing to tell
@@ -96,7 +96,7 @@ def _threshold(scale: Fraction, delta: Fraction) -> int:
     return high
 
 
-def _leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
+def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
     """Return the highest level, None if nothing has a name, and its lead over the second itemset."""
     levels = spectrum.levels()
     first, multiplicity = next(levels, (0, 0))

@@ -55,18 +55,19 @@ class Exponential:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, with probability ∝ multiplicity * exp(rate * support), exactly."""
-        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
         """Choose count different itemsets, each as select does among those that are left: epsilon for each."""
         rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self._candidates(spectrum), rate, count, randomness)
+        return choose_many(self.candidates(spectrum), rate, count, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level; abstain is 0."""
-        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
-    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every candidate of the universe, exactly."""
         return named(universe_levels(spectrum, "exponential"))
 
 
@@ -117,16 +118,17 @@ class NamedExponential:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level to name an itemset from, or level 0: unnamed."""
-        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
         """Choose up to count different itemsets; ends when the unnamed outcome is chosen (Theorem 8)."""
         rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self._candidates(spectrum), rate, count, randomness, last=0)
+        return choose_many(self.candidates(spectrum), rate, count, randomness, last=0)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, 0 standing for the unnamed outcome; abstain is 0."""
-        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
-    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every candidate of the universe, exactly."""
         return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]

@@ -94,21 +94,24 @@ class LargeMargin:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Run Algorithm 1 once; reads the levels down to the stopping rank and one further."""
-        rank = self._search(spectrum).draw(randomness)
+        rank = self.search(spectrum).draw(randomness)
         if rank is None:
             if spectrum.universe_size is None:
                 return ABSTAIN
             rank = spectrum.universe_size
+        return choose(self.candidates(spectrum, rank), exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
+
+    def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
+        """Return the top rank itemsets, of which one is drawn."""
         levels, _ = top(spectrum, rank)
-        candidates = named(levels)
-        if spectrum.universe_size is None:
-            # Zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
-            candidates.append(Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels)))
-        return choose(candidates, exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
+        if spectrum.universe_size is not None:
+            return named(levels)
+        # Zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
+        return [*named(levels), Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels))]
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level of the spectrum and of abstaining; reads all levels."""
-        ranks, stops, rest = self._search(spectrum).distribution()
+        ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size is not None
         if known:
             ranks, stops = np.append(ranks, float(spectrum.universe_size or 0)), np.append(stops, rest)
@@ -121,7 +124,8 @@ class LargeMargin:
             return OutcomeDistribution(levels, shares, 0.0)
         return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + rest)
 
-    def _search(self, spectrum: SupportSpectrum) -> Search:
+    def search(self, spectrum: SupportSpectrum) -> Search:
+        """Return the rank search of a spectrum."""
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1

@@ -68,18 +68,19 @@ class LimitedDomain:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose among the top max_rank and abstaining; reads the levels of the top max_rank + 1."""
-        return choose(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
+        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
         """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
         rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self._candidates(spectrum), rate, count, randomness)
+        return choose_many(self.candidates(spectrum), rate, count, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every candidate level and of abstaining."""
-        return softmax(self._candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
 
-    def _candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return the top max_rank and abstaining, as whole numbers."""
         levels, following = top(spectrum, self.max_rank)
         if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
             return named(levels)

@@ -97,13 +97,13 @@ class TightMargin:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search, then choose; reads the levels down to the stopping rank and one further."""
-        rank = self._search(spectrum).draw(randomness)
-        return self.choice(self._last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
+        rank = self.search(spectrum).draw(randomness)
+        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level and of abstaining; reads all levels."""
-        ranks, stops, rest = self._search(spectrum).distribution()
-        ranks, stops = np.append(ranks, float(self._last_rank(spectrum))), np.append(stops, rest)
+        ranks, stops, rest = self.search(spectrum).distribution()
+        ranks, stops = np.append(ranks, float(self.last_rank(spectrum))), np.append(stops, rest)
         known = spectrum.universe_size is not None
         levels = np.array([*(support for support, _ in spectrum.levels()), 0], dtype=np.int64)
         multiplicities = np.array([*(float(m) for _, m in spectrum.levels()), math.inf])
@@ -126,13 +126,15 @@ class TightMargin:
             return OutcomeDistribution(levels, shares, abstain)
         return OutcomeDistribution(levels[:-1], shares[:-1], abstain)
 
-    def _last_rank(self, spectrum: SupportSpectrum) -> int:
+    def last_rank(self, spectrum: SupportSpectrum) -> int:
+        """Return the rank at which the search ends whatever the margin."""
         known = spectrum.universe_size
         return self.max_rank if known is None else min(self.max_rank, known)
 
-    def _search(self, spectrum: SupportSpectrum) -> Search:
+    def search(self, spectrum: SupportSpectrum) -> Search:
+        """Return the rank search of a spectrum."""
         # At the last rank the search ends whatever its margin.
-        return Search(spectrum, self.threshold, self._last_rank(spectrum) - 1, self.noise)
+        return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
 
 
 @lru_cache(maxsize=1 << 17, typed=True)

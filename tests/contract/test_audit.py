@@ -112,7 +112,7 @@ def search_divergence(neighbors: str, factors: tuple[float, float, float]) -> fl
 
     def ranks(supports: list[int]) -> dict[int, float]:
         scales = LargeMargin(1.0).scales
-        shipped = LargeMargin(1.0, 1e-6, neighbors, 5)._search(SupportSpectrum.from_supports(supports))
+        shipped = LargeMargin(1.0, 1e-6, neighbors, 5).search(SupportSpectrum.from_supports(supports))
         search = Search(
             shipped.spectrum,
             lambda rank: 0 if rank <= 4 else 60,

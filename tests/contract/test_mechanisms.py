@@ -222,7 +222,7 @@ def test_a_threshold_next_to_an_integer_is_decided_by_digits() -> None:
 
 @pytest.mark.parametrize(("support", "probability"), [(420, 0.5644), (450, 0.9537), (500, 0.9993)])
 def test_probability_of_stopping_at_rank_one(support: int, probability: float) -> None:
-    search = LargeMargin()._search(SupportSpectrum.from_supports([support]))
+    search = LargeMargin().search(SupportSpectrum.from_supports([support]))
     ranks, stops, _ = search.distribution()
     assert ranks[0] == 1
     assert stops[0] == pytest.approx(probability, abs=5e-5)
@@ -349,7 +349,7 @@ def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
 ) -> None:
     """The inverted draw, with one run per rank, gives the same rank for the same uniform number."""
     spectrum = SupportSpectrum.from_supports(supports)
-    search = replace(LargeMargin(1.0, 0.1, max_rank=200)._search(spectrum), last_rank=200)
+    search = replace(LargeMargin(1.0, 0.1, max_rank=200).search(spectrum), last_rank=200)
     noise_only = WithoutBound(*LargeMargin(1.0, 0.1).scales)
     single = SingleRanks(search.spectrum, search.threshold, search.last_rank, noise_only)
     one, two = (s.draw_given(noise, Randomness.seeded(seed)) for s in (search, single))

@@ -1,0 +1,1 @@
+"""Exact arithmetic, and neighbours that are hard, for audits."""

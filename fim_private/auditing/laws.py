@@ -1,0 +1,114 @@
+"""Laws of mechanisms and of their stages over named outcomes, for data given as itemsets with supports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from fim_private.auditing import exact
+from fim_private.auditing.families import Counts
+from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.spectrum import Level, SupportSpectrum
+
+# Probabilities of outcomes, whatever they are called.
+Outcomes = dict[Any, Decimal]
+Law = Callable[[Counts], Outcomes]
+Spent = Callable[[Counts, Counts], Decimal]
+
+
+def _levels(counts: Counts) -> tuple[Level, ...]:
+    supports = [support for support in counts.values() if support]
+    return tuple((support, supports.count(support)) for support in sorted(set(supports), reverse=True))
+
+
+def _named(shares: exact.Shares, counts: Counts, universe: int | None) -> Outcomes:
+    """Return the probabilities by name: the itemsets of a level share its probability."""
+    tied = list(counts.values())
+    with localcontext(exact.DIGITS):
+        named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
+    return {**named, None: shares.get(None, Decimal(0))}
+
+
+class Laws:
+    """The laws of one audit. It remembers the ranks' distributions, which are most of the work.
+
+    They are not remembered beyond: what a mechanism computes may have been changed by the next audit.
+    """
+
+    def __init__(self) -> None:
+        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Stops] = {}
+        self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Shares] = {}
+
+    def itemsets(self, mechanism: Mechanism, universe: int | None) -> Law:
+        """Return the law of the mechanism's result."""
+
+        def law(counts: Counts) -> Outcomes:
+            key = mechanism, universe, _levels(counts)
+            if key not in self._shares:
+                searched = isinstance(mechanism, LargeMargin | TightMargin)
+                stops = self.ranks(mechanism, universe)(counts) if searched else None
+                self._shares[key] = exact.distribution(mechanism, key[2], universe, stops)
+            return _named(self._shares[key], counts, universe)
+
+        return law
+
+    def ranks(self, mechanism: Mechanism, universe: int | None) -> Law:
+        """Return the law of the rank at which the search stops, None for none."""
+        assert isinstance(mechanism, LargeMargin | TightMargin)
+
+        def law(counts: Counts) -> Outcomes:
+            key = mechanism, universe, _levels(counts)
+            if key not in self._stops:
+                spectrum = SupportSpectrum(key[2], universe_size=universe)
+                self._stops[key] = exact.ranks(mechanism.search(spectrum))
+            return self._stops[key]
+
+        return law
+
+    def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
+        """Return the probability of stopping at a rank without the lead that the draw relies on."""
+        ranks = self.ranks(mechanism, universe)
+
+        def spent(one: Counts, two: Counts) -> Decimal:
+            stops = ranks(one).items()
+            bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
+            with localcontext(exact.DIGITS):
+                return sum(bad, Decimal(0))
+
+        return spent
+
+
+def noisy_maximum(mechanism: LargeMargin) -> Law:
+    """Return the law of c(1) + Z, which the paper's proof releases as well."""
+    known: dict[int, Outcomes] = {}
+
+    def law(counts: Counts) -> Outcomes:
+        highest = max(counts.values())
+        if highest not in known:
+            known[highest] = exact.noisy(highest, mechanism.scales[0])
+        return known[highest]
+
+    return law
+
+
+def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
+    """Return the divergence of the draws at a rank that is good for the first of the pair."""
+
+    def law(counts: Counts) -> Outcomes:
+        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
+        return _named(exact.draw(mechanism, spectrum, rank), counts, universe)
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        return exact.divergence(law(one), law(two), epsilon) if _is_good(mechanism, one, rank) else Decimal(0)
+
+    return spent
+
+
+def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
+    """Whether c(1) - c(ℓ+1) > t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε)."""
+    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+    margin = 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
+    return supports[0] - supports[rank] > margin

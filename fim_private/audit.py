@@ -12,14 +12,14 @@ ones the edges are crossed by few itemsets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from fim_private.auditing import exact
-from fim_private.auditing.families import NAMES, Counts, Pair, random_pairs, structured_pairs
-from fim_private.auditing.laws import Laws, Outcomes, good_draw, noisy_maximum
+from fim_private.auditing.families import Pair, random_pairs, structured_pairs
+from fim_private.auditing.laws import Laws
+from fim_private.auditing.promises import MOST_NEW, Promise, promises_of, settings
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -33,12 +33,9 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.privacy import Neighbors, exact_epsilon
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
-_CAPS = (1, 3)
-_MOST_NEW = 4
 _LARGEST_SCALE = 1 << 40
 
 
@@ -98,17 +95,6 @@ def _plain(finding: Finding) -> dict[str, Any]:
     return asdict(finding) | {"share": finding.share, "holds": finding.holds}
 
 
-@dataclass(frozen=True)
-class _Promise:
-    """A promise, and what of its delta a pair of neighbours spends, from the first to the second."""
-
-    name: str
-    setting: str
-    epsilon: Fraction
-    delta: Fraction
-    spent: Callable[[Counts, Counts], Decimal]
-
-
 AUDITABLE: dict[str, Callable[[float, float, str], Mechanism]] = {
     "large-margin": LargeMargin,
     "tight-margin": TightMargin,
@@ -116,7 +102,7 @@ AUDITABLE: dict[str, Callable[[float, float, str], Mechanism]] = {
     "permute-and-flip": lambda epsilon, delta, neighbors: PermuteAndFlip(epsilon, neighbors),
     "max-of-laplaces": lambda epsilon, delta, neighbors: MaxOfLaplaces(epsilon, neighbors),
     "limited-domain": LimitedDomain,
-    "choosing": lambda epsilon, delta, neighbors: Choosing(epsilon, delta, _MOST_NEW, neighbors),
+    "choosing": lambda epsilon, delta, neighbors: Choosing(epsilon, delta, MOST_NEW, neighbors),
     "distance": Distance,
 }
 
@@ -137,14 +123,14 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
     if trials < 0:
         raise ParameterError(f"trials must be at least 0, not {trials!r}")
     neighbors: str = mechanism.neighbors  # type: ignore[attr-defined]
-    most = _MOST_NEW if isinstance(mechanism, Choosing | NamedExponential) else None
+    most = MOST_NEW if isinstance(mechanism, Choosing | NamedExponential) else None
     scales = _scales(mechanism)
     pairs = [
         *structured_pairs(neighbors, scales, most),
         *random_pairs(neighbors, scales, most, trials, seed),
     ]
     cost = mechanism.cost
-    whole, *stages = (_worst(promises, pairs) for promises in _promises(mechanism, Laws()))
+    whole, *stages = (_worst(promises, pairs) for promises in promises_of(mechanism, Laws()))
     return AuditReport(_name(mechanism), cost.epsilon, cost.delta, str(neighbors), whole, tuple(stages), len(pairs))
 
 
@@ -155,89 +141,11 @@ def _name(mechanism: Mechanism) -> str:
     )
 
 
-def _settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
-    """Return the mechanism at small caps, over an unknown and over a small known universe, where it allows each."""
-    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
-    match mechanism:
-        case Exponential() | PermuteAndFlip() | MaxOfLaplaces():
-            return [(mechanism, *known)]
-        case NamedExponential():
-            return [(replace(mechanism, universe_size=_MOST_NEW), *unknown)]
-        case Choosing():
-            return [(replace(mechanism, max_itemsets=_MOST_NEW), *u) for u in (unknown, known)]
-        case LargeMargin() | TightMargin() | LimitedDomain():
-            return [
-                (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
-                for cap in _CAPS
-                for universe, what in (unknown, known)
-                if not (isinstance(mechanism, LargeMargin) and universe is not None and cap != _CAPS[0])
-            ]
-        case _:
-            return [(mechanism, *unknown), (mechanism, *known)]
-
-
-def _promises(mechanism: Mechanism, laws: Laws) -> list[list[_Promise]]:
-    """Return, for the whole and then for each stage, the promises in every setting."""
-    epsilon, delta = exact_epsilon(mechanism.cost.epsilon), Fraction(str(mechanism.cost.delta))
-    settings = _settings(mechanism)
-    promises = [[_promise("whole", what, epsilon, delta, laws.itemsets(m, u)) for m, u, what in settings]]
-    if isinstance(mechanism, LargeMargin):
-        promises += _large_margin_stages(mechanism, epsilon, delta, laws)
-    if isinstance(mechanism, TightMargin):
-        search = epsilon * (Fraction(mechanism.shared_share) + Fraction(mechanism.step_share))
-        promises += [
-            [_promise("rank search", what, search, Fraction(0), laws.ranks(m, u)) for m, u, what in settings],
-            [
-                _promise(
-                    f"choice at rank {cap}", what, mechanism.selection_epsilon, delta, laws.itemsets(m.choice(cap), u)
-                )
-                for cap in _CAPS
-                for m, u, what in settings[:2]
-                if isinstance(m, TightMargin)
-            ],
-        ]
-    return promises
-
-
-def _large_margin_stages(
-    mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, laws: Laws
-) -> list[list[_Promise]]:
-    """The steps of docs/privacy.md, Theorems 1 and 2, each with its part of the promise."""
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    settings = [(m, u, what) for m, u, what in _settings(mechanism) if isinstance(m, LargeMargin)]
-    nothing = Fraction(0)
-
-    def tails(one: Counts, two: Counts) -> Decimal:
-        return exact.step_tails(mechanism, 8)
-
-    return [
-        [_promise("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism))],
-        [
-            _promise("rank search", what, epsilon / (2 if replaced else 4), nothing, laws.ranks(m, u))
-            for m, u, what in settings
-        ],
-        [_Promise("noise of the steps", "ranks 1 to 8", nothing, delta / 6, tails)],
-        [_Promise("margin", what, nothing, 2 * delta / 3, laws.bad_stop(m, u)) for m, u, what in settings],
-        [
-            _Promise(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
-            for m, u, what in settings[:2]
-            for rank in (1, 2, 3)
-        ],
-    ]
-
-
-def _promise(
-    name: str, setting: str, epsilon: Fraction, delta: Fraction, law: Callable[[Counts], Outcomes]
-) -> _Promise:
-    """Return the promise of (epsilon, delta)-privacy of a law over outcomes."""
-    return _Promise(name, setting, epsilon, delta, lambda one, two: exact.divergence(law(one), law(two), epsilon))
-
-
-def _worst(promises: Sequence[_Promise], pairs: Sequence[Pair]) -> Finding:
+def _worst(promises: Sequence[Promise], pairs: Sequence[Pair]) -> Finding:
     """Return the promise and the pair that use up most."""
-    worst: tuple[Decimal, _Promise, Pair] | None = None
+    worst: tuple[Decimal, Promise, Pair] | None = None
     for promise in promises:
-        for pair in pairs:
+        for pair in promise.pairs or pairs:
             for one, two in (pair, pair[::-1]):
                 spent = promise.spent(one, two)
                 if worst is None or spent > worst[0]:
@@ -257,7 +165,7 @@ def _worst(promises: Sequence[_Promise], pairs: Sequence[Pair]) -> Finding:
 
 def _scales(mechanism: Mechanism) -> list[int]:
     """Return supports with which a single leader is released with probability a tenth, a half and nearly one."""
-    subject, universe, _ = _settings(mechanism)[0]
+    subject, universe, _ = settings(mechanism)[0]
 
     def released(support: int) -> float:
         found = subject.distribution(SupportSpectrum.from_supports([support], universe))

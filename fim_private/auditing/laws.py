@@ -108,7 +108,11 @@ def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: 
 
 
 def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Whether c(1) - c(ℓ+1) > t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε)."""
+    """Whether c(1) - c(ℓ+1) is above t(ℓ)."""
     supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    margin = 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
-    return supports[0] - supports[rank] > margin
+    return supports[0] - supports[rank] > lead_certified(mechanism, rank)
+
+
+def lead_certified(mechanism: LargeMargin, rank: int) -> float:
+    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the lead in units that the draw at rank ℓ relies on."""
+    return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)

@@ -1,0 +1,348 @@
+"""`fim_private.audit`: its arithmetic against slow oracles, every mechanism within its promise, every mutant caught.
+
+A mutant is a mechanism broken on purpose. Each is caught by the audit of the whole, by that of a stage, or, where what
+is broken breaks no promise, by comparing distributions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import oracles
+import pytest
+from hypothesis import HealthCheck, given, settings, target
+from hypothesis import strategies as st
+from mechanism_cases import CASES, Case
+
+from fim_private import audit as auditing
+from fim_private.audit import AUDITABLE, audit, auditable
+from fim_private.auditing import exact, families, promises
+from fim_private.auditing.families import are_neighbors, random_pairs, structured_pairs
+from fim_private.auditing.laws import Laws
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import (
+    Choosing,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    Mechanism,
+    NamedExponential,
+    TightMargin,
+    distance,
+    exponential,
+    large_margin,
+    max_of_laplaces,
+    permute_and_flip,
+    weighing,
+)
+from fim_private.mechanisms.steps import OneSidedSteps
+from fim_private.mechanisms.stopping import Run, Search
+from fim_private.mechanisms.weighing import Candidate, named
+from fim_private.spectrum import SupportSpectrum
+
+NEIGHBORS = ["replace-one", "add-remove"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if (case.universe_size or 0) <= 30], ids=str)
+def test_exact_is_the_slow_definition(case: Case) -> None:
+    if isinstance(case.mechanism, LargeMargin) and case.mechanism.max_rank > 300:
+        return  # a search of 10,000 ranks is for doubles
+    levels = tuple(case.spectrum.levels())
+    shares = exact.distribution(case.mechanism, levels, case.universe_size)
+    if isinstance(case.mechanism, NamedExponential):
+        shares[0] = shares.pop(None)
+    assert abs(sum(shares.values(), Decimal(0)) - 1) < Decimal("1e-27")
+    for level, probability in case.oracle(case.mechanism.cost.epsilon).items():
+        assert float(shares.get(level, Decimal(0))) == pytest.approx(probability, abs=1e-9)
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_families_are_neighbours(neighbors: str) -> None:
+    for most in (None, 4):
+        pairs = [
+            *structured_pairs(neighbors, [20, 400], most),
+            *random_pairs(neighbors, [20, 400], most, 300, 1),
+        ]
+        assert len(pairs) > 300
+        assert all(are_neighbors(one, two, neighbors, most) for one, two in pairs)
+        assert all(min(counts.values()) >= 0 for pair in pairs for counts in pair)
+
+
+def test_what_is_no_neighbour() -> None:
+    assert are_neighbors({"a": 1}, {"a": 2, "b": 1}, "add-remove")
+    assert not are_neighbors({"a": 1}, {"a": 2, "b": 1}, "add-remove", most=1)
+    assert not are_neighbors({"a": 1}, {"a": 3}, "replace-one")
+    assert not are_neighbors({"a": 1, "b": 1}, {"a": 2, "b": 0}, "add-remove")
+    assert are_neighbors({"a": 1, "b": 1}, {"a": 2, "b": 0}, "replace-one")
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("name", AUDITABLE)
+def test_every_mechanism_keeps_every_promise(name: str, neighbors: str) -> None:
+    [mechanism] = auditable(name, 1.0, 1e-6, neighbors)
+    report = audit(mechanism, trials=20)
+    assert report.holds, report
+    assert (report.mechanism, report.neighbors, report.numerical_error) == (name, neighbors, 1e-30)
+    assert report.pairs > 150
+    assert report.to_dict()["holds"] is True
+    if report.whole.share is not None:
+        assert report.whole.share <= 1 + 1e-12
+
+
+def test_the_named_exponential_keeps_its_promise() -> None:
+    for neighbors in NEIGHBORS:
+        assert audit(NamedExponential(1.0, 1e-3, 100, neighbors), trials=20).holds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("name", AUDITABLE)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (2.0, 1e-3), (1.0, 0.2)])
+def test_every_mechanism_keeps_every_promise_elsewhere(name: str, neighbors: str, epsilon: float, delta: float) -> None:
+    [mechanism] = auditable(name, epsilon, delta, neighbors)
+    assert audit(mechanism, trials=300, seed=5).holds
+
+
+def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
+    """An audit that never finds anything would pass as well: these four promises are used up nearly wholly."""
+    for name in ("limited-domain", "choosing", "tight-margin"):
+        [mechanism] = auditable(name, 1.0, 1e-6, "add-remove")
+        report = audit(mechanism, trials=0)
+        assert report.whole.share is not None
+        assert report.whole.share > 0.99
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("name", ["tight-margin", "limited-domain", "choosing", "distance", "permute-and-flip"])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_a_search_for_worse_neighbours_finds_none(name: str, neighbors: str, data: st.DataObject) -> None:
+    [mechanism] = auditable(name, 2.0, 0.05, neighbors)
+    if isinstance(mechanism, TightMargin | LimitedDomain):
+        mechanism = replace(mechanism, max_rank=data.draw(st.integers(1, 4)))
+    universe = 8 if name == "permute-and-flip" else data.draw(st.sampled_from([None, 8]))
+    supports = data.draw(st.lists(st.integers(0, 12), min_size=8, max_size=8))
+    most = 4 if isinstance(mechanism, Choosing) else 8
+    raised = data.draw(st.sets(st.sampled_from(families.NAMES), max_size=most))
+    lowered = data.draw(st.sets(st.sampled_from(families.NAMES), max_size=most)) if neighbors == NEIGHBORS[0] else set()
+    one = {n: c + (n in lowered and not c) for n, c in zip(families.NAMES, supports, strict=True)}
+    two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
+    law = Laws().itemsets(mechanism, universe)
+    spent = max(float(exact.divergence(law(p), law(q), Fraction(2))) for p, q in ((one, two), (two, one)))
+    target(spent)
+    assert spent <= mechanism.cost.delta + 1e-30
+
+
+# ------------------------------------------------------------------------------------------ mutants
+
+
+@pytest.fixture
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough pairs to catch every mutant below, and few enough to be quick."""
+    monkeypatch.setattr(families, "_RAISED", ("a", "b", "bd", "abcdefgh", "efgh"))
+    monkeypatch.setattr(families, "_LOWERED", ("a", "ab", "bcd"))
+    monkeypatch.setattr(promises, "CAPS", (3,))
+    scales = auditing._scales
+    monkeypatch.setattr(auditing, "_scales", lambda mechanism: scales(mechanism)[1:2])
+
+
+def broken(mechanism: Mechanism) -> set[str]:
+    """Which promises of a mechanism the audit found broken."""
+    report = audit(mechanism, trials=30)
+    return {finding.name.partition(" at rank")[0] for finding in (report.whole, *report.stages) if not finding.holds}
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("name", AUDITABLE)
+def test_the_few_pairs_accuse_nobody_falsely(name: str, neighbors: str) -> None:
+    [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
+    assert broken(mechanism) == set()
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestLargeMargin:
+    def test_without_its_margin(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(large_margin, "_integer_threshold", lambda epsilon, delta, rank: 0)
+        assert {"whole", "margin", "noise of the steps"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
+
+    @pytest.mark.parametrize("scale", [3, 6, 12])
+    def test_with_a_threshold_lowered_by_three_scales(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, scale: int
+    ) -> None:
+        shipped = large_margin._integer_threshold
+        monkeypatch.setattr(large_margin, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
+        assert "noise of the steps" in broken(LargeMargin(1.0, 1e-6, neighbors))
+
+    @pytest.mark.parametrize(
+        ("constant", "stage"),
+        [("MAXIMUM_SCALE", "noisy maximum"), ("SHARED_SCALE", "rank search"), ("STEP_SCALE", "rank search")],
+    )
+    def test_with_70_percent_of_its_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, constant: str, stage: str
+    ) -> None:
+        monkeypatch.setattr(large_margin, constant, getattr(large_margin, constant) * Fraction(7, 10))
+        assert stage in broken(LargeMargin(1.0, 1e-3, neighbors))
+
+    def test_without_noise_in_the_search(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Exact supports decide the cut: one unit flips it."""
+        for name in ("MAXIMUM_SCALE", "SHARED_SCALE", "STEP_SCALE"):
+            monkeypatch.setattr(large_margin, name, getattr(large_margin, name) / Fraction(1000))
+        assert {"whole", "rank search"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
+
+    def test_that_tests_one_rank_too_far_down(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """c(ℓ+2) for c(ℓ+1): ranks stop that have no lead."""
+        shipped = Search.runs
+
+        def runs(self: Search) -> Iterator[Run]:
+            singles = [Run(r, r, run.next_support) for run in shipped(self) for r in range(run.first, run.last + 1)]
+            beyond = [run.next_support for run in singles[1:]] + [0]
+            return (replace(run, next_support=support) for run, support in zip(singles, beyond, strict=False))
+
+        monkeypatch.setattr(Search, "runs", runs)
+        assert "margin" in broken(LargeMargin(1.0, 1e-3, neighbors))
+
+
+@pytest.mark.usefixtures("few_pairs")
+def test_a_last_stage_with_70_percent_of_its_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_margin, "SELECTION_RATE", Fraction(1, 6) / Fraction(7, 10))
+    assert "draw" in broken(LargeMargin(1.0, 1e-3, "replace-one"))
+
+
+def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no promise."""
+
+    def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
+        return named(weighing.top(spectrum, rank)[0])
+
+    mechanism = LargeMargin(1.0, 0.9, max_rank=8)
+    right, _ = oracles.large_margin_distribution([45], Fraction(1), Fraction(9, 10), max_rank=8)
+    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) == pytest.approx(right[45], abs=1e-12)
+    monkeypatch.setattr(LargeMargin, "candidates", candidates)
+    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) > right[45] + 1e-6
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestOthers:
+    @pytest.mark.parametrize("which", [0, 1])
+    def test_tight_margin_with_70_percent_of_its_search_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, which: int
+    ) -> None:
+        def noise(self: TightMargin) -> OneSidedSteps:
+            rate = weighing.exponential_rate(self.epsilon, self.neighbors)
+            rates = [rate * self.shared_share, rate * self.step_share]
+            rates[which] /= Fraction(7, 10)
+            return OneSidedSteps(*rates)
+
+        monkeypatch.setattr(TightMargin, "noise", property(noise))
+        assert "rank search" in broken(TightMargin(1.0, 1e-3, neighbors))
+
+    @pytest.mark.parametrize("name", ["exponential", "limited-domain", "choosing", "tight-margin"])
+    def test_weights_with_70_percent_of_their_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        shipped = weighing.exponential_rate
+        monkeypatch.setattr(weighing, "exponential_rate", lambda e, n: shipped(e, n) / Fraction(7, 10))
+        [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
+        assert broken(mechanism) & {"whole", "choice"}
+
+    @pytest.mark.parametrize("module", [permute_and_flip, max_of_laplaces])
+    def test_keys_with_70_percent_of_their_noise(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, module: Any
+    ) -> None:
+        shipped = weighing.exponential_rate
+        for place in (weighing, module):
+            monkeypatch.setattr(place, "exponential_rate", lambda e, n: shipped(e, n) / Fraction(7, 10))
+        name = module.__name__.rpartition(".")[2].replace("_", "-")
+        [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
+        assert broken(mechanism) == {"whole"}
+
+    def test_distance_with_70_percent_of_its_noise(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        [mechanism] = auditable("distance", 1.0, 1e-3, neighbors)
+        threshold = mechanism.threshold  # type: ignore[attr-defined]
+        scale = mechanism.scale * Fraction(7, 10)  # type: ignore[attr-defined]
+        monkeypatch.setattr(distance.Distance, "threshold", property(lambda self: threshold))
+        monkeypatch.setattr(distance.Distance, "scale", property(lambda self: scale))
+        assert broken(mechanism) == {"whole"}
+
+    def test_distance_with_a_threshold_lowered_by_three_scales(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        [mechanism] = auditable("distance", 1.0, 1e-6, neighbors)
+        lowered = mechanism.threshold - math.ceil(3 * mechanism.scale)  # type: ignore[attr-defined]
+        monkeypatch.setattr(distance.Distance, "threshold", property(lambda self: lowered))
+        assert broken(mechanism) == {"whole"}
+
+    @pytest.mark.parametrize("name", ["limited-domain", "choosing", "tight-margin"])
+    @pytest.mark.parametrize("left", [0, Fraction(1, 10)])
+    def test_abstaining_dropped_or_too_light(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str, left: Fraction
+    ) -> None:
+        shipped = weighing.Bottom.candidate
+
+        def candidate(self: weighing.Bottom, itemsets: int, following: int, **more: Any) -> Candidate:
+            right = shipped(self, itemsets, following, **more)
+            # Dropped: next to nothing, so that there is an outcome when nothing else is a candidate.
+            return replace(right, multiplicity=max(math.floor(right.multiplicity * left), 1))
+
+        monkeypatch.setattr(weighing.Bottom, "candidate", candidate)
+        [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
+        assert broken(mechanism) & {"whole", "choice"}
+
+    def test_the_exponential_mechanism_without_the_zeros(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        def levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int, int]]:
+            return [*spectrum.all_levels()] or [(0, 1)]
+
+        monkeypatch.setattr(exponential, "universe_levels", levels)
+        assert broken(Exponential(1.0, neighbors)) == {"whole"}
+
+    def test_ties_cut_by_the_order_of_the_rows(self, neighbors: str) -> None:
+        """If the first unit's itemset wins ties at the cut, the cut tells who came first."""
+        mechanism = LimitedDomain(1.0, 1e-3, neighbors, 1)
+        rate = float(weighing.exponential_rate(1.0, neighbors))
+        half = 2 if neighbors == "replace-one" else 1
+        abstaining = weighing.Bottom(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(rate * (20 + half))
+
+        def law(first: str) -> dict[str | None, float]:
+            weight = math.exp(rate * 20)
+            return {first: weight / (weight + abstaining), None: abstaining / (weight + abstaining)}
+
+        # The same supports, the rows in another order: any data-independent rule gives the same law.
+        assert oracles.hockey_stick(law("a"), law("b"), 0.0) > 0
+        shares = exact.distribution(mechanism, ((20, 2),), None)
+        assert float(shares[20]) / 2 == pytest.approx(law("a")["a"] / 2, rel=1e-9)
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize(
+    "name",
+    ["exponential", "permute-and-flip", "max-of-laplaces", "limited-domain", "choosing", "distance", "tight-margin"],
+)
+def test_replace_one_data_given_to_an_add_remove_mechanism(name: str) -> None:
+    [made_for_less] = auditable(name, 1.0, 1e-3, "add-remove")
+    pairs = [*structured_pairs("replace-one", auditing._scales(made_for_less), 4)]
+    promise = next(iter(promises.promises_of(made_for_less, Laws())))
+    found = auditing._worst(promise, pairs)
+    assert not found.holds
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(ParameterError, match="mechanism must be one of all, large-margin"):
+        auditable("levelwise", 1.0, 1e-6, "add-remove")
+    with pytest.raises(ParameterError, match="trials must be at least 0"):
+        audit(Exponential(1.0), trials=-1)
+    assert len(auditable("all", 1.0, 1e-6, "add-remove")) == len(AUDITABLE)
+
+
+def test_random_pairs_depend_on_their_seed_only() -> None:
+    one, same, other = (list(random_pairs("replace-one", [9], None, 20, seed)) for seed in (1, 1, 2))
+    assert one == same != other
+    assert all(left != right for left, right in pairwise(one))

@@ -7,10 +7,10 @@ adds pairs nobody thought of.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 
 from fim_private.privacy import Neighbors
+from fim_private.randomness import Randomness, distinct_integers
 
 Counts = dict[str, int]
 Pair = tuple[Counts, Counts]
@@ -54,15 +54,21 @@ def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
 
 def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
     """Yield pairs of neighbours at random: supports near a few common values, so that ties and swaps are common."""
-    generator = random.Random(seed)
+    randomness = Randomness.seeded(seed)
+
+    def one_of(choices: Sequence[int]) -> int:
+        return choices[randomness.below(len(choices))]
+
+    def some(least: int, largest: int) -> str:
+        count = least + randomness.below(largest - least + 1)
+        return "".join(NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness))[:most]
+
+    centres = (0, 1, *scales, *(scale // 2 for scale in scales))
     for _ in range(trials):
-        centres = [generator.choice((0, 1, *scales, *(scale // 2 for scale in scales))) for _ in range(3)]
-        base = {name: max(generator.choice(centres) + generator.choice((-1, 0, 0, 1)), 0) for name in NAMES}
-        shuffled = generator.sample(NAMES, len(NAMES))
-        raised = "".join(shuffled[: generator.randint(1, len(NAMES))])[:most]
-        lowered = ""
-        if neighbors == Neighbors.REPLACE_ONE:
-            lowered = "".join(generator.sample(NAMES, generator.randint(0, 4)))[:most]
+        near = [one_of(centres) for _ in range(3)]
+        base = {name: max(one_of(near) + one_of((-1, 0, 0, 1)), 0) for name in NAMES}
+        raised = some(1, len(NAMES))
+        lowered = some(0, 4) if neighbors == Neighbors.REPLACE_ONE else ""
         if pair := _pair(base, raised, lowered):
             yield pair
 

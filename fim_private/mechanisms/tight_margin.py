@@ -1,4 +1,4 @@
-"""The tight margin mechanism: the idea of Chaudhuri, Hsu and Song's large margin mechanism (2014) with a fifteenth of
+"""The tight margin mechanism: the idea of Chaudhuri, Hsu and Song's large margin mechanism (2014) with a fourteenth of
 its margin.
 
 A search with one-sided geometric noise looks for the first rank ℓ with a lead over rank ℓ + 1; the limited-domain
@@ -35,9 +35,9 @@ from fim_private.spectrum import SupportSpectrum
 DEFAULT_MAX_RANK = 10_000
 
 # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice.
-# Found by the planner's figures at ε = 1, δ = 1e-6 (docs/privacy.md, "The split").
-SHARED_SHARE = Fraction(8, 100)
-STEP_SHARE = Fraction(12, 100)
+# Found with the planner at ε = 1, δ = 1e-6 (docs/privacy.md, "The split").
+SHARED_SHARE = Fraction(4, 100)
+STEP_SHARE = Fraction(8, 100)
 # The chance, times ε for the search, that noise stops it too early is 1 / this or so, all ranks together.
 _PATIENCE = 10
 

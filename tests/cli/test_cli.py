@@ -738,8 +738,9 @@ def test_head_is_quiet(shop: Path) -> None:
 OPTIONS = [
     *("--size", "--epsilon", "--delta", "--mechanism", "--neighbors", "--max-rank", "--basket", "--item", "--items"),
     *("--catalogue", "--universe-size", "--format", "--output", "--seed", "--help"),
+    *("--top", "--union", "--supports", "--supports-share", "--max-basket", "--max-baskets", "--user", "--max-work"),
 ]
-DEFAULTS = ["2", "1.0", "1e-06", "large-margin", "replace-one", "10000", "table"]
+DEFAULTS = ["2", "1.0", "1e-06", "large-margin", "replace-one", "1", "table"]
 
 
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:

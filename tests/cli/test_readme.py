@@ -164,6 +164,8 @@ def make_up_inputs(folder: Path, command: str) -> None:
     for word in rest:
         if word in ("--help", "-h"):
             return
+        if word in ("--supports", "--union"):
+            continue
         if word.startswith("--"):
             name, _, value = word.partition("=")
             option[name] = value or next(rest)
@@ -273,7 +275,8 @@ def inline_code(document: str) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_what_is_named_in_the_text_exists(document: str, tmp_path: Path) -> None:
-    options = set(re.findall(r"(--[a-z-]+)", run(["fim-private", "mine", "--help"], tmp_path))) | {"--version"}
+    helps = (run(["fim-private", command, "--help"], tmp_path) for command in ("mine", "plan", "audit"))
+    options = set(re.findall(r"(--[a-z-]+)", "".join(helps))) | {"--version"}
     for code in inline_code(document):
         if found := re.fullmatch(r"make ([a-z-]+)", code):
             assert found[1] in targets(), f"{document}: `{code}`"

@@ -136,7 +136,7 @@ def test_one_step_costs_the_very_double(epsilon: float, monkeypatch: pytest.Monk
 def test_a_cost_that_is_no_double_is_rounded_up() -> None:
     third = Fraction(1, 3)
     assert Fraction(1 / 3) < third
-    assert measurement(Exponential(third)).map(1) == math.nextafter(1 / 3, 1)  # type: ignore[arg-type]
+    assert measurement(Exponential(third)).map(1) == math.nextafter(1 / 3, 1)
 
 
 @given(value=st.fractions(min_value=0, max_value=10**6))

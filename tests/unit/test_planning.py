@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,8 +118,8 @@ def of(found: Plan, name: str) -> PlannedMechanism:
         (Exponential(1.0, AR), 10**27, 66),
         (Exponential(1.0, AR), 10**60, 142),
         (Exponential(1.0), 10**60, 283),
-        (TightMargin(1.0, 1e-6, AR), None, 33),
-        (TightMargin(1.0, 1e-6), None, 67),
+        (TightMargin(1.0, 1e-6, AR), None, 30),
+        (TightMargin(1.0, 1e-6), None, 62),
         (LargeMargin(1.0, 1e-6, AR), None, 438),  # 450 if only rank 1 counts
         (LargeMargin(1.0, 1e-6, AR, max_rank=1), None, 450),
     ],
@@ -366,3 +368,20 @@ def test_the_table(units: int | None, ascii_only: bool) -> None:
     assert "catalogue of all items (not given)" in text
     assert "\x1b" not in text
     assert "\x1b" in render_plan(found, colour=True, ascii_only=ascii_only)
+
+
+def test_the_table_of_the_documents_is_the_planners() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z-]+) \| \(ε, [δ0]\) \|[^|]*\|[^|]*\|(.*)\|$", text, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == list(NAMES)
+    plans = {}
+    for neighbors in ("add-remove", "replace-one"):
+        for cap in (None, 50):
+            found = plan(units=100_000, universe_size=16_470, max_basket=cap, neighbors=neighbors)
+            plans[neighbors, cap] = {mechanism.name: mechanism for mechanism in found.mechanisms}
+    for name, shown in rows:
+        figures = []
+        for neighbors in ("add-remove", "replace-one"):
+            each = plans[neighbors, 50 if name == "choosing" else None][name]
+            figures += [each.required_support, each.required_margin, each.required_margin_tied]
+        assert [cell.strip() for cell in shown.split("|")] == ["never" if f is None else f"{f:,}" for f in figures]

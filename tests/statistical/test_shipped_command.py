@@ -1,0 +1,151 @@
+"""What users run, audited from outside: seeded runs of `mine` against exact distributions, and on neighbouring data.
+
+The library runs often; the command as a process of its own, reading a file and writing JSON, as often as time allows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import oracles
+import pytest
+import selection_oracles as slow
+from scipy.stats import beta
+
+import fim_private as fim
+from fim_private.mechanisms import TightMargin
+
+PAIRS: dict[tuple[int, ...], int] = {(1, 2): 17, (1, 3): 15, (4, 5): 2}
+CATALOGUE = [1, 2, 3, 4, 5]
+ZEROS = {f"zero {i}": 0 for i in range(math.comb(5, 2) - len(PAIRS))}
+Runs = Counter[tuple[int, ...] | None]
+
+
+def baskets_of(pairs: dict[tuple[int, ...], int]) -> list[list[int]]:
+    return [list(pair) for pair, support in pairs.items() for _ in range(support)]
+
+
+# For each mechanism the options of the command, and the slow definition of the law of its result.
+E, D = Fraction(1), Fraction(1, 100)
+NAMED: dict[Any, int] = {**PAIRS}
+TIGHT = TightMargin(1.0, 0.01, "add-remove", 4)
+SPLIT = (TIGHT.shared_share, TIGHT.step_share, 1 - TIGHT.shared_share - TIGHT.step_share)
+AR: Any = {"neighbors": "add-remove"}
+LAWS: dict[str, tuple[dict[str, Any], dict[Any, float]]] = {
+    "limited-domain": ({"max_rank": 2}, slow.limited_domain(NAMED, E, D, max_rank=2, **AR)),
+    "choosing": ({"max_basket": 2}, slow.choosing(NAMED, E, D, max_itemsets=1, **AR)),
+    "distance": ({}, slow.distance(NAMED, E, D, **AR)),
+    "tight-margin": (
+        {"max_rank": 4},
+        slow.tight_margin(NAMED, E, D, max_rank=4, split=SPLIT, thresholds=TIGHT.threshold, **AR),
+    ),
+    "permute-and-flip": (
+        {"catalogue": CATALOGUE},
+        slow.permute_and_flip({**NAMED, **ZEROS}, E, universe_size=10, **AR),
+    ),
+    "max-of-laplaces": (
+        {"catalogue": CATALOGUE},
+        slow.max_of_laplaces({**NAMED, **ZEROS}, E, universe_size=10, **AR),
+    ),
+}
+
+
+def expected(law: dict[Any, float]) -> dict[Any, float]:
+    """The zeros of a known universe, which are named at random, as one outcome."""
+    joined: dict[Any, float] = {}
+    for name, chance in law.items():
+        key = "zero" if isinstance(name, str) else name
+        joined[key] = joined.get(key, 0.0) + chance
+    return joined
+
+
+def counted(results: list[tuple[int, ...] | None]) -> Counter[Any]:
+    return Counter(result if result is None or result in PAIRS else "zero" for result in results)
+
+
+def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **options: Any) -> list[Any]:
+    baskets = baskets_of(pairs)
+    releases = (
+        fim.mine(baskets, mechanism=mechanism, epsilon=1.0, delta=0.01, neighbors="add-remove", seed=seed, **options)
+        for seed in range(runs)
+    )
+    return [release.itemsets[0].items if release.itemsets else None for release in releases]
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+def test_the_library_follows_the_exact_law(mechanism: str) -> None:
+    options, law = LAWS[mechanism]
+    runs = 500
+    drawn = counted(in_process(PAIRS, mechanism, runs, **options))
+    assert oracles.chi_square_pvalue(drawn, expected(law), runs) > 1e-6
+
+
+def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, runs: int) -> list[Any]:
+    data = folder / "baskets.dat"
+    data.write_text("".join(" ".join(map(str, basket)) + "\n" for basket in baskets_of(pairs)), encoding="utf-8")
+    command = [sys.executable, "-m", "fim_private", "mine", str(data), "--mechanism", mechanism, "--format", "json"]
+    command += ["--epsilon", "1", "--delta", "0.01", "--neighbors", "add-remove", "--max-rank", "2", "--seed"]
+    found = []
+    for seed in range(runs):
+        done = subprocess.run([*command, str(seed)], capture_output=True, check=True, timeout=60, env=os.environ.copy())
+        release = json.loads(done.stdout)
+        assert release["private"] is False
+        found.append(tuple(release["itemsets"][0]["items"]) if release["itemsets"] else None)
+    return found
+
+
+RUNS = [40, pytest.param(600, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("runs", RUNS)
+def test_the_command_follows_the_exact_law(tmp_path: Path, runs: int) -> None:
+    drawn = counted(by_command(tmp_path, PAIRS, "limited-domain", runs))
+    law = expected(LAWS["limited-domain"][1])
+    assert oracles.chi_square_pvalue(drawn, law, runs) > 1e-6
+    if runs > 100:
+        wrong = slow.limited_domain(NAMED, E, D, max_rank=2, noise_factor=Fraction(7, 10), **AR)
+        assert oracles.detects(law, expected(wrong), runs) > 0.999
+
+
+def interval(hits: int, runs: int, confidence: float = 1 - 1e-6) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a probability."""
+    tail = (1 - confidence) / 2
+    low = beta.ppf(tail, hits, runs - hits + 1) if hits else 0.0
+    high = beta.isf(tail, hits + 1, runs - hits) if hits < runs else 1.0
+    return float(low), float(high)
+
+
+def violated(one: Counter[Any], two: Counter[Any], epsilon: float, delta: float) -> list[Any]:
+    """Outcomes whose P > e^ε P′ + δ is certain, up to the confidence of two intervals."""
+    runs = one.total(), two.total()
+    return [
+        outcome
+        for outcome in one | two
+        if interval(one[outcome], runs[0])[0] > math.exp(epsilon) * interval(two[outcome], runs[1])[1] + delta
+    ]
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+def test_neighbouring_data_cannot_be_told_apart(mechanism: str) -> None:
+    options, _ = LAWS[mechanism]
+    for raised in ({(1, 2): 18}, {(1, 3): 16}, {(6, 7): 1}):
+        one, two = (counted(in_process(p, mechanism, 300, **options)) for p in (PAIRS, PAIRS | raised))
+        assert violated(one, two, 1.0, 0.01) == violated(two, one, 1.0, 0.01) == []
+
+
+def test_the_check_would_see_a_broken_promise() -> None:
+    exact_argmax = Counter({(1, 2): 300}), Counter({(1, 3): 300})
+    assert violated(*exact_argmax, 1.0, 0.01) == [(1, 2)]
+
+
+def test_neighbouring_files_cannot_be_told_apart_by_the_command(tmp_path: Path) -> None:
+    one, two = (counted(by_command(tmp_path, pairs, "limited-domain", 30)) for pairs in (PAIRS, PAIRS | {(1, 3): 16}))
+    assert violated(one, two, 1.0, 0.01) == violated(two, one, 1.0, 0.01) == []

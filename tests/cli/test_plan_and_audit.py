@@ -1,0 +1,134 @@
+"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`, as processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_data import real_data
+
+NAMES = [
+    "large-margin",
+    "tight-margin",
+    "exponential",
+    "permute-and-flip",
+    "max-of-laplaces",
+    "limited-domain",
+    "choosing",
+    "distance",
+]
+
+
+def run(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fim_private", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, cwd=folder, check=False)
+
+
+def as_json(*arguments: object) -> Any:
+    done = run(*arguments, "--format", "json")
+    assert (done.stderr, done.returncode) == ("", 0)
+    return json.loads(done.stdout)
+
+
+def test_plan_is_the_contract() -> None:
+    plan = as_json("plan", "--units", 100_000, "--size", 2, "--epsilon", 1, "--delta", 1e-6)
+    assert [mechanism["name"] for mechanism in plan["mechanisms"]] == NAMES
+    assert all({"required_support", "required_margin", "needs"} <= set(m) for m in plan["mechanisms"])
+    assert plan["recommended"] == "limited-domain"
+    found = {m["name"]: m["required_support"] for m in plan["mechanisms"]}
+    assert found["large-margin"] == 438
+    assert found["exponential"] is None
+    known = as_json(
+        "plan", "--universe-size", 16_470, "--max-basket", 50, "--confidence", 0.95, "--neighbors", "add-remove"
+    )
+    found = {m["name"]: m["required_support"] for m in known["mechanisms"]}
+    assert (found["exponential"], found["permute-and-flip"], found["choosing"], found["distance"]) == (22, 21, 25, 17)
+
+
+def test_plan_says_what_to_take() -> None:
+    done = run("plan", "--units", 100_000)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "* limited-domain: it needs no list of items" in done.stdout
+    assert "% of" in done.stdout
+    small = run("plan", "--units", 20)
+    assert "20 units are too few" in small.stdout
+
+
+def test_plan_draws_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib draws the figure: make test-peers")
+    done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+
+
+def test_audit_is_kept_and_says_how_much_is_used() -> None:
+    audit = as_json("audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20)
+    assert audit["holds"] is True
+    assert audit["mechanism"] == "limited-domain"
+    assert audit["numerical_error"] <= 1e-12
+    assert 0.99 < audit["whole"]["share"] <= 1
+    assert len(audit["whole"]["one"]) == len(audit["whole"]["two"])
+    table = run("audit", "--mechanism", "distance", "--trials", 0)
+    assert (table.stderr, table.returncode) == ("", 0)
+    assert "every promise was kept" in table.stdout
+    assert "pairs of neighbours" in table.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", "--units", "0"], "Error: --units must be a whole number of at least 1, not 0"),
+        (["plan", "--confidence", "2"], "Error: --confidence must be a number above 0 and below 1, not 2.0"),
+        (["plan", "--epsilons", "1,2"], "Error: --epsilons and figure go together"),
+        (["plan", "--epsilons", "one", "--figure", "x.png"], "Error: --epsilons must be numbers with commas"),
+        (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
+        (["audit", "--mechanism", "levelwise"], "Error: --mechanism must be one of all, large-margin"),
+        (["audit", "--trials", "-1"], "Error: --trials must be at least 0, not -1"),
+        (["audit", "--epsilon", "0"], "Error: --epsilon must be a number above 0"),
+    ],
+    ids=str,
+)
+def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = run(*arguments, folder=tmp_path)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_twenty_pairs_of_a_shop_with_supports() -> None:
+    invoices = real_data("online_retail.parquet")
+    columns = ["--basket", "InvoiceNo", "--item", "StockCode"]
+    options = ["--top", 20, "--mechanism", "limited-domain", "--supports", "--seed", 1]
+    release = as_json("mine", invoices, *columns, *options, "--neighbors", "add-remove")
+    assert len(release["itemsets"]) >= 15
+    supports = [itemset["support"] for itemset in release["itemsets"]]
+    assert supports == sorted(supports, reverse=True)
+    assert all(low <= support <= high for support, (low, high) in zip(supports, intervals(release), strict=True))
+    assert release["top"] == 20
+    assert sum(share["fraction"] for share in release["shares"]) == pytest.approx(1)
+    cautious = as_json("mine", invoices, *columns, *options)
+    assert cautious["itemsets"]  # fewer: replacing an invoice moves supports either way
+
+
+def intervals(release: Any) -> list[list[int]]:
+    return [itemset["interval"] for itemset in release["itemsets"]]
+
+
+def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
+    (tmp_path / "shop.dat").write_text("1 2 3\n" * 900 + "1 2\n" * 300 + "4\n" * 9, encoding="utf-8")
+    options = ["shop.dat", "--size", "2-3", "--top", 2, "--mechanism", "limited-domain", "--supports", "--seed", 2]
+    table = run("mine", *options, folder=tmp_path)
+    assert (table.stderr, table.returncode) == ("", 0)
+    assert "{1, 2, 3}" in table.stdout
+    assert "The budget was split: " in table.stdout
+    assert "NOT PRIVATE" in table.stdout
+    csv = run("mine", *options, "--format", "csv", folder=tmp_path).stdout.splitlines()
+    assert csv[0] == "item_1,item_2,item_3,support,lower,upper"
+    assert csv[1].startswith("1,2,,1")
+    together = run("mine", *options, "--union", "--format", "csv", folder=tmp_path).stdout.splitlines()
+    assert len(together) == 3

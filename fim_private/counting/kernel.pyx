@@ -513,14 +513,12 @@ cdef int64_t _count_prefixes(Worker *w, Table *table, const int32_t *rows, int64
         if table.units != NULL:
             while rank < bound:
                 seen = w.count[rank]
-                if seen == 0:
-                    w.touched[met] = rank
-                    met += 1
-                    w.count[rank] = 1
-                    w.mark[rank] = unit
-                elif w.mark[rank] != unit:
-                    w.count[rank] = seen + 1
-                    w.mark[rank] = unit
+                w.touched[met] = rank
+                met += seen == 0
+                # Without a branch: whether a unit was met before is as good as random. A mark of an earlier node,
+                # where the count is 0, may be of any unit.
+                w.count[rank] = seen + ((seen == 0) | (w.mark[rank] != unit))
+                w.mark[rank] = unit
                 entry += 1
                 rank = entry[0]
         elif all_of_them:

@@ -36,6 +36,8 @@ from fim_private.mechanisms import (
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
+# The numerical error is at most a millionth of it.
+LEAST_DELTA = 1e-24
 _LARGEST_SCALE = 1 << 40
 
 
@@ -118,10 +120,16 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones.
 
     mechanism: of any class of fim_private.mechanisms; its max_rank, max_itemsets and universe_size are
-        replaced by small ones. seed: of the random pairs. Raises ParameterError for a negative number of trials.
+        replaced by small ones. seed: of the random pairs.
+    Raises ParameterError for a negative number of trials, and for a delta of which the numerical error is a part.
     """
     if trials < 0:
         raise ParameterError(f"trials must be at least 0, not {trials!r}")
+    if 0 < mechanism.cost.delta < LEAST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
+            f"(the audit is exact to {NUMERICAL_ERROR})"
+        )
     neighbors: str = mechanism.neighbors  # type: ignore[attr-defined]
     most = MOST_NEW if isinstance(mechanism, Choosing | NamedExponential) else None
     scales = _scales(mechanism)

@@ -1,8 +1,8 @@
 """Output distributions of the mechanisms to thirty digits, for spectra of a few itemsets.
 
 What a mechanism computes with whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so a
-broken mechanism is audited as it is. The arithmetic is done here, once more, in decimals of 60 digits; infinite
-sums are cut where what is left is below 1e-36. NUMERICAL_ERROR bounds what an audit's divergence can be off by.
+broken mechanism is audited as it is. The arithmetic is done here, once more, in decimals of 60 digits; infinite sums
+are cut where what is left is below 1e-36. NUMERICAL_ERROR bounds how far a divergence is off.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+
+import numpy as np
 
 from fim_private.mechanisms import (
     Choosing,
@@ -27,18 +29,17 @@ from fim_private.mechanisms import (
     TightMargin,
     distance,
     large_margin,
-    weighing,
 )
 from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
 from fim_private.mechanisms.stopping import Search
 from fim_private.mechanisms.weighing import Candidate
-from fim_private.privacy import exact_delta, exact_epsilon
+from fim_private.privacy import exact_epsilon
 from fim_private.spectrum import Level, SupportSpectrum
 
 NUMERICAL_ERROR = 1e-30
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
 # e^-x is below 1e-36 from here.
-_REACH = 83
+REACH = 83
 _NEGLIGIBLE = Decimal("1e-40")
 
 # The probability of each level, all its itemsets together; None is abstaining.
@@ -82,35 +83,35 @@ def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
 def divergence(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
     """Return Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
     with localcontext(DIGITS):
-        growth = _number(epsilon).exp()
+        growth = number(epsilon).exp()
         zero = Decimal(0)
         return sum((max(zero, chance - growth * q.get(o, zero)) for o, chance in p.items()), zero)
 
 
-def _number(x: Fraction) -> Decimal:
+def number(x: Fraction) -> Decimal:
+    """Return x to the digits of the context."""
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
 @lru_cache(maxsize=1 << 18)
-def _decay(rate: Fraction, distance: int) -> Decimal:
+def decay(rate: Fraction, distance: int) -> Decimal:
     """Return e^{-rate * distance}."""
     with localcontext(DIGITS):
-        return (-_number(rate * distance)).exp()
+        return (-number(rate * distance)).exp()
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
     highest = max(candidate.support for candidate in candidates)
     shares: Shares = {None: Decimal(0)}
     for candidate in candidates:
-        weight = candidate.multiplicity * _decay(rate, highest - candidate.support)
+        weight = candidate.multiplicity * decay(rate, highest - candidate.support)
         shares[candidate.level] = shares.get(candidate.level, Decimal(0)) + weight
     total = sum(shares.values(), Decimal(0))
     return {level: weight / total for level, weight in shares.items()}
 
 
 def _weighed(mechanism: Exponential | NamedExponential | LimitedDomain | Choosing, spectrum: SupportSpectrum) -> Shares:
-    rate = weighing.exponential_rate(mechanism.epsilon, mechanism.neighbors)
-    shares = _softmax(mechanism.candidates(spectrum), rate)
+    shares = _softmax(mechanism.candidates(spectrum), mechanism.rate)
     if isinstance(mechanism, NamedExponential):  # its level 0 is the unnamed outcome
         shares[None] += shares.pop(0)
     return shares
@@ -137,22 +138,30 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank up to the last stops."""
+    assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
+    slacks = (
+        (rank, search.maximum - run.next_support - search.threshold(rank))
+        for run in search.runs()
+        for rank in range(run.first, run.last + 1)
+    )
+    return dict(_stops(search.noise, tuple(slacks)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
+    """Return ranks() from each rank and its slack c(1) - c(ℓ+1) - T(ℓ)."""
     with localcontext(DIGITS):
-        slacks = [
-            (rank, search.maximum - run.next_support - search.threshold(rank))
-            for run in search.runs()
-            for rank in range(run.first, run.last + 1)
-        ]
         stops: Stops = {rank: Decimal(0) for rank, _ in slacks}
         stops[None] = Decimal(0)
-        noise = search.noise
-        assert isinstance(noise, OneSidedSteps | TwoSidedSteps)
+        hazard = _hazard(noise)
         for shared, chance in _shared(noise):
             alive = chance
             for rank, slack in slacks:
-                stop = alive * _hazard(noise, slack + shared)
+                stop = alive * hazard(slack + shared)
                 stops[rank] += stop
                 alive -= stop
+                if not alive:
+                    break
             stops[None] += alive
         return stops
 
@@ -162,36 +171,43 @@ def _shared(noise: OneSidedSteps | TwoSidedSteps) -> list[tuple[int, Decimal]]:
     """Return the values of the noise that all steps share, and their probabilities; the cut tails are at the ends."""
     with localcontext(DIGITS):
         if isinstance(noise, OneSidedSteps):
-            reach = math.ceil(_REACH / noise.shared_rate)
-            stop = 1 - _decay(noise.shared_rate, 1)
-            inner = [(-k, stop * _decay(noise.shared_rate, k)) for k in range(reach)]
-            return [*inner, (-reach, _decay(noise.shared_rate, reach))]
+            reach = math.ceil(REACH / noise.shared_rate)
+            stop = 1 - decay(noise.shared_rate, 1)
+            inner = [(-k, stop * decay(noise.shared_rate, k)) for k in range(reach)]
+            return [*inner, (-reach, decay(noise.shared_rate, reach))]
         rates = [1 / noise.maximum_scale, 1 / noise.shared_scale]
-        reach = math.ceil(_REACH / min(rates))
+        reach = math.ceil(REACH / min(rates))
         # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
         weights = []
         for this, other in (rates, reversed(rates)):
-            a, b = _decay(this, 1), _decay(other, 1)
+            a, b = decay(this, 1), decay(other, 1)
             weights.append((1 - a) / (1 + a) * (1 - b) ** 2 / ((1 - a * b) * (1 - b / a)))
         return [
-            (k, sum((w * _decay(r, abs(k)) for w, r in zip(weights, rates, strict=True)), Decimal(0)))
+            (k, sum((w * decay(r, abs(k)) for w, r in zip(weights, rates, strict=True)), Decimal(0)))
             for k in range(-reach, reach + 1)
         ]
 
 
-def _hazard(noise: OneSidedSteps | TwoSidedSteps, slack: int) -> Decimal:
-    if isinstance(noise, OneSidedSteps):
-        return _decay(noise.step_rate, max(-slack, 0))
-    return _laplace_tail(noise.step_scale, 1 - slack)
+@lru_cache(maxsize=32)
+def _hazard(noise: OneSidedSteps | TwoSidedSteps) -> Callable[[int], Decimal]:
+    """Return the probability that a step stops, of its slack and the shared noise; remembered by that whole number."""
+
+    @lru_cache(maxsize=1 << 18)
+    def hazard(slack: int) -> Decimal:
+        if isinstance(noise, OneSidedSteps):
+            return decay(noise.step_rate, max(-slack, 0))
+        return laplace_tail(noise.step_scale, 1 - slack)
+
+    return hazard
 
 
 @lru_cache(maxsize=1 << 18)
-def _laplace_tail(scale: Fraction, k: int) -> Decimal:
+def laplace_tail(scale: Fraction, k: int) -> Decimal:
     """Return P(Z >= k) of discrete Laplace noise."""
     with localcontext(DIGITS):
         if k <= 0:
-            return 1 - _laplace_tail(scale, 1 - k)
-        return _decay(1 / scale, k) / (1 + _decay(1 / scale, 1))
+            return 1 - laplace_tail(scale, 1 - k)
+        return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
 
 
 def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
@@ -200,80 +216,72 @@ def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
         return {None: Decimal(1)}
     if spectrum.universe_size == 1:
         return {level: Decimal(1), None: Decimal(0)}
-    clears = _laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - lead + 1)
+    clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - lead + 1)
     return {level: clears, None: 1 - clears}
 
 
-def _times(one: list[Decimal], two: list[Decimal]) -> list[Decimal]:
-    """Return the product of two polynomials, lowest coefficient first."""
-    product = [Decimal(0)] * (len(one) + len(two) - 1)
-    for i, x in enumerate(one):
-        for j, y in enumerate(two):
-            product[i + j] += x * y
-    return product
+def _one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
+    """Return, for each of the factors, the integral over x in [0, 1] of Π (a + bx)^m / (a + bx), its own.
+
+    The others' are polynomials of a degree below Σ m, which Gauss's rule integrates exactly.
+    """
+    integrals = [Decimal(0) for _ in factors]
+    for x, weight in _gauss(sum(m for _, _, m in factors)):
+        values = [a + b * x for a, b, _ in factors]
+        product = weight * math.prod(value**m for value, (_, _, m) in zip(values, factors, strict=True))
+        for place, value in enumerate(values):
+            integrals[place] += product / value
+    return integrals
 
 
-def _integral(factors: Sequence[tuple[Decimal, Decimal, int]]) -> Decimal:
-    """Return the integral over x in [0, 1] of the product of (a + bx)^m."""
-    product = [Decimal(1)]
-    for a, b, m in factors:
-        product = _times(product, [math.comb(m, i) * a ** (m - i) * b**i for i in range(m + 1)])
-    return sum((c / (i + 1) for i, c in enumerate(product)), Decimal(0))
+@lru_cache(maxsize=32)
+def _gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
+    """Return nodes and weights on [0, 1] that integrate polynomials below this degree exactly (Gauss, Legendre)."""
+    count = degree // 2 + 1
+    found = []
+    with localcontext(DIGITS):
+        for guess in np.polynomial.legendre.leggauss(count)[0].tolist():
+            x = Decimal(guess)
+            for _ in range(4):  # Newton's method doubles the 15 digits each time
+                before, here = Decimal(1), x
+                for k in range(2, count + 1):
+                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
+                slope = count * (x * here - before) / (x * x - 1)
+                x -= here / slope
+            found.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
+    return found
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    rate = weighing.exponential_rate(mechanism.epsilon, mechanism.neighbors)
-    accepted = {level: _decay(rate, max(counts) - level) for level in counts}
-    return {
-        None: Decimal(0),
-        **{
-            level: counts[level]
-            * accepted[level]
-            * _integral([(Decimal(1), -accepted[other], m - (other == level)) for other, m in counts.items()])
-            for level in counts
-        },
-    }
+    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level."""
+    accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
+    others = _one_left_out([(Decimal(1), -accepted[level], m) for level, m in counts.items()])
+    of_levels = zip(counts.items(), others, strict=True)
+    return {None: Decimal(0)} | {level: m * accepted[level] * other for (level, m), other in of_levels}
 
 
 def _highest_noisy(counts: dict[int, int], mechanism: MaxOfLaplaces) -> Shares:
-    scale, highest = mechanism.scale, max(counts)
-    reach = math.ceil((_REACH + math.log(sum(counts.values()))) * scale)
-    shares: Shares = {None: Decimal(0), **dict.fromkeys(counts, Decimal(0))}
-    for value in range(highest - reach, highest + reach + 1):
-        # P(noisy support <= value - 1) and P(= value), for each level.
-        below = {level: 1 - _laplace_tail(scale, value - level) for level in counts}
-        at = {level: _laplace_tail(scale, value - level) - _laplace_tail(scale, value - level + 1) for level in counts}
-        if math.prod((below[level] + at[level]) ** m for level, m in counts.items()) < _NEGLIGIBLE:
-            continue  # some itemset is above for certain
-        for level in counts:
-            others = [(below[other], at[other], m - (other == level)) for other, m in counts.items()]
-            shares[level] += counts[level] * at[level] * _integral(others)
-    return shares
+    shares = _highest(mechanism.scale, tuple((max(counts) - level, m) for level, m in counts.items()))
+    return {None: Decimal(0)} | dict(zip(counts, shares, strict=True))
 
 
-def noisy(value: int, scale: Fraction) -> dict[int, Decimal]:
-    """Return the distribution of value + Z; what is beyond its reach counts as at its ends."""
-    reach = math.ceil(_REACH * scale)
-    with localcontext(DIGITS):
-        inner = {k: _laplace_tail(scale, k) - _laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
-        return {value + k: chance for k, chance in inner.items()}
+@lru_cache(maxsize=1 << 12)
+def _highest(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
+    """Return the probability that the highest noisy support is of each level: (distance from c(1), multiplicity).
 
-
-def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
-    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem 2).
-
-    T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ it is at most δ/6.
+    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x with probability
+    F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral over x of m P(Z = …) / F Π F^m.
     """
-    epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
-    maximum, shared, step = mechanism.scales
-    total = Decimal(0)
-    with localcontext(DIGITS):
-        for rank in range(1, last + 1):
-            margin = 6 * (1 + _number(3 * rank / delta).ln() / _number(epsilon))
-            left = mechanism.integer_threshold(rank) - margin
-            for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
-                # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
-                left += _number(scale) * (_number(chance) * (1 + _decay(1 / scale, 1))).ln()
-            tail = (-left / _number(step)).exp() / (1 + _decay(1 / step, 1)) if left > 0 else Decimal(1)
-            total += tail
-    return total
+    reach = math.ceil((REACH + math.log(sum(m for _, m in levels))) * scale)
+    tail = lru_cache(maxsize=None)(partial(laplace_tail, scale))
+    shares = [Decimal(0) for _ in levels]
+    for value in range(-reach, reach + 1):
+        tails = [(tail(value + distance), tail(value + distance + 1)) for distance, _ in levels]
+        if math.prod((1 - above) ** m for (_, above), (_, m) in zip(tails, levels, strict=True)) < _NEGLIGIBLE:
+            continue  # some itemset is above for certain
+        others = _one_left_out(
+            [(1 - here, here - above, m) for (here, above), (_, m) in zip(tails, levels, strict=True)]
+        )
+        for place, ((here, above), (_, m), other) in enumerate(zip(tails, levels, others, strict=True)):
+            shares[place] += m * (here - above) * other
+    return shares

@@ -11,6 +11,7 @@ from typing import Any
 from fim_private.auditing import exact
 from fim_private.auditing.families import Counts
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.privacy import exact_delta, exact_epsilon
 from fim_private.spectrum import Level, SupportSpectrum
 
 # Probabilities of outcomes, whatever they are called.
@@ -88,7 +89,7 @@ def noisy_maximum(mechanism: LargeMargin) -> Law:
     def law(counts: Counts) -> Outcomes:
         highest = max(counts.values())
         if highest not in known:
-            known[highest] = exact.noisy(highest, mechanism.scales[0])
+            known[highest] = _noisy(highest, mechanism.scales[0])
         return known[highest]
 
     return law
@@ -96,15 +97,31 @@ def noisy_maximum(mechanism: LargeMargin) -> Law:
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws at a rank that is good for the first of the pair."""
-
-    def law(counts: Counts) -> Outcomes:
-        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
-        return _named(exact.draw(mechanism, spectrum, rank), counts, universe)
+    law = _draw(mechanism, universe, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
         return exact.divergence(law(one), law(two), epsilon) if _is_good(mechanism, one, rank) else Decimal(0)
 
     return spent
+
+
+def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
+    """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
+    law = _draw(mechanism, None, rank)
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        p, q = law(one), law(two)
+        return exact.divergence({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
+
+    return spent
+
+
+def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> Law:
+    def law(counts: Counts) -> Outcomes:
+        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
+        return _named(exact.draw(mechanism, spectrum, rank), counts, universe)
+
+    return law
 
 
 def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
@@ -116,3 +133,31 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
 def lead_certified(mechanism: LargeMargin, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the lead in units that the draw at rank ℓ relies on."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
+
+
+def _noisy(value: int, scale: Fraction) -> dict[int, Decimal]:
+    """Return the distribution of value + Z; what is beyond its reach counts as at its ends."""
+    reach = math.ceil(exact.REACH * scale)
+    with localcontext(exact.DIGITS):
+        inner = {k: exact.laplace_tail(scale, k) - exact.laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
+        return {value + k: chance for k, chance in inner.items()}
+
+
+def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
+    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem 2).
+
+    T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ it is at most δ/6.
+    """
+    epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
+    maximum, shared, step = mechanism.scales
+    total = Decimal(0)
+    with localcontext(exact.DIGITS):
+        for rank in range(1, last + 1):
+            margin = 6 * (1 + exact.number(3 * rank / delta).ln() / exact.number(epsilon))
+            left = mechanism.integer_threshold(rank) - margin
+            for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
+                # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
+                left += exact.number(scale) * (exact.number(chance) * (1 + exact.decay(1 / scale, 1))).ln()
+            tail = (-left / exact.number(step)).exp() / (1 + exact.decay(1 / step, 1)) if left > 0 else Decimal(1)
+            total += tail
+    return total

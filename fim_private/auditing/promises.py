@@ -9,8 +9,17 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fim_private.auditing import exact
-from fim_private.auditing.families import NAMES, Counts, Pair
-from fim_private.auditing.laws import Law, Laws, Outcomes, good_draw, lead_certified, noisy_maximum
+from fim_private.auditing.families import NAMES, Counts, Pair, are_neighbors
+from fim_private.auditing.laws import (
+    Law,
+    Laws,
+    Outcomes,
+    drawn_by_both,
+    good_draw,
+    lead_certified,
+    noisy_maximum,
+    step_tails,
+)
 from fim_private.mechanisms import (
     Choosing,
     Exponential,
@@ -22,12 +31,14 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.privacy import Neighbors, exact_epsilon
+from fim_private.privacy import Neighbors, exact_delta, exact_epsilon
 from fim_private.spectrum import SupportSpectrum
 
 # What caps and limits are replaced by.
 CAPS = (1, 3)
 MOST_NEW = 4
+# For limited-domain, below its largest cap: there its limit makes abstaining lighter.
+_FEW_NEW = 2
 # The last rank of the search in _hard_search.
 _LAST = 5
 
@@ -57,6 +68,8 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
             return [(replace(mechanism, universe_size=MOST_NEW), *unknown)]
         case Choosing():
             return [(replace(mechanism, max_itemsets=MOST_NEW), *u) for u in (unknown, known)]
+        case LimitedDomain(max_itemsets=int(most)) if most > _FEW_NEW:
+            return settings(replace(mechanism, max_itemsets=_FEW_NEW))
         case LargeMargin() | TightMargin() | LimitedDomain():
             return [
                 (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
@@ -70,9 +83,11 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
 
 def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
     """Return, for the whole and then for each stage, the promises in every setting."""
-    epsilon, delta = exact_epsilon(mechanism.cost.epsilon), Fraction(str(mechanism.cost.delta))
+    epsilon, delta = _budget(mechanism)
     all_settings = settings(mechanism)
-    promises = [[_promise("whole", what, epsilon, delta, laws.itemsets(m, u)) for m, u, what in all_settings]]
+    promises = [
+        [_possible(m, _promise("whole", what, epsilon, delta, laws.itemsets(m, u))) for m, u, what in all_settings]
+    ]
     if isinstance(mechanism, LargeMargin):
         promises += _large_margin_stages(mechanism, epsilon, delta, laws)
     if isinstance(mechanism, TightMargin):
@@ -94,6 +109,13 @@ def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
     return promises
 
 
+def _budget(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
+    """Return what the mechanism was built with: its cost is rounded to doubles."""
+    delta = getattr(mechanism, "delta", None)
+    epsilon: float | Fraction = mechanism.epsilon  # type: ignore[attr-defined]
+    return exact_epsilon(epsilon), Fraction(0) if delta is None else exact_delta(delta)
+
+
 def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, laws: Laws) -> list[list[Promise]]:
     """The steps of docs/privacy.md, Theorems 1 and 2, each with its part of the promise."""
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -101,8 +123,7 @@ def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fract
     nothing = Fraction(0)
     search = epsilon / (2 if replaced else 4)
 
-    def tails(one: Counts, two: Counts) -> Decimal:
-        return exact.step_tails(mechanism, 8)
+    tails = step_tails(mechanism, 8)
 
     return [
         [_promise("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism))],
@@ -110,7 +131,7 @@ def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fract
             *(_promise("rank search", what, search, nothing, laws.ranks(m, u)) for m, u, what in all_settings),
             _hard_search(mechanism, search),
         ],
-        [Promise("noise of the steps", "ranks 1 to 8", nothing, delta / 6, tails)],
+        [Promise("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [Promise("margin", what, nothing, 2 * delta / 3, laws.bad_stop(m, u)) for m, u, what in all_settings],
         [
             Promise(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
@@ -118,6 +139,7 @@ def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fract
             for rank in (1, 2, 3)
         ]
         + [_hard_draw(mechanism, epsilon / 3, delta / 3)],
+        [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
     ]
 
 
@@ -150,6 +172,35 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Pr
     rank = len(NAMES)
     spent = good_draw(mechanism, None, rank, epsilon)
     return Promise(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, [(before, after)])
+
+
+def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Promise:
+    """Hold the draw of an itemset that both data name to a ratio of e^(ε/3), with no δ (docs/privacy.md, Theorem 3).
+
+    That takes no lead, but it takes the zeros: without their weight in the sum, a unit whose itemsets are new lowers
+    all other probabilities by more. Under add-remove weights and their sum move the same way: e^(ε/6).
+    """
+    support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
+    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
+    new, all_high = nothing | {"a": support, "b": 2}, dict.fromkeys(NAMES, support)
+    pairs = [
+        (new, {n: c - 1 if replaced and n == "b" else c + (n != "b") for n, c in new.items()}),
+        (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
+    ]
+    spent = drawn_by_both(mechanism, len(NAMES), epsilon)
+    return Promise("draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs)
+
+
+def _possible(mechanism: Mechanism, promise: Promise) -> Promise:
+    """Hold a mechanism with a limit on a unit's itemsets to its promise on what such a unit can change."""
+    if not isinstance(mechanism, LimitedDomain) or mechanism.max_itemsets is None:
+        return promise
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        possible = are_neighbors(one, two, mechanism.neighbors, mechanism.max_itemsets)
+        return promise.spent(one, two) if possible else Decimal(0)
+
+    return replace(promise, spent=spent)
 
 
 def _promise(name: str, setting: str, epsilon: Fraction, delta: Fraction, law: Law) -> Promise:

@@ -10,16 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
-from fim_private.mechanisms.weighing import (
-    Bottom,
-    Candidate,
-    choose,
-    choose_many,
-    exponential_rate,
-    named,
-    softmax,
-)
+from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named
 from fim_private.privacy import (
     Neighbors,
     PrivacyCost,
@@ -28,12 +19,11 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 
 @dataclass(frozen=True)
-class Choosing:
+class Choosing(Weighed):
     """Exponential among all itemsets that occur, and abstaining.
 
     epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
@@ -58,21 +48,8 @@ class Choosing:
         """(epsilon, delta)."""
         return PrivacyCost(float(self.epsilon), float(self.delta))
 
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose among all that occur and abstaining; reads every level."""
-        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
-
-    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
-        rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self.candidates(spectrum), rate, count, randomness)
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level and of abstaining."""
-        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
-
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every itemset that occurs and abstaining, as whole numbers."""
+        """Return every itemset that occurs and abstaining; reads every level."""
         levels = named(spectrum.all_levels())
         if spectrum.universe_size is not None:
             return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]

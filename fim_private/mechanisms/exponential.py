@@ -11,16 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fim_private.errors import ParameterError
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
-from fim_private.mechanisms.weighing import (
-    Bottom,
-    Candidate,
-    choose,
-    choose_many,
-    exponential_rate,
-    named,
-    softmax,
-)
+from fim_private.mechanisms.selection import Selection
+from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, choose_many, named
 from fim_private.privacy import (
     Neighbors,
     PrivacyCost,
@@ -34,7 +26,7 @@ from fim_private.spectrum import SupportSpectrum
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(Weighed):
     """The exponential mechanism over every candidate of a public universe, of any size (10**60 too).
 
     epsilon: > 0. neighbors: "replace-one" or "add-remove".
@@ -53,21 +45,8 @@ class Exponential:
         """(epsilon, 0)."""
         return PrivacyCost(float(self.epsilon), 0.0)
 
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, with probability ∝ multiplicity * exp(rate * support), exactly."""
-        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
-
-    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose count different itemsets, each as select does among those that are left: epsilon for each."""
-        rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self.candidates(spectrum), rate, count, randomness)
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level; abstain is 0."""
-        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
-
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate of the universe, exactly."""
+        """Return every level of the universe, 0 included."""
         return named(universe_levels(spectrum, "exponential"))
 
 
@@ -82,7 +61,7 @@ def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int
 
 
 @dataclass(frozen=True)
-class NamedExponential:
+class NamedExponential(Weighed):
     """The exponential mechanism when the universe's size M is public but not its items.
 
     An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
@@ -116,19 +95,10 @@ class NamedExponential:
         unnamed = Bottom(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
         return unnamed.support, unnamed.multiplicity
 
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level to name an itemset from, or level 0: unnamed."""
-        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
-
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
         """Choose up to count different itemsets; ends when the unnamed outcome is chosen (Theorem 8)."""
-        rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self.candidates(spectrum), rate, count, randomness, last=0)
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level, 0 standing for the unnamed outcome; abstain is 0."""
-        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
+        return choose_many(self.candidates(spectrum), self.rate, count, randomness, last=0)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate of the universe, exactly."""
+        """Return all that occur, and level 0 for the unnamed outcome."""
         return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]

@@ -9,17 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
-from fim_private.mechanisms.weighing import (
-    Bottom,
-    Candidate,
-    choose,
-    choose_many,
-    exponential_rate,
-    named,
-    softmax,
-    top,
-)
+from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named, top
 from fim_private.privacy import (
     Neighbors,
     PrivacyCost,
@@ -28,7 +18,6 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 # ln k̄ adds to the lead that is needed, over c(k̄ + 1), which falls far more quickly in purchase data.
@@ -36,7 +25,7 @@ DEFAULT_MAX_RANK = 10_000
 
 
 @dataclass(frozen=True)
-class LimitedDomain:
+class LimitedDomain(Weighed):
     """Exponential among the max_rank itemsets of highest support, and abstaining.
 
     epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
@@ -66,21 +55,8 @@ class LimitedDomain:
         """(epsilon, delta)."""
         return PrivacyCost(float(self.epsilon), float(self.delta))
 
-    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose among the top max_rank and abstaining; reads the levels of the top max_rank + 1."""
-        return choose(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors), randomness)
-
-    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to count different itemsets; ends at the first abstention (Theorem 8)."""
-        rate = exponential_rate(self.epsilon, self.neighbors)
-        return choose_many(self.candidates(spectrum), rate, count, randomness)
-
-    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every candidate level and of abstaining."""
-        return softmax(self.candidates(spectrum), exponential_rate(self.epsilon, self.neighbors))
-
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return the top max_rank and abstaining, as whole numbers."""
+        """Return the top max_rank and abstaining; reads the levels of the top max_rank + 1."""
         levels, following = top(spectrum, self.max_rank)
         if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
             return named(levels)

@@ -47,6 +47,11 @@ class PermuteAndFlip:
         """(epsilon, 0)."""
         return PrivacyCost(float(self.epsilon), 0.0)
 
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, exactly.
 
@@ -54,14 +59,13 @@ class PermuteAndFlip:
         accepted with probability p arrives after t with probability (1 - pt)^m.
         """
         levels, distances, multiplicities = self._levels(spectrum)
-        keys = _Arrivals(exponential_rate(self.epsilon, self.neighbors))
+        keys = _Arrivals(self.rate)
         return Selection(levels[winner(keys, distances, multiplicities, randomness=randomness)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, by quadrature good to 1e-13; abstain is 0."""
         levels, distances, multiplicities = self._levels(spectrum)
-        rate = float(exponential_rate(self.epsilon, self.neighbors))
-        accepted = np.exp(-rate * np.array(distances, dtype=np.float64))
+        accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
         counts = np.array([float(m) for m in multiplicities])
         shares = _first_accepted(accepted, counts)
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)

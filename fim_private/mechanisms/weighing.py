@@ -7,6 +7,7 @@ cut (docs/privacy.md, "The weight of abstaining"), heavy enough that what only o
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -129,6 +130,34 @@ def choose_many(
         fewer = replace(picked, multiplicity=picked.multiplicity - 1)
         left[place : place + 1] = [fewer] if fewer.multiplicity else []
     return chosen
+
+
+class Weighed(ABC):
+    """A mechanism that is one choice by weight; what differs is who the candidates are."""
+
+    epsilon: float | Fraction
+    neighbors: str
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    @abstractmethod
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every candidate, abstaining included, as whole numbers."""
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose one of the candidates with probability ∝ multiplicity * exp(rate * support), exactly."""
+        return choose(self.candidates(spectrum), self.rate, randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose up to count different itemsets, each as select does among those left; ends at the first abstention."""
+        return choose_many(self.candidates(spectrum), self.rate, count, randomness)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the exact probability of every candidate level and of abstaining."""
+        return softmax(self.candidates(spectrum), self.rate)
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:

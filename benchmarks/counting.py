@@ -15,14 +15,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from benchmark_data import DEFAULT_DATA, generated_datasets, quest, real_datasets
 from contest import Dataset, DisagreementError, Limits, describe, hold
@@ -30,7 +26,7 @@ from contestants import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from counting_document import write_document
 from counting_figure import draw
 from counting_summary import SUMMARY_COLUMNS, losses, place, reading, summary_rows, titles
-from measuring import ROOT, circumstances
+from measuring import ROOT, OneLineParser, command_line, machine, write_json
 from rich.console import Console
 from rich.table import Table
 from whole_processes import comparisons, growth
@@ -41,15 +37,6 @@ QUICK_BASKETS = (2_000, 4_000)
 QUICK_CONTESTANTS = (OURS, f"{OURS}, numpy", "PyFIM eclat", "scipy XᵀX")
 PEERS = ("pyfim", "mlxtend", "efficient-apriori", "scipy", "polars", "duckdb", "fim-private", "numpy", "pyarrow")
 PROGRESS = Console(stderr=True, highlight=False)
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with 2."""
-        print(f"{self.prog}: {message}", file=sys.stderr)
-        raise SystemExit(2)
 
 
 def numbers(text: str) -> list[int]:
@@ -148,8 +135,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if missing:
         PROGRESS.print(f"missing, so left out: {', '.join(missing)}")
     results: dict[str, Any] = {
-        **machine(),
-        "command": command_line(sys.argv[1:], real=any(options.data == dataset.path.parent for dataset in datasets)),
+        **machine(PEERS),
+        "command": command_line(
+            "counting", sys.argv[1:], real=any(options.data == dataset.path.parent for dataset in datasets)
+        ),
         "runs": options.runs,
         "timeout": options.timeout,
         "memory_limit": limits.memory,
@@ -174,46 +163,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     results["growth"] = growth(made, sizes, options.top, limits)
     write_json(results, options.output)
     return results
-
-
-def machine() -> dict[str, Any]:
-    """Return when, where and with which versions."""
-    model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    versions = {}
-    for name in PEERS:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "not installed"
-    return {
-        **circumstances(),
-        "cpu": model[1].strip() if model else "unknown processor",
-        "memory_total": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "date": datetime.now(UTC).date().isoformat(),
-        "versions": versions,
-    }
-
-
-def command_line(arguments: Sequence[str], real: bool = False) -> str:
-    """Return the command without the folders of this machine. real: there were real data sets."""
-    parts = list(arguments)
-    for place_, part in enumerate(parts):
-        if place_ and parts[place_ - 1] == "--data":
-            parts[place_] = "DIR"
-        elif Path(part).is_absolute():
-            parts[place_] = Path(part).name
-        elif " " in part:
-            parts[place_] = f"'{part}'"
-    if real and "--data" not in parts:
-        parts += ["--data", "DIR"]
-    return " ".join(["python benchmarks/counting.py", *parts])
-
-
-def write_json(results: dict[str, Any], output: Path) -> None:
-    """Write all or nothing."""
-    temporary = output.with_name(output.name + ".part")
-    temporary.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    temporary.replace(output)
 
 
 def show(results: dict[str, Any]) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import drawing
 from contestants import MODES
 from counting_summary import Duel, duels, fastest, titles
-
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9")  # told apart by the colour-blind too
-MARKS = ("o", "s", "^", "D", "v")
+from drawing import COLOURS, MARKS
 
 
-def draw(results: dict[str, Any], folder: Path, name: str = "counting") -> list[Path]:
-    """Write NAME.png and NAME.svg to the folder; return their paths."""
-    matplotlib: Any = importlib.import_module("matplotlib")
-    matplotlib.use("agg")
-    matplotlib.rcParams.update({"svg.hashsalt": name, "font.size": 8, "axes.grid": True, "grid.alpha": 0.3})
-    pyplot: Any = importlib.import_module("matplotlib.pyplot")
-    figure, axes = pyplot.subplots(3, len(MODES), figsize=(12, 10.5), layout="constrained")
+def draw(results: dict[str, Any], folder: Path) -> list[Path]:
+    """Write counting.png and counting.svg to the folder; return their paths."""
+    return drawing.draw(folder, "counting", lambda figure: _paint(figure, results), (12, 10.5))
+
+
+def _paint(figure: Any, results: dict[str, Any]) -> None:
+    axes = figure.subplots(3, len(MODES))
     found = list(duels(results["contests"]))
     best = fastest(results["contests"])
     names = [about["name"] for about in results["datasets"]]
@@ -39,13 +37,6 @@ def draw(results: dict[str, Any], folder: Path, name: str = "counting") -> list[
         "Counting itemsets. Filled: the fastest peer of each contest; hollow: the others. "
         f"Medians of {results['runs']} run{'s' * (results['runs'] > 1)}."
     )
-    paths = []
-    for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path = folder / f"{name}.{suffix}"
-        figure.savefig(path, dpi=120, metadata=metadata)
-        paths.append(path)
-    pyplot.close(figure)
-    return paths
 
 
 def _ratios(

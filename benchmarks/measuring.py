@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2."""
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        raise SystemExit(2)
 
 
 @dataclass(frozen=True)
@@ -50,8 +63,6 @@ def measure(command: Sequence[str | Path], runs: int) -> Measured:
 
 def circumstances() -> dict[str, Any]:
     """Return the machine, the versions and the commit that a figure belongs to."""
-    from importlib.metadata import version
-
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
     ).stdout.strip()
@@ -64,6 +75,47 @@ def circumstances() -> dict[str, Any]:
         "fim-private": version("fim-private"),
         "commit": commit,
     }
+
+
+def machine(packages: Sequence[str]) -> dict[str, Any]:
+    """Return when, where and with which versions of these packages."""
+    about = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*:\s*(.+)", about.read_text() if about.is_file() else "")
+    versions = {}
+    for name in packages:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        **circumstances(),
+        "cpu": model[1].strip() if model else "unknown processor",
+        "memory_total": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": versions,
+    }
+
+
+def command_line(script: str, arguments: Sequence[str], real: bool = False) -> str:
+    """Return the command without the folders of this machine. real: there were real data sets."""
+    parts = list(arguments)
+    for place_, part in enumerate(parts):
+        if place_ and parts[place_ - 1] == "--data":
+            parts[place_] = "DIR"
+        elif Path(part).is_absolute():
+            parts[place_] = Path(part).name
+        elif " " in part:
+            parts[place_] = f"'{part}'"
+    if real and "--data" not in parts:
+        parts += ["--data", "DIR"]
+    return " ".join([f"python benchmarks/{script}.py", *parts])
+
+
+def write_json(results: dict[str, Any], output: Path) -> None:
+    """Write all or nothing."""
+    temporary = output.with_name(output.name + ".part")
+    temporary.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    temporary.replace(output)
 
 
 def report(question: str, rows: list[dict[str, Any]], output: Path | None) -> None:

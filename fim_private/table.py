@@ -74,6 +74,7 @@ def _remarks(release: Release) -> Iterator[str]:
     """Say what is missing, and how the budget was split."""
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: for the others the mechanism abstained."
+        yield f"To find more: a larger --epsilon{_weaker(release)}."
     if len(release.shares) > 1:
         yield f"The budget was split: {'; '.join(map(_part, release.shares))}."
     if release.noise is not None:
@@ -82,6 +83,16 @@ def _remarks(release: Release) -> Iterator[str]:
             f"Supports count {units}, with {str(release.noise.kind).replace('-', ' ')} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
+
+
+def _weaker(release: Release) -> str:
+    if release.neighbors != Neighbors.REPLACE_ONE:
+        return ""
+    # Replacing is a removal and an addition, each at epsilon.
+    return (
+        f", or --neighbors add-remove, which needs half the lead and promises less: "
+        f"replacing one {_protected(release)} then costs 2ε"
+    )
 
 
 def _part(share: Share) -> str:

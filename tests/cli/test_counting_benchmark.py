@@ -16,6 +16,7 @@ import contest
 import counting
 import counting_document
 import counting_summary
+import measuring
 from contestants import ALL, CONTESTANTS, OURS, TOP, Request
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has")
@@ -103,7 +104,7 @@ def results_with(peer: dict[str, Any]) -> dict[str, Any]:
     about = {"name": "shop", "about": "a shop", "baskets": 4, "items": 4, "entries": 11, "longest": 4}
     command = {"seconds": contest.spread([1.0]), "peak": contest.spread([1e8])}
     return {
-        **counting.machine(),
+        **measuring.machine(counting.PEERS),
         "command": "python benchmarks/counting.py",
         **{"runs": 5, "timeout": 60.0, "memory_limit": 12 * 10**9, "top": 10, "missing": ["retail"], "growth": []},
         "contestants": [OURS, "peer"],
@@ -139,10 +140,12 @@ def test_losses_are_told(tmp_path: Path) -> None:
 
 def test_command_line_names_no_folder_of_this_machine() -> None:
     options = ["--data", "../some/where", "--output", "/tmp/a/b.json", "--contestants", "PyFIM eclat"]
-    assert counting.command_line(options) == (
+    assert measuring.command_line("counting", options) == (
         "python benchmarks/counting.py --data DIR --output b.json --contestants 'PyFIM eclat'"
     )
-    assert counting.command_line(["--large"], real=True) == "python benchmarks/counting.py --large --data DIR"
+    assert (
+        measuring.command_line("counting", ["--large"], real=True) == "python benchmarks/counting.py --large --data DIR"
+    )
 
 
 @pytest.mark.parametrize(

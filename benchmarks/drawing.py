@@ -1,0 +1,39 @@
+"""Figures: one style, and each written as SVG and PNG."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999933")  # for all eyes
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[float, float]) -> list[Path]:
+    """Write NAME.png and NAME.svg to the folder; return their paths.
+
+    paint: fills an empty matplotlib figure. size: width and height in inches. The same figures give the same bytes.
+    """
+    with _style(name):
+        figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
+        paint(figure)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            path = folder / f"{name}.{suffix}"
+            figure.savefig(path, dpi=120, metadata=metadata)
+            paths.append(path)
+    return paths
+
+
+@contextmanager
+def _style(name: str) -> Iterator[None]:
+    try:
+        matplotlib: Any = importlib.import_module("matplotlib")
+    except ImportError:
+        raise SystemExit("figures need matplotlib: pip install 'fim-private[bench]', or give --no-figures") from None
+    with matplotlib.rc_context({"svg.hashsalt": name, "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}):
+        yield

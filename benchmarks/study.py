@@ -1,0 +1,273 @@
+"""A study: tasks done one by one and remembered, and the tables, figures and sentences made of their answers.
+
+Every study is a script: it writes NAME.json, NAME.md and its figures (SVG and PNG). A run that was interrupted goes on
+where it was when the same command is given again, as long as nobody has changed the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import drawing
+from measuring import ROOT, OneLineParser, command_line, machine, write_json
+
+DEFAULT_DATA = ROOT.parent / "shared" / "data"
+DEFAULT_OUTPUT = ROOT / "build" / "benchmarks"
+PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
+
+# What a study has found: its circumstances, and under "answers" the JSON value of each task, by key.
+Results = dict[str, Any]
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Options:
+    """data: folder of real data, None where there is none. quick: a small setting, to see that all works."""
+
+    data: Path | None = DEFAULT_DATA
+    seed: int = 2014
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """key: its name, once in a study. function: at the top level of a module, returns a JSON value of the arguments."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts and numbers; numbers are written with four significant digits."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what there is to read from its figure and tables. figure: one of the study's."""
+
+    title: str
+    reading: str
+    figure: str | None = None
+    tables: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """paint: fills an empty matplotlib figure from the results. size: width and height in inches."""
+
+    paint: Callable[[Any, Results], None]
+    size: tuple[float, float] = (10.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """tasks: returns the tasks, and the names of the data sets that are missing."""
+
+    name: str
+    question: str
+    tasks: Callable[[Options], tuple[list[Task], list[str]]]
+    sections: Callable[[Results], Iterable[Section]]
+    figures: Mapping[str, Figure]
+
+
+def main(study: Study) -> None:
+    """Run a study from the command line."""
+    options = _parse(study)
+    if options.read is not None:
+        results = json.loads(options.read.read_text())
+    else:
+        results = run(study, Options(options.data, options.seed, options.quick), options.output, options.workers)
+    folder = options.output.parent
+    if not options.no_figures:
+        for name, figure in study.figures.items():
+            draw_figure(study, name, figure, results, folder)
+    page = folder / f"{study.name}.md"
+    page.write_text("\n".join(markdown(study, results, "", level=1)) + "\n")
+    print("\n".join(summary(study, results)))
+    print(f"\nWritten: {options.output.name}, {page.name} and {len(study.figures)} figures, in {folder}")
+
+
+def _parse(study: Study) -> argparse.Namespace:
+    parser = OneLineParser(
+        description=study.question, epilog=f"Example: python benchmarks/{study.name}.py --quick --output /tmp/some.json"
+    )
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of real data sets, as Parquet")
+    parser.add_argument("--output", type=Path, help=f"JSON to write (default: build/benchmarks/{study.name}.json)")
+    parser.add_argument("--read", type=Path, help="run nothing: make figures and tables of this JSON")
+    parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing")
+    options = parser.parse_args()
+    if options.workers < 1:
+        parser.error("--workers must be at least 1")
+    if options.read is not None and not options.read.is_file():
+        parser.error(f"--read: there is no file {options.read}")
+    options.data = options.data if options.data.is_dir() else None
+    options.output = options.output or options.read or DEFAULT_OUTPUT / f"{study.name}.json"
+    return options
+
+
+def run(study: Study, options: Options, output: Path, workers: int = 1) -> Results:
+    """Do all tasks that are not yet done, and write the results as JSON."""
+    tasks, missing = study.tasks(options)
+    keys = [task.key for task in tasks]
+    assert len(set(keys)) == len(keys), "keys of tasks are unique"
+    if missing:
+        print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    remembered = output.with_suffix(".parts")
+    mark = _mark(options)
+    answers = _recall(remembered, mark)
+    left = [task for task in tasks if task.key not in answers]
+    try:
+        with remembered.open("a", encoding="utf-8") as parts:
+            for key, answer in _progress(study, _answers(left, workers), len(tasks) - len(left), len(tasks)):
+                answers[key] = answer
+                parts.write(json.dumps([mark, key, answer], ensure_ascii=False, allow_nan=False) + "\n")
+                parts.flush()
+    except KeyboardInterrupt:
+        done = sum(key in answers for key in keys)
+        print(f"interrupted after {done} of {len(tasks)} tasks; the same command goes on from there", file=sys.stderr)
+        raise SystemExit(130) from None
+    results = {
+        "study": study.name,
+        "question": study.question,
+        "command": command_line(study.name, sys.argv[1:], real=options.data is not None) if sys.argv else "",
+        **machine(PACKAGES),
+        "seed": options.seed,
+        "quick": options.quick,
+        "missing": missing,
+        "answers": {key: answers[key] for key in keys},
+    }
+    write_json(results, output)
+    remembered.unlink()
+    return results
+
+
+def _mark(options: Options) -> str:
+    """Return what must be the same for an answer to be the same: the code, and the options."""
+    files = [*ROOT.glob("fim_private/**/*.py*"), *(ROOT / "benchmarks").glob("*.py")]
+    loaded = {Path(m.__file__) for m in sys.modules.values() if getattr(m, "__file__", None)}  # type: ignore[arg-type]
+    digest = hashlib.sha256(repr((options.seed, options.quick, str(options.data))).encode())
+    for file in sorted(files):
+        if file.suffix in (".py", ".pyx") and (file.parent.name != "benchmarks" or file in loaded):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _recall(remembered: Path, mark: str) -> dict[str, Any]:
+    """Return the answers of an interrupted run of the same code; the last line may be half written."""
+    answers = {}
+    if remembered.is_file():
+        for line in remembered.read_text(encoding="utf-8").splitlines():
+            try:
+                known, key, answer = json.loads(line)
+            except ValueError:
+                continue
+            if known == mark:
+                answers[key] = answer
+    return answers
+
+
+def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
+    if workers == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task.key, task.function(**task.arguments)
+        return
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore) as pool:
+        under_way = {pool.submit(task.function, **task.arguments): task.key for task in tasks}
+        try:
+            for future in as_completed(under_way):
+                yield under_way[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total: int) -> Iterator[tuple[str, Any]]:
+    """Pass the answers on, with a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(study.name, total=total, completed=done)
+        for key, answer in answers:
+            bar.update(task, advance=1, description=f"{study.name}: {key}")
+            yield key, answer
+
+
+def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> list[Path]:
+    """Draw one figure of a study as SVG and PNG."""
+    return drawing.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.size)
+
+
+def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:
+    """Yield the lines of a page or part of one. figures: the folder of the figures, as seen from it, ending in /."""
+    yield f"{'#' * level} {study.question}\n"
+    yield f"    {results['command']}\n"
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}"
+    yield f"{'(the small setting of --quick)' if results['quick'] else ''}; {results['cpu']}, {results['cores']} cores;"
+    yield f"Python {results['python']}, {versions}."
+    yield f"{_missing(results)}\n"
+    for section in study.sections(results):
+        yield f"{'#' * (level + 1)} {section.title}\n"
+        yield f"{section.reading}\n"
+        if section.figure is not None:
+            yield f"![{section.title}]({figures}{study.name}_{section.figure}.svg)\n"
+        for table in section.tables:
+            yield from _table(table)
+
+
+def _missing(results: Results) -> str:
+    return (
+        f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
+    )
+
+
+def _table(table: Table) -> Iterator[str]:
+    numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"|{'|'.join('---:' if right else '---' for right in numeric)}|"
+    for row in table.rows:
+        yield f"| {' | '.join(map(cell, row))} |"
+    yield ""
+
+
+def cell(value: Cell) -> str:
+    """Write a number with four significant digits, and nothing as a dash."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        if value and not 1e-4 <= abs(value) < 1e7:
+            return f"{value:.2e}"
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def summary(study: Study, results: Results) -> Iterator[str]:
+    """Yield what a reader of the terminal wants: the sentences."""
+    yield study.question
+    yield _missing(results)
+    for section in study.sections(results):
+        yield f"\n{section.title}\n  {section.reading}"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fim_private.mechanisms.selection import ABSTAIN, OutcomeDistribution, Selection
 from fim_private.mechanisms.steps import TwoSidedSteps
-from fim_private.mechanisms.stopping import Search
+from fim_private.mechanisms.stopping import Search, countable
 from fim_private.mechanisms.weighing import Candidate, choose, expected_shares, named, top
 from fim_private.privacy import (
     Neighbors,
@@ -111,6 +111,7 @@ class LargeMargin:
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level of the spectrum and of abstaining; reads all levels."""
+        spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size is not None
         if known:

@@ -18,7 +18,7 @@ from fim_private.errors import ParameterError
 from fim_private.intervals import Bounds, laplace_tail_bounds
 from fim_private.mechanisms.exponential import universe_levels
 from fim_private.mechanisms.race import winner
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection, check_countable
 from fim_private.mechanisms.weighing import exponential_rate
 from fim_private.privacy import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
 from fim_private.randomness import Randomness
@@ -62,6 +62,7 @@ class MaxOfLaplaces:
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, by quadrature good to 1e-12; abstain is 0."""
+        check_countable(spectrum, "max-of-laplaces")
         levels, distances, multiplicities = self._levels(spectrum)
         logarithms = np.array([math.log(m) for m in multiplicities])
         shares = _highest(np.array(distances, dtype=np.float64), logarithms, float(self.scale))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fim_private.intervals import Bounds, exp_bounds
 from fim_private.mechanisms.exponential import universe_levels
 from fim_private.mechanisms.race import winner
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
+from fim_private.mechanisms.selection import OutcomeDistribution, Selection, check_countable
 from fim_private.mechanisms.weighing import exponential_rate
 from fim_private.privacy import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
 from fim_private.randomness import Randomness
@@ -64,6 +64,7 @@ class PermuteAndFlip:
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, by quadrature good to 1e-13; abstain is 0."""
+        check_countable(spectrum, "permute-and-flip")
         levels, distances, multiplicities = self._levels(spectrum)
         accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
         counts = np.array([float(m) for m in multiplicities])

@@ -8,9 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.errors import ParameterError
 from fim_private.privacy import PrivacyCost
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
+
+# Doubles end at 1.8e308: no distribution is computed over more candidates.
+MOST_CANDIDATES = 10**300
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,14 @@ class OutcomeDistribution:
     levels: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     abstain: float
+
+
+def check_countable(spectrum: SupportSpectrum, mechanism: str) -> None:
+    """Raise ParameterError for more candidates than a distribution can be computed over."""
+    if (spectrum.universe_size or 0) > MOST_CANDIDATES:
+        raise ParameterError(
+            f"universe_size must be at most 1e300 for the exact distribution of {mechanism} (it can draw from more)"
+        )
 
 
 class Mechanism(Protocol):

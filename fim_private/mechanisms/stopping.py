@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.intervals import Bounds, power_bounds, precisions
+from fim_private.mechanisms.selection import MOST_CANDIDATES
 from fim_private.mechanisms.steps import StepNoise
 from fim_private.randomness import Randomness, UniformReal
 from fim_private.spectrum import SupportSpectrum
@@ -26,6 +27,18 @@ Threshold = Callable[[int], int]
 # Ranks beyond this are grouped in the distribution, never in the draw: see Search.distribution.
 _SINGLE_RANKS = 1 << 14
 _GROUP_SHARE = 1 << 12
+
+
+def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
+    """Return the spectrum with no more candidates than doubles can count, for distributions.
+
+    More than 10^300 change no probability of search and draw by more than 1e-25 where fewer than 10^10 itemsets occur:
+    with εc(1) <= 3,600 a draw from so many is a zero up to 10^10 e^600 / 10^300, and with more the search, whose
+    thresholds at rank 10^40 are below 3,200/ε, has ended before, up to noise that is 400/ε off.
+    """
+    if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
+        return spectrum
+    return SupportSpectrum(spectrum.levels(), universe_size=MOST_CANDIDATES)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from fim_private.errors import ParameterError
 from fim_private.mechanisms.limited_domain import LimitedDomain
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
 from fim_private.mechanisms.steps import OneSidedSteps
-from fim_private.mechanisms.stopping import Search
+from fim_private.mechanisms.stopping import Search, countable
 from fim_private.mechanisms.weighing import Bottom, expected_shares, exponential_rate
 from fim_private.privacy import (
     Neighbors,
@@ -102,6 +102,7 @@ class TightMargin:
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level and of abstaining; reads all levels."""
+        spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         ranks, stops = np.append(ranks, float(self.last_rank(spectrum))), np.append(stops, rest)
         known = spectrum.universe_size is not None

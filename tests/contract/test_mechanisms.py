@@ -250,6 +250,29 @@ def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
         assert abs(drawn.count(level) / 1500 - probability) < 5 * error + 1e-3
 
 
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("make", [LargeMargin, TightMargin, LimitedDomain, Exponential])
+@pytest.mark.parametrize("support", [40, 700, 6_000])
+def test_more_candidates_than_doubles_count(make: Any, neighbors: str, support: int) -> None:
+    """10^400 are as many as 10^300: zeros have all the weight, or none."""
+    mechanism = make(1.0, neighbors=neighbors) if make is Exponential else make(1.0, 1e-3, neighbors)
+    supports = [support] * 3 + [support // 2] * 50
+    many, more = (outcomes(mechanism, SupportSpectrum.from_supports(supports, size)) for size in (10**299, 10**400))
+    assert sum(more.values()) == pytest.approx(1, abs=1e-12)
+    if make is not Exponential:  # ln 10^400 = 921: 6,000 units are enough for it in either case
+        assert more == pytest.approx(many, abs=1e-11)
+    spectrum, randomness = SupportSpectrum.from_supports(supports, 10**400), Randomness.seeded(support)
+    assert mechanism.select(spectrum, randomness).level in {*supports, 0, None}
+
+
+@pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
+def test_a_race_over_more_is_drawn_but_has_no_distribution(make: Any) -> None:
+    spectrum = SupportSpectrum.from_supports([9_000, 300], 10**400)
+    with pytest.raises(ParameterError, match="universe_size must be at most 1e300"):
+        make(1.0).distribution(spectrum)
+    assert make(1.0).select(spectrum, Randomness.seeded(3)).level == 9_000
+
+
 def test_grouping_ranks_hardly_moves_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     from fim_private.mechanisms import stopping
 

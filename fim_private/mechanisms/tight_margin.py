@@ -115,7 +115,10 @@ class TightMargin:
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         following = levels[np.minimum(np.searchsorted(np.cumsum(multiplicities), ranks, "right"), len(levels) - 1)]
         more = 0.0 if known else np.where(following, 0.0, ranks)
-        bottoms = (np.ceil(ranks * float(bottom.factor)) + more) * np.exp(
+        # In whole numbers, as the draw does: in doubles 11 / 0.44 is above 25. A group of ranks may stand at a half.
+        twice = bottom.factor / 2
+        multiplicity = [-(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()]
+        bottoms = (np.array(multiplicity, dtype=np.float64) + more) * np.exp(
             rate * (following + bottom.offset - levels[0])
         )
         if known:

@@ -132,6 +132,24 @@ def test_the_others_on_any_spectrum(
         assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), by_level(slow, counts))
 
 
+def test_a_weight_of_abstaining_that_is_a_whole_number_is_not_rounded_up() -> None:
+    """11 / 0.44 = 25, which doubles put above 25: one more of 25 in the weight of abstaining moved it by 7e-4."""
+    mechanism = TightMargin(0.5, 0.5, "add-remove", 11)
+    split = (mechanism.shared_share, mechanism.step_share, 1 - mechanism.shared_share - mechanism.step_share)
+    counts = named((1,), None)
+    right = slow_selection.tight_margin(
+        counts,
+        Fraction(1, 2),
+        Fraction(1, 2),
+        max_rank=11,
+        split=split,
+        thresholds=mechanism.threshold,
+        neighbors="add-remove",
+        universe_size=None,
+    )
+    assert_same(outcomes(mechanism, SupportSpectrum.from_supports([1])), by_level(right, counts))
+
+
 @pytest.mark.parametrize("make", [Exponential, PermuteAndFlip, MaxOfLaplaces])
 def test_what_needs_a_public_universe_says_so(make: Any) -> None:
     spectrum = SupportSpectrum.from_supports([3])

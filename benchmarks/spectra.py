@@ -11,12 +11,14 @@ import numpy as np
 from benchmark_data import REAL
 
 import fim_private as fim
-from fim_private.counting import itemset_spectrum
+from fim_private.counting import Effort, itemset_spectrum
 from fim_private.spectrum import Level, SupportSpectrum, union
 from fim_private.transactions import Transactions
 
 Levels = tuple[Level, ...]
 COMPLETE_JOURNEY = "complete_journey"
+# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
+_EFFORT = Effort(threads=1, max_work=10**14)
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,17 @@ def part(source: Source, share: float, seed: int) -> Transactions:
     return Transactions(offsets, whole.items[np.repeat(kept, lengths)], whole.vocabulary)
 
 
+@lru_cache(maxsize=4)
 def levels_of(source: Source, size: int, share: float = 1.0, seed: int = 0) -> Levels:
     """Return all (support, multiplicity) of the itemsets of a size."""
-    return tuple(itemset_spectrum(part(source, share, seed), size).all_levels())
+    return tuple(itemset_spectrum(part(source, share, seed), size, effort=_EFFORT).all_levels())
 
 
+@lru_cache(maxsize=2)
 def mixed_levels(source: Source, sizes: tuple[int, ...]) -> Levels:
     """Return the levels of the itemsets of several sizes together."""
-    return tuple(union([itemset_spectrum(transactions(source), size) for size in sizes]).all_levels())
+    whole = transactions(source)
+    return tuple(union([itemset_spectrum(whole, size, effort=_EFFORT) for size in sizes]).all_levels())
 
 
 def power_law(count: int, second: int, lead: int, leaders: int = 1, exponent: float = 1.0) -> Levels:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +191,7 @@ def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
         for task in tasks:
             yield task.key, task.function(**task.arguments)
         return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process a core: threads below them only get in the way
     ignore = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore) as pool:
         under_way = {pool.submit(task.function, **task.arguments): task.key for task in tasks}
@@ -199,6 +200,8 @@ def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
                 yield under_way[future], future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():  # what is under way is not waited for
+                process.terminate()
             raise
 
 
@@ -226,8 +229,9 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
     yield f"{'#' * level} {study.question}\n"
     yield f"    {results['command']}\n"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}"
-    yield f"{'(the small setting of --quick)' if results['quick'] else ''}; {results['cpu']}, {results['cores']} cores;"
+    setting = " (the small setting of --quick)" if results["quick"] else ""
+    yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}{setting};"
+    yield f"{results['cpu']}, {results['cores']} cores;"
     yield f"Python {results['python']}, {versions}."
     yield f"{_missing(results)}\n"
     for section in study.sections(results):
@@ -259,6 +263,8 @@ def cell(value: Cell) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
+        if 0 < abs(value) < 1e-12:
+            return "< 1e-12"
         if value and not 1e-4 <= abs(value) < 1e7:
             return f"{value:.2e}"
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"

@@ -1,0 +1,175 @@
+"""Private PAC learning: the study runs on generated data alone, and its figures are what the theorem promises."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import subprocess
+import sys
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from real_data import REPOSITORY, real_data
+
+from fim_private.mechanisms import Exponential, LargeMargin
+
+ETA = 0.05
+
+
+@pytest.fixture
+def h(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The helper module; benchmarks are no package."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    return importlib.import_module("hypotheses")
+
+
+def run(output: Path, *options: str) -> tuple[dict[str, Any], str]:
+    command = [sys.executable, "benchmarks/pac_learning.py", "--quick", "--no-figures", "--output", str(output)]
+    done = subprocess.run([*command, *options], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0
+    found: dict[str, Any] = json.loads(output.read_text())
+    return found, done.stderr
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("pac")
+    found, said = run(folder / "pac_learning.json", "--data", str(folder / "none"))
+    assert "missing, so left out: retail" in said
+    assert [entry.split()[0] for entry in found["missing"]] == ["retail", "mushroom"]
+    return found
+
+
+def test_large_margin_is_flat_and_exponential_is_not(results: dict[str, Any]) -> None:
+    found = results["answers"]["growth|generated|1.0"]
+    errors = found["errors"]
+    assert max(errors["large-margin"]) - min(errors["large-margin"]) < 1e-9
+    rising = errors["exponential"]
+    assert all(later >= earlier - 1e-12 for earlier, later in pairwise(rising))
+    assert rising[0] < errors["large-margin"][0]  # a small class: the exponential mechanism is better
+    assert rising[-1] > 10 * errors["large-margin"][-1]  # 10^300 hypotheses: large margin is
+
+
+def test_the_bound_holds(results: dict[str, Any]) -> None:
+    learned = [found for key, found in results["answers"].items() if key.startswith("learning|")]
+    promised = [found["covered"] for found in learned if found["bound"] is not None]
+    assert promised
+    assert min(promised) >= 1 - 2 * ETA
+    assert all(found["quantile"] <= found["bound"] for found in learned if found["bound"] is not None)
+
+
+def test_t_star_shrinks_with_n(results: dict[str, Any]) -> None:
+    promised = results["answers"]["shape|generated"]["promised"]
+    known = [entry for entry in promised if entry["t*"] is not None]
+    assert len(known) >= 2
+    for earlier, later in pairwise(known):
+        assert later["t*"] < earlier["t*"]
+        assert later["size"] <= earlier["size"]
+        assert later["bound"] < earlier["bound"]
+
+
+def test_the_sampler_agrees(results: dict[str, Any]) -> None:
+    for key, found in results["answers"].items():
+        if key.startswith("select|"):
+            for one in found["found"].values():
+                assert abs(one["mean"] - one["exact"]) <= 4.5 * one["deviation"] / math.sqrt(found["draws"]) + 1e-9
+
+
+def test_real_data(tmp_path: Path) -> None:
+    real_data("retail.parquet")
+    found, said = run(tmp_path / "pac_learning.json", "--data", str(real_data("retail.parquet").parent))
+    assert said == ""
+    shape = found["answers"]["shape|retail"]
+    assert shape["rows"] == 88162
+    learned = [answer for key, answer in found["answers"].items() if key.startswith("learning|retail|")]
+    assert all(answer["covered"] >= 1 - 2 * ETA for answer in learned if answer["bound"] is not None)
+
+
+def test_figures(results: dict[str, Any], h: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    import study
+
+    pac = importlib.import_module("pac_learning")
+    for name, figure in pac.STUDY.figures.items():
+        written = study.draw_figure(pac.STUDY, name, figure, results, tmp_path)
+        assert [path.suffix for path in written] == [".png", ".svg"]
+        assert all(path.stat().st_size > 10_000 for path in written)
+
+
+@pytest.mark.parametrize("literals", [1, 2, 3])
+def test_conjunctions_by_hand(h: Any, literals: int) -> None:
+    random = np.random.default_rng(3)
+    features = (random.random((40, 5)) < 0.6).astype(float)
+    labels = np.where(random.random(40) < 0.4, 1, -1)
+    weights = random.integers(0, 4, 40)
+    slow = []
+    functions = set()
+    for size in range(1, literals + 1):
+        for chosen in combinations(range(5), size):
+            says = features[:, list(chosen)].min(axis=1) > 0
+            functions |= {tuple(says.tolist()), tuple((~says).tolist())}
+            slow.append(int(weights[says == (labels > 0)].sum()))
+    problem = h.Conjunctions(features, labels, literals)
+    fast = problem.correct(weights).tolist()
+    assert sorted(fast) == sorted(slow + [int(weights.sum()) - correct for correct in slow])
+    assert problem.useless(weights) == int(weights[labels < 0].sum())
+    assert len(functions | {(True,) * 40, (False,) * 40}) <= problem.distinct() <= len(functions) + 4
+
+
+def test_thresholds_by_hand(h: Any) -> None:
+    values, labels = np.array([0, 2, 2, 5]), np.array([-1, 1, -1, 1])
+    problem = h.Thresholds(values, labels)
+    weights = np.array([1, 3, 1, 2])
+    slow = [int(weights[(values >= theta) == (labels > 0)].sum()) for theta in range(6)]
+    assert problem.correct(weights).tolist() == slow
+    assert problem.useless(weights) == 2
+    assert problem.distinct() == 4
+
+
+def test_the_bound_by_hand(h: Any) -> None:
+    u = h.deviation(10, 1000, ETA)
+    assert u == pytest.approx(math.sqrt(math.log(400) / 2000))
+    assert h.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
+    chooser = LargeMargin(1.0, 1e-6)
+    plain = chooser.integer_threshold(7) + 21 * math.log(60)
+    assert plain < h.margin(chooser, 7, ETA) < plain + 1.5
+
+
+def test_t_star_by_hand(h: Any) -> None:
+    # |H(t)| is 1 up to 0.2, 3 up to 0.5, and 9 beyond, of 10 rows.
+    shells = ([0, 2, 5], [1, 3, 9])
+    assert h.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
+    assert h.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
+    assert h.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
+    assert h.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
+
+
+def test_choice_merges_only_what_does_not_matter(h: Any) -> None:
+    sample = h.Scored(np.array([30, 10, 28, 30]), 12)
+    for mechanism in (Exponential(0.3), LargeMargin(20.0, 1e-6)):
+        few = h.choice(sample, 5, mechanism)
+        assert few.listed.sum() + few.useless + few.abstain == pytest.approx(1)
+        assert few.listed[0] == few.listed[3] > few.listed[2]
+    weights = np.exp(0.15 * np.array([30, 10, 28, 30]))
+    few = h.choice(sample, 5, Exponential(0.3))
+    assert few.listed == pytest.approx(weights / (weights.sum() + 5 * math.exp(0.15 * 12)))
+    many = h.choice(sample, 10**7, Exponential(0.3))  # here the one below counts as one of the useless
+    assert many.useless == pytest.approx(1, abs=1e-5)
+    assert many.listed[1] == pytest.approx(many.useless / 10**7)
+
+
+def test_quantile(h: Any) -> None:
+    values, chance = np.array([0.3, 0.1, 0.2]), np.array([0.05, 0.6, 0.35])
+    assert [h.quantile(values, chance, share) for share in (0.5, 0.6, 0.9, 0.96)] == [0.1, 0.1, 0.2, 0.3]
+
+
+def test_mushrooms_are_labelled(h: Any) -> None:
+    folder = real_data("mushroom.parquet").parent
+    problem = h.learnable("mushroom", str(folder))
+    assert problem.rows == 8124
+    assert int((problem.labels > 0).sum()) == 3916
+    assert problem.values.shape == (8124, 117)

@@ -1,0 +1,141 @@
+"""The paper's worked examples: what the figures say is what the theorems say, and the checks can fail."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from real_data import REPOSITORY
+
+ONE, TWO = "D = (1, …, 1)", "D = (2, …, 2)"
+RELATIONS = ("replace-one", "add-remove")
+
+
+@pytest.fixture
+def examples(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script as a module; benchmarks are no package."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    return importlib.import_module("examples")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    output = tmp_path_factory.mktemp("examples") / "examples.json"
+    command = [sys.executable, "benchmarks/examples.py", "--quick", "--no-figures", "--output", str(output)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=300)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "| large-margin, known K |" in output.with_suffix(".md").read_text()
+    answers: dict[str, Any] = json.loads(output.read_text())["answers"]
+    return answers
+
+
+@pytest.mark.parametrize("data", [ONE, TWO])
+@pytest.mark.parametrize(("relation", "rate"), [("replace-one", 0.5), ("add-remove", 1.0)])
+def test_exponential_pays_for_the_universe(results: dict[str, Any], data: str, relation: str, rate: float) -> None:
+    found = results[f"{data}|0.95|{relation}|exponential"]
+    units = found["units"]
+    assert units == sorted(units)
+    slope = np.polyfit(np.array(found["exponents"]) * math.log(10), np.array(units), 1)[0]
+    assert slope == pytest.approx(1 / rate, rel=0.02)
+    # The least n with 1/(1 + (K - m)/m e^{-rate n}) >= 0.95, m leaders.
+    leaders = 1 if data == ONE else 2
+    exact = [math.ceil((math.log(10**e / leaders - 1) + math.log(19)) / rate) for e in found["exponents"]]
+    assert units == exact
+
+
+def test_large_margin_does_not(results: dict[str, Any]) -> None:
+    known = results[f"{ONE}|0.95|replace-one|large-margin, known K"]["units"]
+    unknown = results[f"{ONE}|0.95|replace-one|large-margin"]["units"]
+    assert len(set(unknown)) == 1
+    assert known[1:] == unknown[1:]  # K = 10^40 and more
+    assert known[0] < unknown[0]  # K = 100: the last stage is enough
+    for name in ("tight-margin", "limited-domain"):
+        assert max(results[f"{ONE}|0.95|replace-one|{name}"]["units"]) < unknown[0] / 5
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_distance_needs_a_single_leader(results: dict[str, Any], relation: str) -> None:
+    one, two = (results[f"{data}|0.95|{relation}|distance"] for data in (ONE, TWO))
+    assert None not in one["units"]
+    assert set(two["units"]) == {None}
+    assert two["success with most units"] <= 1e-6  # δ
+    assert all(n is not None for n in results[f"{TWO}|0.95|replace-one|large-margin"]["units"])
+
+
+def test_no_success_is_above_the_lower_bound(results: dict[str, Any], examples: Any) -> None:
+    checked = 0
+    for key, found in results.items():
+        kind, ell, *_ = key.split("|")
+        if kind == "margin":
+            for m, success in zip(found["units"], found["success"], strict=True):
+                assert success <= examples.with_margin(int(ell), m) * (1 + 1e-9)
+                checked += 1
+            assert found["half"] >= math.log((int(ell) - 1) / 2)
+    assert checked > 300
+
+
+def test_pure_mechanisms_pay_for_the_range(results: dict[str, Any]) -> None:
+    for relation, changes in zip(RELATIONS, (1, 2), strict=True):
+        for name in ("exponential", "permute-and-flip", "max-of-laplaces"):
+            found = results[f"{ONE}|0.5|{relation}|{name}"]
+            for exponent, n in zip(found["exponents"], found["units"], strict=True):
+                assert n * changes >= math.log(10**exponent - 1)
+    assert len(set(results[f"{ONE}|0.5|replace-one|large-margin"]["units"])) == 1
+
+
+def test_the_bounds(examples: Any) -> None:
+    # ℓ = 2, m = ln 3: (1 + δ (2/3)/(e - 1)) / (1 + 1/3).
+    assert examples.with_margin(2, math.log(3)) == pytest.approx(0.75 * (1 + 1e-6 * (2 / 3) / (math.e - 1)), rel=1e-12)
+    assert examples.with_margin(100, 0) == pytest.approx(0.01)  # identical data: no better than guessing
+    assert examples.of_range(101, 0) == pytest.approx(1 / 101)
+    assert examples.of_range(2, 1) == pytest.approx(1 / (1 + math.exp(-1)))
+    assert 0 < examples.of_range(10**300, 1) < 1e-290
+    assert examples.pure_need(10**6, "replace-one") == pytest.approx(math.log(10**6 - 1))
+
+
+def test_the_check_bites(examples: Any) -> None:
+    bound = examples.with_margin(100, 3)
+    assert examples.within(bound, bound) == bound
+    with pytest.raises(ValueError, match="above the bound"):
+        examples.within(bound + 1e-6, bound)
+
+
+def test_a_mechanism_that_is_too_good_is_refused(examples: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exponential mechanism with ten times the ε breaks both bounds."""
+    monkeypatch.setattr(examples, "mechanism", lambda *_: examples.fm.Exponential(10.0))
+    with pytest.raises(ValueError, match="above the bound"):
+        examples.contest("exponential", 100)
+    with pytest.raises(ValueError, match="above the bound"):
+        examples.needs("exponential", "replace-one", 1, 0.5, [10])
+
+
+@pytest.mark.parametrize("answer", [1, 7, 50, 100, None])
+@pytest.mark.parametrize("guess", [0, 6, 7, 8, 100])
+def test_least(examples: Any, answer: int | None, guess: int) -> None:
+    asked: list[int] = []
+
+    def is_enough(n: int) -> bool:
+        asked.append(n)
+        return answer is not None and n >= answer
+
+    assert examples.least(is_enough, 100, guess) == answer
+    assert set(asked) <= set(range(1, 101))
+    if guess and guess == answer:
+        assert len(asked) <= 2
+
+
+def test_figures(results: dict[str, Any], examples: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    import study
+
+    for name, figure in examples.STUDY.figures.items():
+        written = study.draw_figure(examples.STUDY, name, figure, {"answers": results}, tmp_path)
+        assert [path.suffix for path in written] == [".png", ".svg"]
+        assert all(path.stat().st_size > 10_000 for path in written)

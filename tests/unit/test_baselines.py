@@ -1,0 +1,442 @@
+"""The baselines from outside: PrivBasis and the stability histogram of OpenDP, and what they share."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from real_data import REPOSITORY, real_data
+from scipy import stats
+
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import item_matrix
+import privbasis
+import stability_histogram
+from item_matrix import IntegerNoise, Released, cut, support_at_rank
+from privbasis import Budget
+from spectra import Source, transactions
+
+from fim_private.accounting import zcdp_rho
+
+Baskets = list[list[int]]
+# Nothing here fails by chance more often: OpenDP's noise has no seed.
+RARE = 1e-7
+
+
+def market(seed: int, baskets: int, items: int = 25) -> Baskets:
+    """Item i is in a basket with a probability that falls with i, and i + 1 more often where i is."""
+    rng = np.random.default_rng(seed)
+    chance = 0.5 / np.sqrt(np.arange(1, items + 1))
+    held = rng.random((baskets, items)) < chance
+    held[:, 1:] |= held[:, :-1] & (rng.random((baskets, items - 1)) < 0.3)
+    return [np.flatnonzero(row).tolist() for row in held]
+
+
+def written(folder: Path, name: str, baskets: Baskets) -> Source:
+    path = folder / f"{name}.dat"
+    path.write_text("".join(" ".join(map(str, basket)) + "\n" for basket in baskets))
+    return Source(name, "generated", path)
+
+
+def brute_force(baskets: Baskets, sizes: tuple[int, ...]) -> Counter[tuple[int, ...]]:
+    return Counter(found for basket in baskets for size in sizes for found in combinations(sorted(basket), size))
+
+
+MARKET = market(1, 1500)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return written(tmp_path_factory.mktemp("baselines"), "market", MARKET)
+
+
+def same(one: list[Released], other: list[Released]) -> bool:
+    return all(
+        np.array_equal(a.true, b.true) and np.array_equal(a.noisy, b.noisy) for a, b in zip(one, other, strict=True)
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- supports
+
+
+def test_supports_and_bins_are_those_of_brute_force(source: Source) -> None:
+    matrix, supports = item_matrix.item_matrix(source), brute_force(MARKET, (1, 2, 3))
+    for labels, support in supports.items():
+        assert matrix.support(matrix.codes(labels)) == support
+    labels = (0, 3, 4, 9)
+    codes = matrix.codes(labels)
+    assert matrix.pairs(codes).tolist() == [supports[pair] for pair in combinations(labels, 2)]
+    bins = matrix.bins(codes)
+    assert bins.sum() == len(MARKET)
+    exact = Counter(sum(1 << place for place, label in enumerate(labels) if label in basket) for basket in MARKET)
+    assert bins.tolist() == [exact[mask] for mask in range(16)]
+    sums = item_matrix.supports_of_subsets(bins)
+    masks, places = item_matrix.subsets(4, (1, 3))
+    assert [sums[mask] for mask in masks] == [supports[tuple(labels[p] for p in row if p >= 0)] for row in places]
+    assert len(masks) == 8
+
+
+def test_rows_of_bits_are_made_again_when_they_were_dropped(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_matrix, "_MOST_ROWS", 3)
+    matrix, supports = item_matrix.ItemMatrix(transactions(source)), brute_force(MARKET, (4,))
+    for labels in [(0, 1, 2, 3), (2, 5, 6, 7), (0, 1, 2, 3)]:
+        assert matrix.support(matrix.codes(labels)) == supports[labels]
+
+
+def test_support_at_rank(source: Source) -> None:
+    ordered = sorted(brute_force(MARKET, (1, 2)).values(), reverse=True)
+    assert [support_at_rank(source, (1, 2), rank) for rank in (1, 7, len(ordered), len(ordered) + 1)] == [
+        ordered[0],
+        ordered[6],
+        ordered[-1],
+        0,
+    ]
+
+
+@pytest.mark.parametrize("order", item_matrix.ORDERS)
+@pytest.mark.parametrize("max_basket", [1, 3, 8])
+def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: int) -> None:
+    data = cut(transactions(source), max_basket, order)
+    kept = [data.items[a:b].tolist() for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
+    assert [len(basket) for basket in kept] == [min(len(basket), max_basket) for basket in MARKET]
+    for short, basket in zip(kept, MARKET, strict=True):
+        if order == "label":
+            assert short == basket[:max_basket]
+        else:
+            assert short == sorted(set(short) & set(basket))
+        for sizes in ((1,), (2,), (1, 2, 3)):
+            assert len(brute_force([short], sizes)) <= item_matrix.degree(max_basket, sizes)
+
+
+def test_a_random_cut_keeps_each_item_as_often(tmp_path: Path) -> None:
+    data = transactions(written(tmp_path, "alike", [[1, 2, 3, 4]] * 4000))
+    kept = np.bincount(cut(data, 2, "random").items)
+    assert stats.chisquare(kept).pvalue > RARE  # the seed is fixed
+    assert np.bincount(cut(data, 2, "label").items).tolist() == [4000, 4000]
+
+
+# -------------------------------------------------------------------------------------------------------- PrivBasis
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize(("sizes", "count"), [((1, 2, 3), 5), ((1, 2, 3), 40), ((2,), 30), ((1,), 20), ((2, 3), 30)])
+def test_what_is_spent_adds_up(
+    source: Source, sizes: tuple[int, ...], count: int, delta: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent: list[Fraction] = []
+    pick, noisy_bins = privbasis.pick, privbasis.noisy_bins
+
+    def recorded_pick(utilities: Any, picks: int, cost: Fraction, zcdp: bool, rng: Any) -> Any:
+        spent.extend([cost] * picks)
+        return pick(utilities, picks, cost, zcdp, rng)
+
+    def recorded_bins(bins: Any, cost: Fraction, zcdp: bool, rng: Any) -> Any:
+        spent.append(cost)
+        return noisy_bins(bins, cost, zcdp, rng)
+
+    monkeypatch.setattr(privbasis, "pick", recorded_pick)
+    monkeypatch.setattr(privbasis, "noisy_bins", recorded_bins)
+    total = Fraction(7, 10) if delta is None else zcdp_rho(Fraction(7, 10), Fraction(1, 10**6))
+    for seed in range(5):
+        spent.clear()
+        privbasis.privbasis_trials(source, sizes, count, 0.7, delta, 1, seed)
+        assert sum(spent) == total
+        assert spent[0] == total / 10
+
+
+@pytest.mark.parametrize(("zcdp", "rate"), [(False, 0.125), (True, 1.0)])
+def test_the_law_of_a_pick(zcdp: bool, rate: float) -> None:
+    # The cost c buys the rate c, or √(8c): (rate²)/8 is c again.
+    utilities, rng, draws = np.array([0.0, 2.0, 5.0]), np.random.default_rng(3), 20_000
+    weights = np.exp(rate * utilities)
+    picked = [tuple(privbasis.pick(utilities, 2, Fraction(1, 8), zcdp, rng).tolist()) for _ in range(draws)]
+    orders = [(i, j) for i in range(3) for j in range(3) if i != j]
+    expected = [weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i]) for i, j in orders]
+    counts = Counter(picked)
+    assert stats.chisquare([counts[order] for order in orders], np.array(expected) * draws).pvalue > RARE
+
+
+@pytest.mark.parametrize(("zcdp", "variance"), [(False, 2 * 5.0**2), (True, 5 / 2)])
+def test_the_noise_of_bins(zcdp: bool, variance: float) -> None:
+    noise = privbasis.noisy_bins(np.zeros(200_000, dtype=np.int64), Fraction(1, 5), zcdp, np.random.default_rng(4))
+    assert noise.var() == pytest.approx(variance, rel=0.03)  # five standard errors at most
+
+
+def test_one_basket_moves_utilities_within_an_interval_of_length_1() -> None:
+    rng = np.random.default_rng(5)
+    for seed in range(40):
+        before = market(seed, 30, items=8)
+        added = np.flatnonzero(rng.random(8) < 0.5).tolist()
+        found = []
+        for baskets in (before, [*before, added]):
+            supports = np.array([brute_force(baskets, (1,))[(item,)] for item in range(8)])
+            ordered = sorted(brute_force(baskets, (1, 2)).values(), reverse=True)
+            captured: list[Any] = []
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(
+                    privbasis, "pick", lambda u, *_, captured=captured: captured.append(u) or np.zeros(1, int)
+                )
+                privbasis.number_of_items(supports, ordered[9], (1, 2), 9, Budget(Fraction(1), False), rng)
+            found.append((captured[0], supports.astype(float)))
+        moved_quality, moved_supports = (np.subtract(*pair) for pair in zip(*found, strict=True))
+        assert np.ptp(moved_quality) <= 1
+        assert np.ptp(moved_supports) <= 1
+
+
+def test_maximal_cliques_of_a_known_graph() -> None:
+    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (4, 6), (5, 6), (3, 6), (7, 8)]
+    neighbors: dict[int, set[int]] = {}
+    for i, j in edges:
+        neighbors.setdefault(i, set()).add(j)
+        neighbors.setdefault(j, set()).add(i)
+    found = sorted(tuple(sorted(clique)) for clique in privbasis.maximal_cliques(neighbors))
+    assert found == [(0, 1, 2), (2, 3), (3, 4, 5, 6), (7, 8)]
+    assert list(privbasis.maximal_cliques({})) == []
+
+
+@pytest.mark.parametrize(("length", "size"), [(12, 3), (13, 2), (20, 3), (17, 4)])
+def test_split_cliques_hold_every_subset(length: int, size: int) -> None:
+    parts = privbasis.split(range(length), size)
+    assert max(map(len, parts)) <= privbasis.LONGEST_BASIS
+    assert {found for part in parts for found in combinations(sorted(part), size)} == set(
+        combinations(range(length), size)
+    )
+
+
+def mean_variance(bases: list[tuple[int, ...]], queries: list[set[int]], power: int) -> float:
+    """As the paper says it, term by term."""
+    variances = [
+        1 / sum(2.0 ** (len(query) - len(basis)) for basis in bases if query <= set(basis)) for query in queries
+    ]
+    return float(len(bases) ** power * np.mean(variances))
+
+
+@pytest.mark.parametrize("zcdp", [False, True])
+def test_merging_reduces_the_variance_as_far_as_one_step_can(zcdp: bool) -> None:
+    rng, power = np.random.default_rng(6), 1 if zcdp else 2
+    for _ in range(10):
+        items = tuple(range(100, 120))
+        pairs = [pair for pair in combinations(range(20), 2) if rng.random() < 0.12]
+        bases = privbasis.basis_set(items, pairs, (1, 2), zcdp)
+        queries = [{item} for item in items] + [{items[i], items[j]} for i, j in pairs]
+        assert max(map(len, bases)) <= privbasis.LONGEST_BASIS
+        assert all(any(query <= set(basis) for basis in bases) for query in queries)
+        reached = mean_variance(bases, queries, power)
+        assert reached <= mean_variance(
+            [(items[i], items[j]) for i, j in pairs] + [(i,) for i in items], queries, power
+        )
+        for one, other in combinations(bases, 2):
+            union = tuple(sorted({*one, *other}))
+            if len(union) <= privbasis.LONGEST_BASIS:
+                rest = [basis for basis in bases if basis not in (one, other)]
+                assert mean_variance([*rest, union], queries, power) >= reached * (1 - 1e-5)
+
+
+@pytest.mark.parametrize("zcdp", [False, True])
+def test_estimates_of_several_bases_are_averaged_with_the_least_variance(source: Source, zcdp: bool) -> None:
+    # Item 0 is a sum of 8 bins in one basis and of 2 in the other: variance 1 / (1/8 + 1/2) of a bin's.
+    bases, budget, rng = [(0, 1, 2, 4), (0, 3)], Budget(Fraction(1), zcdp), np.random.default_rng(7)
+    found = [privbasis.estimates(source, bases, (1,), budget, rng) for _ in range(4000)]
+    supports = brute_force(MARKET, (1,))
+    assert found[0].true.tolist() == [supports[(item,)] for item in range(5)]
+    errors = np.array([one.noisy - one.true for one in found])
+    bin_variance = 1 / (2 / 4) if zcdp else 2 * 4**2  # each basis costs a quarter
+    assert errors.var(axis=0) == pytest.approx(np.array([1.6, 8, 8, 2, 8]) * bin_variance, rel=0.15)
+    assert np.abs(errors.mean(axis=0)).max() < 5 * math.sqrt(8 * bin_variance / 4000)
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize(("sizes", "count"), [((1, 2, 3), 8), ((1, 2, 3), 40), ((2,), 20), ((1,), 15), ((3,), 2)])
+def test_privbasis_with_an_enormous_epsilon_finds_the_very_top(
+    source: Source, sizes: tuple[int, ...], count: int, delta: float | None
+) -> None:
+    top = sorted(brute_force(MARKET, sizes).values(), reverse=True)[:count]
+    for released in privbasis.privbasis_trials(source, sizes, count, 1e7, delta, 3, 8):
+        assert released.true.tolist() == top
+        assert released.noisy == pytest.approx(released.true, abs=0.5)
+
+
+def test_privbasis_keeps_to_its_seed(source: Source) -> None:
+    first, again, other = (privbasis.privbasis_trials(source, (1, 2), 10, 1.0, None, 2, seed) for seed in (9, 9, 10))
+    assert same(first, again)
+    assert not same(first, other)
+    assert not same(first[:1], first[1:])
+
+
+@pytest.mark.parametrize("sizes", [(0, 1), (2, 13)])
+def test_sizes_that_no_basis_can_hold(source: Source, sizes: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"^sizes must lie between 1 and 12, not \("):
+        privbasis.privbasis_trials(source, sizes, 10, 1.0, None, 1, 1)
+
+
+def test_privbasis_on_retail() -> None:
+    source = Source("retail", "", real_data("retail.parquet"))
+    least = support_at_rank(source, (1, 2, 3), 100)
+    trials = privbasis.privbasis_trials(source, (1, 2, 3), 100, 0.5, 1e-6, 4, 11)
+    # Another re-implementation missed 8 % of them.
+    assert 0.01 < 1 - np.mean([(one.true >= least).mean() for one in trials]) < 0.12
+
+
+# ----------------------------------------------------------------------------------------------- stability histogram
+
+
+@pytest.fixture
+def opendp() -> Iterator[None]:
+    pytest.importorskip("opendp", reason="opendp is not installed")
+    from opendp.mod import GLOBAL_FEATURES
+
+    before = set(GLOBAL_FEATURES)
+    yield
+    assert before == GLOBAL_FEATURES
+
+
+@pytest.mark.parametrize("form", [stability_histogram.laplace, stability_histogram.gaussian])
+@pytest.mark.parametrize(("units", "epsilon", "delta"), [(1, 0.3, 1e-6), (28, 1.0, 1e-6), (300, 2.0, 1e-9)])
+@pytest.mark.usefixtures("opendp")
+def test_calibration_is_what_opendp_allows_and_no_less(form: Any, units: int, epsilon: float, delta: float) -> None:
+    found = form(units, epsilon, delta)
+    assert found.keeps(epsilon, delta)
+    assert found.cost(delta) <= (epsilon, delta)
+    assert not replace(found, threshold=found.threshold - 1).keeps(epsilon, delta)
+    # OpenDP's δ of a Gaussian tail comes in steps of some 1e-14, within which any scale will do.
+    assert not replace(found, scale=found.scale * (1 - (1e-3 if found.gaussian else 1e-9))).keeps(epsilon, delta)
+    assert not found.keeps(epsilon, delta / 2)
+
+
+@pytest.mark.usefixtures("opendp")
+def test_the_form_of_the_lower_threshold_is_taken() -> None:
+    forms = [stability_histogram.calibrated(units, 1.0, 1e-6) for units in (1, 100)]
+    assert [form.gaussian for form in forms] == [False, True]
+    assert forms[1].threshold < stability_histogram.laplace(100, 1.0, 1e-6).threshold
+
+
+def histogram(values: Any, lowest: int, bins: int) -> Any:
+    """How often each of so many values occurs from the lowest on, the last together with all above."""
+    return np.bincount(np.clip(np.asarray(values) - lowest, 0, bins - 1), minlength=bins)
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.usefixtures("opendp")
+def test_opendp_releases_by_the_law_that_is_drawn_here(gaussian: bool) -> None:
+    # Were the threshold one higher, the number released would be 20 standard deviations away, or more.
+    form, distance, keys = stability_histogram.Threshold(gaussian, 1, 3.0, 10), 4, 20_000
+    noise = IntegerNoise(gaussian, 3.0)
+    tail = noise.survival(np.arange(distance, distance + 8))
+    released = list(form.measurement()(dict.fromkeys(range(keys), 10 - distance)).values())
+    assert stats.binomtest(len(released), keys, tail[0]).pvalue > RARE
+    rng = np.random.default_rng(12)
+    shares = -np.diff(np.append(tail, 0))
+    for values in (released, 10 + noise.excess(distance, 4000, rng)):
+        assert stats.chisquare(histogram(values, 10, 8), shares / tail[0] * len(values)).pvalue > RARE
+    drawn = noise.draw(keys, rng)
+    above = drawn[drawn >= distance]
+    assert stats.chisquare(histogram(above, distance, 8), shares / tail[0] * len(above)).pvalue > RARE
+    assert stats.binomtest(int((drawn >= distance).sum()), keys, tail[0]).pvalue > RARE
+    assert stats.binomtest(int((drawn <= -distance).sum()), keys, tail[0]).pvalue > RARE
+    weights = np.exp(-(np.arange(-200, 201) ** 2) / 18) if gaussian else np.exp(-np.abs(np.arange(-200, 201)) / 3)
+    assert tail[:3] == pytest.approx([weights[200 + t :].sum() / weights.sum() for t in (4, 5, 6)], rel=1e-9)
+
+
+@pytest.mark.parametrize("max_basket", [3, 6])
+@pytest.mark.usefixtures("opendp")
+def test_what_is_not_listed_is_released_by_the_same_law(
+    tmp_path: Path, max_basket: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Many itemsets a little below the threshold: what is listed is given to OpenDP, or to the noise from the seed.
+    source = written(tmp_path, f"small{max_basket}", market(13, 150))
+    trials = 200
+    numbers, values, trues = [], [], []
+    for listed, with_opendp in ((1 << 20, True), (1 << 20, False), (4, False)):
+        monkeypatch.setattr(item_matrix, "LISTED", listed)
+        item_matrix.counted.cache_clear()
+        found = stability_histogram.histogram_trials(
+            source, (1, 2), 10**6, 2.0, 0.05, max_basket, trials, 14, order="label", with_opendp=with_opendp
+        )
+        numbers.append([len(one.true) for one in found])
+        values.append(np.concatenate([one.noisy for one in found]))
+        trues.append(np.concatenate([one.true for one in found]))
+    form = stability_histogram.calibrated(item_matrix.degree(max_basket, (1, 2)), 2.0, 0.05)
+    cells = item_matrix.counted(source, (1, 2), max_basket, "label", form.threshold, True)
+    assert cells.multiplicities.sum() > 100
+    low = cells.multiplicities @ form.noise.survival(form.threshold - cells.low)
+    assert low > 0.5  # as many of the low ones are released in a trial: to lose them would be seen
+    for other in (1, 2):
+        assert stats.ttest_ind(numbers[0], numbers[other]).pvalue > RARE
+        assert stats.ks_2samp(values[0], values[other]).pvalue > RARE
+        assert stats.ks_2samp(trues[0], trues[other]).pvalue > RARE
+
+
+@pytest.mark.parametrize("with_opendp", [True, False])
+@pytest.mark.parametrize("max_basket", [2, 20])
+@pytest.mark.parametrize("order", item_matrix.ORDERS)
+@pytest.mark.usefixtures("opendp")
+def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
+    source: Source, max_basket: int, order: str, with_opendp: bool
+) -> None:
+    sizes, count = (1, 2), 30
+    data = cut(transactions(source), max_basket, order)
+    kept = [data.items[a:b].tolist() for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
+    counted, whole = brute_force(kept, sizes), brute_force(MARKET, sizes)
+    top = sorted(counted.values(), reverse=True)[:count]
+    epsilon = 150.0 * max_basket  # the noise is 0 and OpenDP's conversion quick
+    (released,) = stability_histogram.histogram_trials(
+        source, sizes, count, epsilon, 1e-6, max_basket, 1, 1, order=order, with_opendp=with_opendp
+    )
+    assert released.noisy.tolist() == top
+    clear = released.noisy > top[-1]  # the last may be any of those that tie
+    expected = sorted((support, whole[found]) for found, support in counted.items() if support > top[-1])
+    assert sorted(zip(released.noisy[clear], released.true[clear], strict=True)) == expected
+    if max_basket == 20:
+        assert released.true.tolist() == top
+
+
+@pytest.mark.usefixtures("opendp")
+def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
+    def run(seed: int) -> list[Released]:
+        return stability_histogram.histogram_trials(source, (2,), 10, 1.0, 1e-6, 5, 3, seed, with_opendp=False)
+
+    first = run(15)
+    assert min(len(one.true) for one in first) > 0
+    assert same(first, run(15))
+    assert not same(first, run(16))
+
+
+@pytest.mark.usefixtures("opendp")
+def test_nothing_is_released_where_no_itemset_fits() -> None:
+    source = Source("never read", "", Path("none"))
+    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, 2, 2, 1)
+    assert [len(one.true) for one in found] == [0, 0]
+
+
+@pytest.mark.parametrize(("baskets", "best", "recall"), [(25, 2, 1 / 6), (80, 4, 1.0)])
+@pytest.mark.usefixtures("opendp")
+def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) -> None:
+    # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
+    # pairs takes more than 60. A random pair of each basket leaves too few for any.
+    source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
+    assert stability_histogram.best_cap(source, (2,), 6, 1.0, 1e-6) == best
+    expected = [
+        stability_histogram.expected_recall(source, (2,), 6, 1.0, 1e-6, cap, order)
+        for cap in (2, 3, 4)
+        for order in item_matrix.ORDERS
+    ]
+    assert max(expected) == pytest.approx(recall, abs=0.1)
+    assert max(expected[2 * best - 4 : 2 * best - 2]) == max(expected)
+
+
+@pytest.mark.usefixtures("opendp")
+def test_the_histogram_of_groceries() -> None:
+    source = Source("groceries", "", real_data("groceries.parquet"))
+    found = stability_histogram.histogram_trials(source, (1,), 50, 2.0, 1e-6, 5, 5, 17, order="label")
+    least = support_at_rank(source, (1,), 50)
+    assert [len(one.true) for one in found] == [50] * 5
+    assert np.mean([(one.true >= least).mean() for one in found]) > 0.8

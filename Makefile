@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-slow test-peers sanitize lint format benchmarks benchmark-counting corner-shop clean
+.PHONY: help demo test test-slow test-peers sanitize lint format benchmarks benchmark-speed benchmark-counting corner-shop clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ test-slow: .venv/installed-test ## Run the full statistical and other long tests
 
 test-peers: .venv/installed-bench ## Run the tests that need other tools and larger data too: PyFIM, DuckDB, Complete Journey
 	$(BIN)/python -m pytest -n auto tests/contract/test_counter_work.py tests/contract/test_privacy_unit.py \
-		tests/cli/test_counting_benchmark.py
+		tests/cli/test_counting_benchmark.py tests/cli/test_studies.py::test_the_page
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
@@ -41,12 +41,19 @@ format: .venv/installed-test ## Format the code and sort the imports
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-benchmarks: .venv/installed ## Time reading and whole commands on this machine
+benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (an hour; may be interrupted)
+	$(BIN)/python benchmarks/examples.py
+	$(BIN)/python benchmarks/corollary1.py
+	$(BIN)/python benchmarks/pac_learning.py
+	$(BIN)/python benchmarks/utility.py
+	$(BIN)/python benchmarks/document.py
+
+benchmark-speed: .venv/installed ## Time reading and whole commands on this machine
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/reading.py
 
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
-	$(BIN)/python benchmarks/counting.py --large --document docs/benchmarks.md
+	$(BIN)/python benchmarks/counting.py --large --document docs/counting.md
 
 corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py

@@ -76,7 +76,7 @@ def errors(figure: Any, results: Results) -> None:
     found = parts(results, "errors")
     names = list(dict.fromkeys(name for name, _ in found))
     planted = [name for name in names if name.startswith("zipf")]
-    names = [*(name for name in names if name not in planted), *planted[2:]][:6]
+    names = [*(name for name in names if name not in planted), *(planted[2:] or planted)][:6]
     columns = min(3, len(names))
     panels = np.atleast_1d(figure.subplots(math.ceil(len(names) / columns), columns, squeeze=False)).ravel()
     for panel, name in zip(panels, names, strict=False):

@@ -4,8 +4,8 @@ Prepares data (real files where there are any, others generated), lets ours and 
 the same in turn, compares what they found, and writes the figures as JSON, tables, a picture and a page.
 The three modes: all nonzero supports; those at or above a minimum support; the 1,000 most frequent.
 
-    python benchmarks/counting.py --output build/benchmarks/counting.json [--document docs/benchmarks.md]
-    python benchmarks/counting.py --read build/benchmarks/counting.json --document docs/benchmarks.md
+    python benchmarks/counting.py --output build/benchmarks/counting.json [--document docs/counting.md]
+    python benchmarks/counting.py --read build/benchmarks/counting.json --document docs/counting.md
 
 The whole takes some hours. --quick tries everything on little data; --datasets, --contestants, --sizes and --modes
 choose.

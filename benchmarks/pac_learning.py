@@ -8,7 +8,6 @@ proved in hypotheses.py. All probabilities of mechanisms are exact; samples of r
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,8 +122,6 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
 
 def tasks(options: Options) -> tuple[list[Task], list[str]]:
     """Return the tasks and the real data sets that are missing; the generated one is always there."""
-    # Processes side by side that use several threads each only wait for one another; children inherit this.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     found, missing = spectra.sources(options.data)
     names = [h.GENERATED, *(name for name in ("retail", "mushroom") if name in found)]
     if options.quick:

@@ -92,7 +92,8 @@ def main(study: Study) -> None:
     if options.read is not None:
         results = json.loads(options.read.read_text())
     else:
-        results = run(study, Options(options.data, options.seed, options.quick), options.output, options.workers)
+        chosen = Options(options.data, options.seed, options.quick)
+        results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
     folder = options.output.parent
     if not options.no_figures:
         for name, figure in study.figures.items():
@@ -113,6 +114,7 @@ def _parse(study: Study) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
+    parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
     if options.workers < 1:
@@ -124,8 +126,8 @@ def _parse(study: Study) -> argparse.Namespace:
     return options
 
 
-def run(study: Study, options: Options, output: Path, workers: int = 1) -> Results:
-    """Do all tasks that are not yet done, and write the results as JSON."""
+def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh: bool = False) -> Results:
+    """Do all tasks that the same code has not yet done, and write the results as JSON. fresh: do all of them."""
     tasks, missing = study.tasks(options)
     keys = [task.key for task in tasks]
     assert len(set(keys)) == len(keys), "keys of tasks are unique"
@@ -134,7 +136,10 @@ def run(study: Study, options: Options, output: Path, workers: int = 1) -> Resul
     output.parent.mkdir(parents=True, exist_ok=True)
     remembered = output.with_suffix(".parts")
     mark = _mark(options)
-    answers = _recall(remembered, mark)
+    if not fresh and (done := _finished(output, mark, keys)):
+        print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
+        return done
+    answers = {} if fresh else _recall(remembered, mark)
     left = [task for task in tasks if task.key not in answers]
     try:
         with remembered.open("a", encoding="utf-8") as parts:
@@ -143,8 +148,10 @@ def run(study: Study, options: Options, output: Path, workers: int = 1) -> Resul
                 parts.write(json.dumps([mark, key, answer], ensure_ascii=False, allow_nan=False) + "\n")
                 parts.flush()
     except KeyboardInterrupt:
-        done = sum(key in answers for key in keys)
-        print(f"interrupted after {done} of {len(tasks)} tasks; the same command goes on from there", file=sys.stderr)
+        finished = sum(key in answers for key in keys)
+        print(
+            f"interrupted after {finished} of {len(tasks)} tasks; the same command goes on from there", file=sys.stderr
+        )
         raise SystemExit(130) from None
     results = {
         "study": study.name,
@@ -153,6 +160,7 @@ def run(study: Study, options: Options, output: Path, workers: int = 1) -> Resul
         **machine(PACKAGES),
         "seed": options.seed,
         "quick": options.quick,
+        "mark": mark,
         "missing": missing,
         "answers": {key: answers[key] for key in keys},
     }
@@ -170,6 +178,16 @@ def _mark(options: Options) -> str:
         if file.suffix in (".py", ".pyx") and (file.parent.name != "benchmarks" or file in loaded):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _finished(output: Path, mark: str, keys: list[str]) -> Results | None:
+    """Return the results of a finished run of the same code."""
+    try:
+        results = json.loads(output.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    same = isinstance(results, dict) and results.get("mark") == mark and list(results.get("answers", ())) == keys
+    return results if same else None
 
 
 def _recall(remembered: Path, mark: str) -> dict[str, Any]:
@@ -240,7 +258,7 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
         if section.figure is not None:
             yield f"![{section.title}]({figures}{study.name}_{section.figure}.svg)\n"
         for table in section.tables:
-            yield from _table(table)
+            yield from table_lines(table)
 
 
 def _missing(results: Results) -> str:
@@ -249,9 +267,10 @@ def _missing(results: Results) -> str:
     )
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
+    """Yield a table in Markdown."""
     numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
-    yield f"| {' | '.join(table.columns)} |"
+    yield f"| {' | '.join(column.replace('|', chr(92) + '|') for column in table.columns)} |"
     yield f"|{'|'.join('---:' if right else '---' for right in numeric)}|"
     for row in table.rows:
         yield f"| {' | '.join(map(cell, row))} |"
@@ -268,7 +287,7 @@ def cell(value: Cell) -> str:
         if value and not 1e-4 <= abs(value) < 1e7:
             return f"{value:.2e}"
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else value
+    return f"{value:,}" if isinstance(value, int) else value.replace("|", "\\|")
 
 
 def summary(study: Study, results: Results) -> Iterator[str]:

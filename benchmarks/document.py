@@ -1,0 +1,71 @@
+"""docs/benchmarks.md from the JSON of the studies: nothing on the page is written by hand.
+
+python benchmarks/document.py --results build/benchmarks --document docs/benchmarks.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import corollary1
+import examples
+import pac_learning
+import utility
+from claims import claims
+from measuring import ROOT, OneLineParser
+from study import DEFAULT_OUTPUT, Results, Study, draw_figure, markdown, table_lines
+
+STUDIES: tuple[Study, ...] = (examples.STUDY, corollary1.STUDY, pac_learning.STUDY, utility.STUDY)
+INTRODUCTION = """\
+This page is written by `make benchmarks` (`benchmarks/document.py`, from the JSON that each script leaves in
+`build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. How fast
+itemsets are counted, and how fast the peers are, is on a page of its own: [counting.md](counting.md).
+
+"The paper" is Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization" (NIPS
+2014). Supports are in units (baskets); replace-one and add-remove are the notions of neighbours in
+[privacy.md](privacy.md).
+"""
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON")
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing")
+    options = parser.parse_args()
+    for study in STUDIES:
+        if not (options.results / f"{study.name}.json").is_file():
+            parser.error(f"there is no {study.name}.json in {options.results}: run benchmarks/{study.name}.py first")
+    return options
+
+
+def lines(results: dict[str, Results]) -> Iterator[str]:
+    """Yield the page."""
+    yield "# Benchmarks: what each mechanism finds\n"
+    yield INTRODUCTION
+    yield "## The paper's claims\n"
+    yield from table_lines(claims(results))
+    for study in STUDIES:
+        yield from markdown(study, results[study.name], "figures/", level=2)
+
+
+def main() -> None:
+    """Draw the figures and write the page, all or nothing."""
+    options = parse()
+    results = {study.name: json.loads((options.results / f"{study.name}.json").read_text()) for study in STUDIES}
+    if not options.no_figures:
+        for study in STUDIES:
+            for name, figure in study.figures.items():
+                draw_figure(study, name, figure, results[study.name], options.document.parent / "figures")
+    temporary = options.document.with_name(options.document.name + ".part")
+    temporary.write_text("\n".join(lines(results)).rstrip() + "\n", encoding="utf-8")
+    temporary.replace(options.document)
+    print(f"Written: {options.document.name}")
+
+
+if __name__ == "__main__":
+    main()

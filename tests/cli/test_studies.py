@@ -1,0 +1,193 @@
+"""The studies of the paper's claims on their small settings: what their figures show is what is claimed."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_data import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import corollary1_figures
+import corollary1_tasks
+import spectra
+import utility_tasks
+
+from fim_private.mechanisms import LargeMargin
+
+NEIGHBORS = ["replace-one", "add-remove"]
+
+
+def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
+    output = folder / f"{name}.json"
+    done = subprocess.run(
+        [sys.executable, f"benchmarks/{name}.py", "--quick", "--output", str(output), *options],
+        cwd=REPOSITORY,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    results: dict[str, Any] = json.loads(output.read_text())
+    assert (folder / f"{name}.md").read_text().startswith(f"# {results['question']}\n")
+    assert results["quick"] is True
+    assert str(folder) not in output.read_text()
+    return results
+
+
+@pytest.fixture(scope="module")
+def corollary1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    pytest.importorskip("scipy")
+    return run("corollary1", tmp_path_factory.mktemp("corollary1"), "--no-figures")
+
+
+def test_the_exponential_needs_more_as_the_universe_grows_and_large_margin_does_not(
+    corollary1: dict[str, Any],
+) -> None:
+    for (size,), found in corollary1_figures.parts(corollary1, "needs").items():
+        for neighbors, per_e in (("replace-one", 2), ("add-remove", 1)):
+            units = found[neighbors]["exponential"]
+            assert all(b > a for a, b in pairwise(units))
+            slope = corollary1_figures.slope(found["exponents"], units)
+            assert slope == pytest.approx(int(size) * per_e * math.log(10), rel=0.02)
+            assert found[neighbors]["large-margin"] == 438
+            crossing = found[neighbors]["crossing"]
+            assert crossing["measured"] == pytest.approx(crossing["predicted"], abs=1)
+
+
+def test_errors_grow_for_the_one_and_are_flat_for_the_other(corollary1: dict[str, Any]) -> None:
+    cases = corollary1_figures.parts(corollary1, "errors")
+    assert cases
+    for found in cases.values():
+        for neighbors in NEIGHBORS:
+            errors = [row[neighbors] for row in found["rows"]]
+            assert all(b >= a * (1 - 1e-9) for a, b in pairwise(errors))
+            assert 0 <= errors[-1] <= found["maximum"] * (1 + 1e-9)
+            crossing = found["crossing"][neighbors]
+            if crossing["measured"] is not None:
+                assert crossing["measured"] == pytest.approx(crossing["predicted"], abs=8)
+        told = [row["large-margin"] for row in found["rows"] if "large-margin" in row]
+        if found["abstain"] < 1e-3:
+            assert max(told) - min(told) < 1e-6 * found["maximum"]
+            assert told[-1] == pytest.approx(found["large-margin"], abs=1e-6 * found["maximum"])
+
+
+def test_the_bound_is_kept_wherever_its_condition_holds(corollary1: dict[str, Any]) -> None:
+    points = corollary1_figures.covered(corollary1)
+    assert {p.eta for p in points} == {0.5, 0.2, 0.1, 0.05, 0.02, 0.01}
+    for point in points:
+        assert point.lower <= point.share <= point.upper
+        assert point.share >= 1 - point.eta
+        assert point.exact >= 1 - point.eta
+        assert point.lower - 0.01 <= point.exact <= point.upper + 0.01
+    cases = corollary1_figures.parts(corollary1, "coverage").values()
+    assert any(row["rank"] is None for case in cases for row in case["rows"])
+
+
+def test_a_release_needs_a_certain_ratio(corollary1: dict[str, Any]) -> None:
+    rows = [row for found in corollary1_figures.parts(corollary1, "condition").values() for row in found]
+    assert max(row["released"] for row in rows if row["ratio"] < 15) < 0.01
+    assert min(row["released"] for row in rows if row["ratio"] > 40) > 0.99
+
+
+def test_open_vocabularies(corollary1: dict[str, Any]) -> None:
+    commands = corollary1_figures.parts(corollary1, "command")
+    for asked in commands.values():
+        found, refused, paid = asked
+        assert (found["exit"], found["answer"]) == (0, "the planted pair")
+        assert refused["exit"] == 2
+        assert refused["answer"].startswith("Error: the exponential mechanism needs a public item universe")
+        assert paid["exit"] == 0
+    needs = corollary1_figures.parts(corollary1, "vocabulary")
+    for neighbors in NEIGHBORS:
+        gtin, strings = (needs[name, "2"][neighbors] for name in dict.fromkeys(name for name, _ in needs))
+        assert gtin["named-exponential"] < strings["named-exponential"]
+        assert gtin["large-margin"] == strings["large-margin"] == 438
+        assert strings["limited-domain"] < gtin["named-exponential"]
+
+
+def test_the_rank_of_theorem_3_by_its_definition() -> None:
+    mechanism = LargeMargin(1.0, 1e-3)
+    for levels in ([(900, 2), (600, 3), (200, 40)], [(700, 1)], [(900, 3), (899, 100), (1, 5)], [(300, 1), (20, 5)]):
+        supports = [support for support, m in levels for _ in range(m)] + [0]
+        for more in (0.0, 60.0, 150.0):
+            right = next(
+                (
+                    rank
+                    for rank in range(1, len(supports))
+                    if supports[rank] < supports[0] - mechanism.integer_threshold(rank) - more
+                ),
+                None,
+            )
+            assert corollary1_tasks.good_rank(tuple(levels), mechanism, more) == right
+
+
+def test_planted_spectra() -> None:
+    assert spectra.power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
+    assert spectra.power_law(4, 12, 0)[0] == (12, 2)
+    assert sum(m for _, m in spectra.power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
+
+
+@pytest.fixture(scope="module")
+def utility(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    pytest.importorskip("opendp")
+    return run("utility", tmp_path_factory.mktemp("utility"), "--no-figures")
+
+
+def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
+    answers = utility["answers"]
+    entries = {key.split("/")[2] for key in answers}
+    assert entries == {*utility_tasks.OURS, *utility_tasks.PEERS}
+    for key, rows in answers.items():
+        repeated = key.split("/")[2] in utility_tasks.REPEATED
+        assert [row["k"] for row in rows] == [1, 10], key
+        for row in rows:
+            assert -1e-9 <= row["low"] - 1e-9 <= row["fnr"] <= row["high"] + 1e-9 <= 1 + 1e-8, key
+            assert -1e-9 <= row["regret"] <= 1
+            assert 0 <= row["abstained"] <= 1
+            assert repeated or row["trials"] >= 30
+        assert rows[0].get("exact", False) == (key.split("/")[2] in utility_tasks.OURS and "levelwise" not in key)
+
+
+def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
+    def missed(entry: str, k: int) -> float:
+        [rows] = [rows for key, rows in utility["answers"].items() if key.startswith(f"quest/1/{entry}/")]
+        return float(next(row["fnr"] for row in rows if row["k"] == k))
+
+    assert missed("exponential", 10) < missed("limited-domain", 10) <= missed("large-margin", 10)
+    assert missed("PrivBasis, zCDP", 10) < 0.9
+    assert missed("permute-and-flip", 1) <= missed("exponential", 1) + 1e-9
+
+
+def test_the_page(tmp_path: Path) -> None:
+    """All four studies, small, with figures; then the page that is made of them."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("opendp")
+    for name in ("examples", "corollary1", "pac_learning", "utility"):
+        results = run(name, tmp_path)
+        assert results["answers"]
+        assert list(tmp_path.glob(f"{name}_*.svg"))
+        assert len(list(tmp_path.glob(f"{name}_*.png"))) == len(list(tmp_path.glob(f"{name}_*.svg")))
+    page = tmp_path / "docs" / "benchmarks.md"
+    page.parent.mkdir()
+    command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    assert (done.stderr, done.returncode) == ("", 0)
+    text = page.read_text()
+    for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
+        assert f"| {section} | " in text
+    assert "NOT" not in text
+    for line in text.splitlines():
+        if line.startswith("!["):
+            assert (page.parent / line.partition("(")[2].rstrip(")")).is_file()
+    (tmp_path / "utility.json").unlink()
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "there is no utility.json" in done.stderr

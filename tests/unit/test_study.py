@@ -1,0 +1,173 @@
+"""The frame of the benchmark studies: tasks are remembered, interruptions lose nothing, tables are Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_data import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import measuring
+import study
+from study import Options, Section, Study, Table, Task
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {benchmarks!r})
+from study import Figure, Section, Study, Table, Task, main
+
+def slow(value):
+    with open({log!r}, "a") as log:
+        log.write(f"{{value}}\\n")
+    time.sleep(0.02 if value < 4 else {sleep})
+    return value * value
+
+def tasks(options):
+    return [Task(str(v), slow, {{"value": v}}) for v in range(8)], ["the data set that is not there"]
+
+def sections(results):
+    answers = results["answers"]
+    return [Section("Squares", f"The last is {{answers['7']}}.", None, (Table(("n", "n²"), tuple(answers.items())),))]
+
+if __name__ == "__main__":
+    main(Study("squares", "Are squares square?", tasks, sections, {{}}))
+"""
+
+
+def script(folder: Path, sleep: float) -> list[str]:
+    path = folder / "squares.py"
+    path.write_text(SCRIPT.format(benchmarks=str(REPOSITORY / "benchmarks"), log=str(folder / "log"), sleep=sleep))
+    return [sys.executable, str(path), "--output", str(folder / "squares.json"), "--no-figures"]
+
+
+def done(folder: Path) -> list[str]:
+    return (folder / "log").read_text().split() if (folder / "log").is_file() else []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent as on a terminal of Linux or macOS")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -> None:
+    command = [*script(tmp_path, 60), "--workers", workers]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)
+    parts = tmp_path / "squares.parts"
+    deadline = time.monotonic() + 60
+    while not (parts.is_file() and len(parts.read_text().splitlines()) >= 4) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == "interrupted after 4 of 8 tasks; the same command goes on from there"
+    assert "missing, so left out: the data set that is not there" in error
+    assert not (tmp_path / "squares.json").exists()
+    first = done(tmp_path)
+    (tmp_path / "log").unlink()
+    # The same script, quick now: what the mark covers (the project's code and the options) is the same.
+    again = subprocess.run(
+        [*script(tmp_path, 0.01), "--workers", workers], capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert again.returncode == 0, again.stderr
+    assert sorted(done(tmp_path)) == ["4", "5", "6", "7"]
+    assert {"0", "1", "2", "3"} <= set(first)
+    results = json.loads((tmp_path / "squares.json").read_text())
+    assert results["answers"] == {str(v): v * v for v in range(8)}
+    assert {"fim-private", "cpu", "date", "commit", "seed", "command"} <= results.keys()
+    assert not parts.exists()
+    assert "| 7 | 49 |" in (tmp_path / "squares.md").read_text()
+    (tmp_path / "log").unlink()
+    third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=60)
+    assert (third.returncode, done(tmp_path)) == (0, [])
+    assert "done before by the same code" in third.stderr
+    subprocess.run([*script(tmp_path, 0.01), "--fresh"], capture_output=True, timeout=60, check=True)
+    assert len(done(tmp_path)) == 8
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def boom(value: int) -> int:
+    raise ValueError(value)
+
+
+def a_study(tasks: list[Task]) -> Study:
+    return Study("some", "What?", lambda options: (tasks, []), lambda results: [], {})
+
+
+def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> None:
+    output, seen = tmp_path / "some.json", []
+
+    def noted(value: int) -> int:
+        seen.append(value)
+        return value
+
+    tasks = [Task(str(v), noted, {"value": v}) for v in range(3)]
+    failing = [*tasks[:2], Task("2", boom, {"value": 2})]
+    with pytest.raises(ValueError, match="2"):
+        study.run(a_study(failing), Options(None), output)
+    assert seen == [0, 1]
+    remembered = output.with_suffix(".parts")
+    lines = remembered.read_text().splitlines()
+    remembered.write_text(lines[0] + "\n" + lines[1][:-3])
+    study.run(a_study(tasks), Options(None), output)
+    assert seen == [0, 1, 1, 2]
+    study.run(a_study(tasks), Options(None), output)
+    assert seen == [0, 1, 1, 2]
+    study.run(a_study(tasks), Options(None, seed=5), output)
+    assert seen == [0, 1, 1, 2, 0, 1, 2]
+
+
+def test_keys_are_unique(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        study.run(a_study([Task("a", double, {"value": 1})] * 2), Options(None), tmp_path / "some.json")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (0.12345, "0.1235"),
+        (1234.5, "1,234"),
+        (123456.7, "123,457"),
+        (2.5e-7, "2.50e-07"),
+        (1e-30, "< 1e-12"),
+        (-1e-30, "< 1e-12"),
+        (12345, "12,345"),
+        ("a|b", r"a\|b"),
+    ],
+)
+def test_cells(value: Any, text: str) -> None:
+    assert study.cell(value) == text
+
+
+def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
+    about = {**measuring.machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
+    table = Table(("name", "|H|"), (("a", 1), ("b", None)))
+    one = Study("x", "Why?", lambda o: ([], []), lambda r: [Section("Part", "Read.", "fig", (table,))], {})
+    lines = "\n".join(study.markdown(one, about, "figures/", level=2))
+    assert lines.startswith("## Why?\n\n    python x\n")
+    assert (
+        "### Part\n\nRead.\n\n![Part](figures/x_fig.svg)\n\n| name | \\|H\\| |\n|---|---:|\n| a | 1 |\n| b | – |"
+        in lines
+    )
+    assert "seed 3 (the small setting of --quick)" in lines
+    assert "Missing, so left out: retail." in lines
+
+
+@pytest.mark.parametrize("options", [["--workers", "0"], ["--read", "nowhere.json"], ["--seed", "x"], ["--what"]])
+def test_bad_arguments_are_answered_in_one_line(
+    options: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["some.py", *options])
+    with pytest.raises(SystemExit) as ended:
+        study.main(a_study([]))
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -455,6 +455,17 @@ def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, option
     assert lines[-1].startswith("Guarantee")
 
 
+@pytest.mark.parametrize(("relation", "weaker"), [("replace-one", True), ("add-remove", False)])
+def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker: bool) -> None:
+    options = ["--epsilon", "10", "--top", "500", "--mechanism", "limited-domain", "--neighbors", relation]
+    done = run(shop, "mine", "baskets.dat", *options)
+    assert (done.stderr, done.returncode) == ("", 0)
+    [advice] = [line for line in done.stdout.splitlines() if line.startswith("To find more: ")]
+    assert "a larger --epsilon" in advice
+    assert ("--neighbors add-remove" in advice) is weaker
+    assert re.search(r"\d+ of 500 came out: for the others the mechanism abstained\.", done.stdout)
+
+
 def test_abstaining_in_json_and_csv(shop: Path) -> None:
     release = answer(shop, "little.dat", "--size", "3")
     assert release["abstained"] is True

@@ -6,7 +6,7 @@ python benchmarks/document.py --results build/benchmarks --document docs/benchma
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +15,8 @@ import examples
 import pac_learning
 import utility
 from claims import claims
-from measuring import ROOT, OneLineParser
-from study import DEFAULT_OUTPUT, Results, Study, draw_figure, markdown, table_lines
+from measuring import ROOT, OneLineParser, write_text
+from study import DEFAULT_OUTPUT, Results, Study, draw_figure, markdown, read, table_lines
 
 STUDIES: tuple[Study, ...] = (examples.STUDY, corollary1.STUDY, pac_learning.STUDY, utility.STUDY)
 INTRODUCTION = """\
@@ -35,6 +35,7 @@ def parse() -> argparse.Namespace:
     parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON")
     parser.add_argument("--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write")
+    parser.add_argument("--quick", action="store_true", help="take results of the small setting, to see that all works")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
     for study in STUDIES:
@@ -54,16 +55,17 @@ def lines(results: dict[str, Results]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Draw the figures and write the page, all or nothing."""
+    """Draw the figures and write the page."""
     options = parse()
-    results = {study.name: json.loads((options.results / f"{study.name}.json").read_text()) for study in STUDIES}
+    results = {study.name: read(study.name, options.results / f"{study.name}.json") for study in STUDIES}
+    if small := [name for name, found in results.items() if found["quick"] and not options.quick]:
+        print(f"document.py: {', '.join(small)}: results of --quick, which are no results", file=sys.stderr)
+        raise SystemExit(2)
     if not options.no_figures:
         for study in STUDIES:
             for name, figure in study.figures.items():
                 draw_figure(study, name, figure, results[study.name], options.document.parent / "figures")
-    temporary = options.document.with_name(options.document.name + ".part")
-    temporary.write_text("\n".join(lines(results)).rstrip() + "\n", encoding="utf-8")
-    temporary.replace(options.document)
+    write_text("\n".join(lines(results)).rstrip() + "\n", options.document)
     print(f"Written: {options.document.name}")
 
 

@@ -24,7 +24,9 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], size: tuple[floa
         paths = []
         for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             path = folder / f"{name}.{suffix}"
-            figure.savefig(path, dpi=120, metadata=metadata)
+            part = path.with_name(f"{path.name}.part")
+            figure.savefig(part, format=suffix, dpi=120, metadata=metadata)
+            part.replace(path)
             paths.append(path)
     return paths
 

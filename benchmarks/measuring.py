@@ -63,9 +63,9 @@ def measure(command: Sequence[str | Path], runs: int) -> Measured:
 
 def circumstances() -> dict[str, Any]:
     """Return the machine, the versions and the commit that a figure belongs to."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
-    ).stdout.strip()
+    commit = _git("rev-parse", "--short", "HEAD")
+    if commit and _git("status", "--porcelain", "--", "fim_private", "benchmarks"):
+        commit += " with changes"
     return {
         "machine": platform.machine(),
         "cores": os.cpu_count(),
@@ -98,11 +98,11 @@ def machine(packages: Sequence[str]) -> dict[str, Any]:
 
 def command_line(script: str, arguments: Sequence[str], real: bool = False) -> str:
     """Return the command without the folders of this machine. real: there were real data sets."""
-    parts = list(arguments)
+    parts = [piece for part in arguments for piece in (part.split("=", 1) if part.startswith("--") else [part])]
     for place_, part in enumerate(parts):
         if place_ and parts[place_ - 1] == "--data":
             parts[place_] = "DIR"
-        elif Path(part).is_absolute():
+        elif Path(part).is_absolute() or part.startswith(".."):
             parts[place_] = Path(part).name
         elif " " in part:
             parts[place_] = f"'{part}'"
@@ -113,9 +113,20 @@ def command_line(script: str, arguments: Sequence[str], real: bool = False) -> s
 
 def write_json(results: dict[str, Any], output: Path) -> None:
     """Write all or nothing."""
+    write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", output)
+
+
+def write_text(text: str, output: Path) -> None:
+    """Write all or nothing."""
     temporary = output.with_name(output.name + ".part")
-    temporary.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    temporary.write_text(text, encoding="utf-8")
     temporary.replace(output)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    ).stdout.strip()
 
 
 def report(question: str, rows: list[dict[str, Any]], output: Path | None) -> None:

@@ -7,11 +7,11 @@ where it was when the same command is given again, as long as nobody has changed
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import drawing
-from measuring import ROOT, OneLineParser, command_line, machine, write_json
+import remembering
+from measuring import ROOT, OneLineParser, command_line, machine, write_json, write_text
 
 DEFAULT_DATA = ROOT.parent / "shared" / "data"
 DEFAULT_OUTPUT = ROOT / "build" / "benchmarks"
@@ -90,7 +91,7 @@ def main(study: Study) -> None:
     """Run a study from the command line."""
     options = _parse(study)
     if options.read is not None:
-        results = json.loads(options.read.read_text())
+        results = read(study.name, options.read)
     else:
         chosen = Options(options.data, options.seed, options.quick)
         results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
@@ -98,10 +99,24 @@ def main(study: Study) -> None:
     if not options.no_figures:
         for name, figure in study.figures.items():
             draw_figure(study, name, figure, results, folder)
-    page = folder / f"{study.name}.md"
-    page.write_text("\n".join(markdown(study, results, "", level=1)) + "\n")
+    page = folder / f"{options.output.stem}.md"
+    write_text("\n".join(markdown(study, results, "", level=1)) + "\n", page)
     print("\n".join(summary(study, results)))
-    print(f"\nWritten: {options.output.name}, {page.name} and {len(study.figures)} figures, in {folder}")
+    written = [*([] if options.read else [options.output.name]), page.name]
+    written += [] if options.no_figures else [f"{len(study.figures)} figures"]
+    print(f"\nWritten to {folder}: {', '.join(written)}")
+
+
+def read(name: str, path: Path) -> Results:
+    """Return the results of a study from its JSON; exits with one line if the file is something else."""
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if results["study"] == name and isinstance(results["answers"], dict):
+            return dict(results)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    print(f"{path.name} does not hold the results of the study {name}", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def _parse(study: Study) -> argparse.Namespace:
@@ -109,7 +124,11 @@ def _parse(study: Study) -> argparse.Namespace:
         description=study.question, epilog=f"Example: python benchmarks/{study.name}.py --quick --output /tmp/some.json"
     )
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of real data sets, as Parquet")
-    parser.add_argument("--output", type=Path, help=f"JSON to write (default: build/benchmarks/{study.name}.json)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help=f"JSON to write (default: build/benchmarks/{study.name}.json, with --quick {study.name}_quick.json)",
+    )
     parser.add_argument("--read", type=Path, help="run nothing: make figures and tables of this JSON")
     parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
@@ -122,7 +141,8 @@ def _parse(study: Study) -> argparse.Namespace:
     if options.read is not None and not options.read.is_file():
         parser.error(f"--read: there is no file {options.read}")
     options.data = options.data if options.data.is_dir() else None
-    options.output = options.output or options.read or DEFAULT_OUTPUT / f"{study.name}.json"
+    default = f"{study.name}_quick.json" if options.quick else f"{study.name}.json"
+    options.output = options.output or options.read or DEFAULT_OUTPUT / default
     return options
 
 
@@ -134,18 +154,20 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
     if missing:
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
-    remembered = output.with_suffix(".parts")
-    mark = _mark(options)
-    if not fresh and (done := _finished(output, mark, keys)):
+    settings = (options.seed, options.quick, machine(PACKAGES)["versions"])
+    mark = remembering.mark((task.function for task in tasks), options.data, settings)
+    remembered = output.with_name(f"{output.stem}.{mark}.parts")  # what other code or options have left stays
+    if not fresh and (done := remembering.finished(output, mark, keys)):
         print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
         return done
-    answers = {} if fresh else _recall(remembered, mark)
+    answers = {} if fresh else remembering.recall(remembered)
     left = [task for task in tasks if task.key not in answers]
+    start = time.monotonic()
     try:
         with remembered.open("a", encoding="utf-8") as parts:
             for key, answer in _progress(study, _answers(left, workers), len(tasks) - len(left), len(tasks)):
                 answers[key] = answer
-                parts.write(json.dumps([mark, key, answer], ensure_ascii=False, allow_nan=False) + "\n")
+                parts.write(json.dumps([key, answer], ensure_ascii=False, allow_nan=False) + "\n")
                 parts.flush()
     except KeyboardInterrupt:
         finished = sum(key in answers for key in keys)
@@ -156,52 +178,19 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
     results = {
         "study": study.name,
         "question": study.question,
-        "command": command_line(study.name, sys.argv[1:], real=options.data is not None) if sys.argv else "",
+        "command": command_line(study.name, sys.argv[1:]),
         **machine(PACKAGES),
         "seed": options.seed,
         "quick": options.quick,
         "mark": mark,
+        "seconds": round(time.monotonic() - start),
+        "resumed": len(tasks) - len(left),
         "missing": missing,
         "answers": {key: answers[key] for key in keys},
     }
     write_json(results, output)
     remembered.unlink()
     return results
-
-
-def _mark(options: Options) -> str:
-    """Return what must be the same for an answer to be the same: the code, and the options."""
-    files = [*ROOT.glob("fim_private/**/*.py*"), *(ROOT / "benchmarks").glob("*.py")]
-    loaded = {Path(m.__file__) for m in sys.modules.values() if getattr(m, "__file__", None)}  # type: ignore[arg-type]
-    digest = hashlib.sha256(repr((options.seed, options.quick, str(options.data))).encode())
-    for file in sorted(files):
-        if file.suffix in (".py", ".pyx") and (file.parent.name != "benchmarks" or file in loaded):
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _finished(output: Path, mark: str, keys: list[str]) -> Results | None:
-    """Return the results of a finished run of the same code."""
-    try:
-        results = json.loads(output.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    same = isinstance(results, dict) and results.get("mark") == mark and list(results.get("answers", ())) == keys
-    return results if same else None
-
-
-def _recall(remembered: Path, mark: str) -> dict[str, Any]:
-    """Return the answers of an interrupted run of the same code; the last line may be half written."""
-    answers = {}
-    if remembered.is_file():
-        for line in remembered.read_text(encoding="utf-8").splitlines():
-            try:
-                known, key, answer = json.loads(line)
-            except ValueError:
-                continue
-            if known == mark:
-                answers[key] = answer
-    return answers
 
 
 def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
@@ -249,7 +238,8 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     setting = " (the small setting of --quick)" if results["quick"] else ""
     yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}{setting};"
-    yield f"{results['cpu']}, {results['cores']} cores;"
+    took = f", {results['seconds']:,} s" if results.get("seconds") and not results.get("resumed") else ""
+    yield f"{results['cpu']}, {results['cores']} cores{took};"
     yield f"Python {results['python']}, {versions}."
     yield f"{_missing(results)}\n"
     for section in study.sections(results):
@@ -262,6 +252,8 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
 
 
 def _missing(results: Results) -> str:
+    if results["quick"]:
+        return "The small setting leaves out the real data."
     return (
         f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
     )

@@ -176,7 +176,10 @@ def test_the_page(tmp_path: Path) -> None:
         assert len(list(tmp_path.glob(f"{name}_*.png"))) == len(list(tmp_path.glob(f"{name}_*.svg")))
     page = tmp_path / "docs" / "benchmarks.md"
     page.parent.mkdir()
-    command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page)]
+    command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page), "--quick"]
+    done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    assert (done.returncode, page.exists()) == (2, False)
+    assert "results of --quick, which are no results" in done.stderr
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
     assert (done.stderr, done.returncode) == ("", 0)
     text = page.read_text()

@@ -15,7 +15,9 @@ import pytest
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import corollary1_tasks
 import measuring
+import remembering
 import study
 from study import Options, Section, Study, Table, Task
 
@@ -57,9 +59,9 @@ def done(folder: Path) -> list[str]:
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -> None:
     command = [*script(tmp_path, 60), "--workers", workers]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)
-    parts = tmp_path / "squares.parts"
     deadline = time.monotonic() + 60
-    while not (parts.is_file() and len(parts.read_text().splitlines()) >= 4) and time.monotonic() < deadline:
+    while sum(len(parts.read_text().splitlines()) for parts in tmp_path.glob("*.parts")) < 4:
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=30)
@@ -79,7 +81,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -
     results = json.loads((tmp_path / "squares.json").read_text())
     assert results["answers"] == {str(v): v * v for v in range(8)}
     assert {"fim-private", "cpu", "date", "commit", "seed", "command"} <= results.keys()
-    assert not parts.exists()
+    assert not list(tmp_path.glob("*.parts"))
     assert "| 7 | 49 |" in (tmp_path / "squares.md").read_text()
     (tmp_path / "log").unlink()
     third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=60)
@@ -113,15 +115,50 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="2"):
         study.run(a_study(failing), Options(None), output)
     assert seen == [0, 1]
-    remembered = output.with_suffix(".parts")
+    [remembered] = tmp_path.glob("*.parts")
     lines = remembered.read_text().splitlines()
     remembered.write_text(lines[0] + "\n" + lines[1][:-3])
     study.run(a_study(tasks), Options(None), output)
     assert seen == [0, 1, 1, 2]
     study.run(a_study(tasks), Options(None), output)
     assert seen == [0, 1, 1, 2]
+    with pytest.raises(ValueError, match="2"):
+        study.run(a_study(failing), Options(None, seed=5), output)
+    assert seen == [0, 1, 1, 2, 0, 1]
+    [left] = tmp_path.glob("*.parts")
+    study.run(a_study(tasks), Options(None, seed=6), output)
+    assert seen == [0, 1, 1, 2, 0, 1, 0, 1, 2]
+    assert left.is_file()  # what another seed has begun is still there
     study.run(a_study(tasks), Options(None, seed=5), output)
-    assert seen == [0, 1, 1, 2, 0, 1, 2]
+    assert seen == [0, 1, 1, 2, 0, 1, 0, 1, 2, 2]
+
+
+def test_other_data_or_other_code_of_the_tasks_is_done_again(tmp_path: Path) -> None:
+    def mark(function: Any) -> str:
+        return remembering.mark([function], tmp_path, "same")
+
+    first = mark(corollary1_tasks.needed)
+    assert mark(corollary1_tasks.needed) == first
+    assert {path.name for path in remembering._code([corollary1_tasks.errors])} >= {"spectra.py", "searching.py"}
+    assert not {path.name for path in remembering._code([corollary1_tasks.errors])} & {"study.py", "corollary1.py"}
+    (tmp_path / "retail.parquet").write_bytes(b"x")
+    assert mark(corollary1_tasks.needed) != first
+
+
+def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("", "[]", "{}", '{"study": "other", "answers": {}}'):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(SystemExit) as ended:
+            study.read("some", tmp_path / "x.json")
+        assert ended.value.code == 2
+        assert capsys.readouterr().err == "x.json does not hold the results of the study some\n"
+
+
+def test_commands_name_no_folder_of_this_machine() -> None:
+    given = ["--output=/home/me/a b.json", "--data=/home/me/d", "--read", "../../home/me/x.json", "--seed=3"]
+    assert measuring.command_line("x", given) == (
+        "python benchmarks/x.py --output a b.json --data DIR --read x.json --seed 3"
+    )
 
 
 def test_keys_are_unique(tmp_path: Path) -> None:
@@ -159,7 +196,9 @@ def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
         in lines
     )
     assert "seed 3 (the small setting of --quick)" in lines
-    assert "Missing, so left out: retail." in lines
+    assert "The small setting leaves out the real data." in lines
+    full = "\n".join(study.markdown(one, {**about, "quick": False}, "", level=1))
+    assert "Missing, so left out: retail." in full
 
 
 @pytest.mark.parametrize("options", [["--workers", "0"], ["--read", "nowhere.json"], ["--seed", "x"], ["--what"]])

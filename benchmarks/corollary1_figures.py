@@ -72,32 +72,43 @@ def needs(figure: Any, results: Results) -> None:
 
 
 def errors(figure: Any, results: Results) -> None:
-    """Mean error against the number of items, a panel for each data set."""
+    """Mean error against the number of items, a panel for each data set, and the crowd."""
     found = parts(results, "errors")
     names = list(dict.fromkeys(name for name, _ in found))
-    planted = [name for name in names if name.startswith("zipf")]
-    names = [*(name for name in names if name not in planted), *(planted[2:] or planted)][:6]
-    columns = min(3, len(names))
-    panels = np.atleast_1d(figure.subplots(math.ceil(len(names) / columns), columns, squeeze=False)).ravel()
+    names = [*(name for name in names if not name.startswith("zipf")), *names[-1:]][:6]
+    names = list(dict.fromkeys(names))[:5]
+    columns = min(3, len(names) + 1)
+    panels = figure.subplots(math.ceil((len(names) + 1) / columns), columns, squeeze=False).ravel()
     for panel, name in zip(panels, names, strict=False):
         for (_, size), answer in ((key, value) for key, value in found.items() if key[0] == name):
-            colour = COLOURS[int(size) - 1]
-            apart = 1.15 ** (int(size) - 3.5) / answer["maximum"]  # or lines would lie on each other
+            colour, apart = COLOURS[int(size) - 1], 0.02 * (int(size) - 1)  # or lines would lie on each other
             items = [10.0 ** row["exponent"] for row in answer["rows"]]
-            error = [max(row["replace-one"] * apart, 1e-4 * apart * answer["maximum"]) for row in answer["rows"]]
+            error = [row["replace-one"] / answer["maximum"] - apart for row in answer["rows"]]
             panel.plot(items, error, color=colour, marker=MARKS[int(size) - 1], markersize=3, label=f"r = {size}")
-            flat = max(answer["large-margin"] * apart, 1e-4 * apart * answer["maximum"])
-            panel.axhline(flat, color=colour, linestyle="--")
-        panel.set(title=name, xscale="log", yscale="log", ylim=(5e-5, 2), xlabel="items in the universe, |I|")
+            panel.axhline(answer["large-margin"] / answer["maximum"] - apart, color=colour, linestyle="--")
+            told = [(10.0 ** row["exponent"], row["large-margin"]) for row in answer["rows"] if "large-margin" in row]
+            heights = [error / answer["maximum"] - apart for _, error in told]
+            panel.plot([x for x, _ in told], heights, ":", color=colour, marker="x", markersize=4)
+        panel.set(title=name, ylim=(-0.15, 1.05), ylabel="mean error (share of f_max)")
+    panel = panels[len(names)]
+    for (size,), answer in parts(results, "crowd").items():
+        colour, place = COLOURS[int(size) - 1], int(size) - 1
+        items = [10.0 ** row["exponent"] for row in answer["rows"]]
+        panel.plot(
+            items, [row["replace-one"] for row in answer["rows"]], color=colour, marker=MARKS[place], markersize=3
+        )
+        panel.plot(items, [row["large-margin"] for row in answer["rows"]], "--", color=colour)
+    panel.set(title="a crowd below the leader", ylabel="mean error (units)")
+    for panel in panels[: len(names) + 1]:
+        panel.set(xscale="log", xlabel="items in the universe, |I|")
         panel.set_xticks([10.0**e for e in (2, 20, 40, 60)])
-    for panel in panels[::columns]:
-        panel.set_ylabel("mean error (share of f_max); less is at 1e-4\n(sizes are set apart by 15 %)")
-    for panel in panels[len(names) :]:
+    for panel in panels[len(names) + 1 :]:
         panel.remove()
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
+    title = "Mean error, ε = 1, δ = 1e-6, replace-one. Solid: exponential; dashed: large margin; dotted: told |I|"
     figure.suptitle(
-        "Mean error at ε = 1, δ = 1e-6: exponential, replace-one (solid), large margin (dashed; 1 is abstaining)"
+        f"{title}\n(sizes are set apart by 0.02; an error of f_max is abstaining, or naming what nobody has)"
     )
 
 
@@ -148,7 +159,7 @@ def condition(figure: Any, results: Results) -> None:
         place = names.index(name)
         panel.scatter(
             [row["ratio"] for row in rows],
-            [row["released"] for row in rows],
+            [1 - row["abstain"] for row in rows],
             s=12,
             color=COLOURS[place % len(COLOURS)],
             marker=MARKS[int(size) - 1],

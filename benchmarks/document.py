@@ -16,7 +16,8 @@ import pac_learning
 import utility
 from claims import claims
 from measuring import ROOT, OneLineParser, write_text
-from study import DEFAULT_OUTPUT, Results, Study, draw_figure, markdown, read, table_lines
+from remembering import read
+from study import DEFAULT_OUTPUT, Results, Study, draw_figure, markdown, table_lines
 
 STUDIES: tuple[Study, ...] = (examples.STUDY, corollary1.STUDY, pac_learning.STUDY, utility.STUDY)
 INTRODUCTION = """\

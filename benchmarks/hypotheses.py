@@ -287,5 +287,14 @@ def enough_rows(population: Scored, rows: int, mechanism: LargeMargin, eta: floa
 def quantile(values: Floats, chance: Floats, share: float) -> float:
     """Return the least value that is not exceeded with at least this probability."""
     order = np.argsort(values)
-    place = int(np.searchsorted(np.cumsum(chance[order]), share - 1e-12))
-    return float(values[order[min(place, len(order) - 1)]])
+    return float(values[order[np.searchsorted(np.cumsum(chance[order])[:-1], share - 1e-12)]])
+
+
+def paired(less: Floats) -> list[float]:
+    """Return the mean of differences over the same samples, and its standard error."""
+    return [float(less.mean()), float(less.std(ddof=1) / math.sqrt(len(less)))]
+
+
+def floored(share: float) -> str:
+    """Return a probability with four digits, rounded down: no 1.0000 for less than 1."""
+    return f"{math.floor(share * 10_000) / 10_000:.4f}" if math.isfinite(share) else "unknown"

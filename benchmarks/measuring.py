@@ -104,8 +104,8 @@ def command_line(script: str, arguments: Sequence[str], real: bool = False) -> s
             parts[place_] = "DIR"
         elif Path(part).is_absolute() or part.startswith(".."):
             parts[place_] = Path(part).name
-        elif " " in part:
-            parts[place_] = f"'{part}'"
+        if " " in parts[place_]:
+            parts[place_] = f"'{parts[place_]}'"
     if real and "--data" not in parts:
         parts += ["--data", "DIR"]
     return " ".join([f"python benchmarks/{script}.py", *parts])

@@ -31,21 +31,25 @@ def needs(name: str, size: int, epsilon: float) -> dict[str, dict[str, int]]:
 
 
 def end_to_end(name: str, baskets: int, planted: int, seed: int) -> list[dict[str, Any]]:
-    """Run the command on generated baskets whose items nobody knows in advance, and on an equal share of GTINs."""
+    """Run the command on generated baskets whose items nobody knows in advance; so many hold the planted pair."""
     rng = np.random.default_rng(seed)
     labels = _labels(name, 2_000, rng)
     weights = 1 / np.arange(20, 2_018)
     rows = [[labels[2 + i] for i in rng.choice(1_998, 5, p=weights / weights.sum())] for _ in range(baskets)]
     for row in rows[:planted]:
         row += labels[:2]
+    size = ["--universe-size", str(VOCABULARIES[name])]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "baskets.parquet"
         pq.write_table(pa.table({"items": rows}), path)
-        size = str(VOCABULARIES[name])
         return [
-            _command(path, [], set(labels[:2]), seed),
-            _command(path, ["--mechanism", "exponential"], set(labels[:2]), seed),
-            _command(path, ["--mechanism", "exponential", "--universe-size", size], set(labels[:2]), seed),
+            {"mechanism": mechanism, "planted": planted, **_command(path, mechanism, more, set(labels[:2]), seed)}
+            for mechanism, more in (
+                ("large-margin", []),
+                ("limited-domain", []),
+                ("exponential", []),
+                ("exponential", size),
+            )
         ]
 
 
@@ -61,19 +65,10 @@ def _with_check_digit(digits: str) -> str:
     return digits + str(-total % 10)
 
 
-def _command(path: Path, options: list[str], planted: set[str], seed: int) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        "-m",
-        "fim_private",
-        "mine",
-        str(path),
-        "--format",
-        "json",
-        "--seed",
-        str(seed),
-        *options,
-    ]
+def _command(path: Path, mechanism: str, more: list[str], planted: set[str], seed: int) -> dict[str, Any]:
+    options = ["--mechanism", mechanism, *more]
+    arguments = [str(path), "--format", "json", "--seed", str(seed), *options]
+    command = [sys.executable, "-m", "fim_private", "mine", *arguments]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         answer = done.stderr.strip().replace(str(path), path.name)

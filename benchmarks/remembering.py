@@ -60,3 +60,15 @@ def recall(remembered: Path) -> dict[str, Any]:
                 continue
             answers[key] = answer
     return answers
+
+
+def read(name: str, path: Path) -> dict[str, Any]:
+    """Return the results of a study from its JSON; exits with one line if the file is something else."""
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if results["study"] == name and isinstance(results["answers"], dict):
+            return dict(results)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    print(f"{path.name} does not hold the results of the study {name}", file=sys.stderr)
+    raise SystemExit(2)

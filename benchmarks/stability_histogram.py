@@ -13,10 +13,11 @@ exactly the threshold is released and its map leaves that out (opendp/opendp iss
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,13 @@ from fim_private.accounting import zcdp_rho
 from fim_private.privacy import exact_delta, exact_epsilon
 from fim_private.randomness import Randomness
 
+Cut = tuple[int, str]  # how many items of a basket are kept at most, and which: of ORDERS
 CAPS = (2, 3, 5, 8, 12, 20, 50)
 # Shares of δ for the threshold; the rest turns zCDP into (ε, δ).
 _DELTA_SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
 _LARGEST_DEGREE = 1 << 31  # OpenDP's l0 distances are of 32 bits
-_TRIALS_OF_A_CAP = 20
-_NO_CHANCE = 1e-6
-
-
-# --------------------------------------------------------------------------------------------------- calibration
+_TRIALS_OF_A_CUT, _SEED_OF_A_CUT = 100, 0
+_EQUAL_RECALL, _NO_CHANCE = 0.005 + 1e-9, 1e-6
 
 
 @contextmanager
@@ -120,9 +119,9 @@ class Threshold:
 
 
 def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer >= 2 for which a monotone condition holds."""
+    """Return the least integer from 2 to 2^62 for which a monotone condition holds, or 2^62: OpenDP has 64 bits."""
     high = 2
-    while not holds(high):
+    while high < 1 << 62 and not holds(high):
         high *= 2
     low = high // 2
     while high - low > 1:
@@ -168,9 +167,6 @@ def calibrated(units: int, epsilon: float, delta: float) -> Threshold:
     """Return the form of the lower threshold where one basket supports so many itemsets: no data is looked at."""
     forms = [laplace(units, epsilon, delta), gaussian(units, epsilon, delta)]
     return min(forms, key=lambda one: one.threshold)
-
-
-# ---------------------------------------------------------------------------------------------------------- trials
 
 
 def low_released(cells: Counted, form: Threshold, rng: np.random.Generator) -> tuple[Int64, Int64]:
@@ -226,19 +222,18 @@ def histogram_trials(
     trials: int,
     seed: int,
     *,
-    order: str | None = None,
+    order: str,
     with_opendp: bool = True,
 ) -> list[Released]:
     """Release the count itemsets of the highest noisy supports among those that clear the threshold, so many times.
 
-    order: of ORDERS; None: the one of the higher expected recall. with_opendp False: the noise of the listed
-    itemsets is of the same law, but from the seed, so that the same seed gives the same result.
+    order: of ORDERS. with_opendp False: the noise of the listed itemsets is of the same law, but from the seed, so
+    that the same seed gives the same result.
     """
     sizes = tuple(sorted(set(sizes)))
     units = degree(max_basket, sizes)
     if not 0 < units < _LARGEST_DEGREE:
         return [nothing()] * trials
-    order = order or max(ORDERS, key=lambda one: expected_recall(source, sizes, count, epsilon, delta, max_basket, one))
     form = calibrated(units, epsilon, delta)
     cells = counted(source, sizes, max_basket, order, form.threshold, True)
     measurement = form.measurement() if with_opendp else None
@@ -246,45 +241,60 @@ def histogram_trials(
     return [_trial(source, cells, form, count, rng, measurement) for rng in streams]
 
 
-# -------------------------------------------------------------------------------------------------------- best cap
-
-
-@lru_cache(maxsize=1024)
-def expected_recall(
-    source: Source, sizes: tuple[int, ...], count: int, epsilon: float, delta: float, max_basket: int, order: str
-) -> float:
-    """Return the mean share of the count that is released and truly as frequent as the count-th, over some trials.
-
-    From the listed itemsets only: an unlisted one that clears the threshold is hardly ever frequent.
-    """
-    units = degree(max_basket, sizes)
+@lru_cache(maxsize=32)
+def _tried(
+    source: Source, sizes: tuple[int, ...], most: int, epsilon: float, delta: float, kept: Cut
+) -> list[Released]:
+    """Release the `most` highest of the listed itemsets, as others are hardly ever frequent; nothing if hopeless."""
+    units = degree(kept[0], sizes)
     if not 0 < units < _LARGEST_DEGREE:
-        return 0.0
+        return []
     form = calibrated(units, epsilon, delta)
-    highest = int(np.bincount(cut_data(source, max_basket, order).items, minlength=1).max())
+    highest = int(np.bincount(cut_data(source, *kept).items, minlength=1).max())
     if float(form.noise.survival(np.array([max(1, form.threshold - highest)]))[0]) < _NO_CHANCE:
-        return 0.0
-    cells = counted(source, sizes, max_basket, order, form.threshold, False)
-    least = max(1, support_at_rank(source, sizes, count))
-    rng = np.random.default_rng(0)
-    hits = 0
-    for _ in range(_TRIALS_OF_A_CAP):
+        return []
+    cells = counted(source, sizes, *kept, form.threshold, False)
+    rng = np.random.default_rng(_SEED_OF_A_CUT)
+    trials = []
+    for _ in range(_TRIALS_OF_A_CUT):
         places, noisy = high_released(cells, form, rng, None)
-        top = places[np.argsort(-noisy, kind="stable")[:count]]
-        hits += int((cells.true[top] >= least).sum())
-    return hits / (_TRIALS_OF_A_CAP * count)
+        top = np.argsort(-noisy, kind="stable")[:most]
+        trials.append(Released(cells.true[places[top]], noisy[top].astype(np.float64)))
+    return trials
 
 
-def best_cap(source: Source, sizes: tuple[int, ...], count: int, epsilon: float, delta: float) -> int:
-    """Return the B of CAPS, or the longest basket, of the highest expected recall, the lowest of equals.
+def expected(
+    source: Source, sizes: tuple[int, ...], counts: Sequence[int], epsilon: float, delta: float, kept: Cut
+) -> dict[int, tuple[float, float]]:
+    """Return for each count what is to be expected of a cut, by the same trials for all counts.
 
-    It is chosen on the data, which is not private: more than a user of this baseline could do.
+    That is the mean share of the count that is released and truly as frequent as the count-th; and the median relative
+    error of the supports released, infinite where there are none.
     """
-    sizes = tuple(sorted(set(sizes)))
+    tried, found = _tried(source, sizes, max(counts), epsilon, delta, kept), {}
+    for count in counts:
+        true = np.concatenate([np.zeros(0), *(one.true[:count] for one in tried)])
+        noisy = np.concatenate([np.zeros(0), *(one.noisy[:count] for one in tried)])
+        recall = int((true >= max(1, support_at_rank(source, sizes, count))).sum()) / (_TRIALS_OF_A_CUT * count)
+        errors = np.abs(noisy - true) / np.maximum(true, 1)
+        found[count] = recall, float(np.median(errors)) if len(errors) else math.inf
+    return found
+
+
+def best_cuts(
+    source: Source, sizes: tuple[int, ...], counts: Sequence[int], epsilon: float, delta: float
+) -> dict[int, Cut]:
+    """Return for each count the cut, to a B of CAPS or the longest basket, of the highest expected recall.
+
+    Of those within 0.005 of it the one of the least error, and then the lowest. It is chosen on the data, which is not
+    private: more than a user of this baseline could do.
+    """
     longest = int(np.diff(transactions(source).offsets).max(initial=1))
     caps = [cap for cap in CAPS if cap < longest] + [longest]
-
-    def recall(cap: int) -> float:
-        return max(expected_recall(source, sizes, count, epsilon, delta, cap, order) for order in ORDERS)
-
-    return max(caps, key=recall)
+    found = {kept: expected(source, sizes, counts, epsilon, delta, kept) for kept in product(caps, ORDERS)}
+    best = {}
+    for count in counts:
+        most = max(one[count][0] for one in found.values())
+        equal = [kept for kept, one in found.items() if one[count][0] >= most - _EQUAL_RECALL]
+        best[count] = min(equal, key=lambda kept: found[kept][count][1])
+    return best

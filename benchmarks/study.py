@@ -34,11 +34,19 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Options:
-    """data: folder of real data, None where there is none. quick: a small setting, to see that all works."""
+    """data: folder of real data, None where there is none. quick: a small setting, to see that all works.
+
+    only: the names of the data sets to take, None for all.
+    """
 
     data: Path | None = DEFAULT_DATA
     seed: int = 2014
     quick: bool = False
+    only: tuple[str, ...] | None = None
+
+    def takes(self, name: str) -> bool:
+        """Whether a data set is to be taken."""
+        return self.only is None or name in self.only
 
 
 @dataclass(frozen=True)
@@ -91,9 +99,9 @@ def main(study: Study) -> None:
     """Run a study from the command line."""
     options = _parse(study)
     if options.read is not None:
-        results = read(study.name, options.read)
+        results = remembering.read(study.name, options.read)
     else:
-        chosen = Options(options.data, options.seed, options.quick)
+        chosen = Options(options.data, options.seed, options.quick, options.only)
         results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
     folder = options.output.parent
     if not options.no_figures:
@@ -105,18 +113,6 @@ def main(study: Study) -> None:
     written = [*([] if options.read else [options.output.name]), page.name]
     written += [] if options.no_figures else [f"{len(study.figures)} figures"]
     print(f"\nWritten to {folder}: {', '.join(written)}")
-
-
-def read(name: str, path: Path) -> Results:
-    """Return the results of a study from its JSON; exits with one line if the file is something else."""
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-        if results["study"] == name and isinstance(results["answers"], dict):
-            return dict(results)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    print(f"{path.name} does not hold the results of the study {name}", file=sys.stderr)
-    raise SystemExit(2)
 
 
 def _parse(study: Study) -> argparse.Namespace:
@@ -133,6 +129,9 @@ def _parse(study: Study) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
+    parser.add_argument(
+        "--only", type=lambda text: tuple(text.split(",")), help="names of data sets with commas between; default: all"
+    )
     parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
@@ -154,7 +153,7 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
     if missing:
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
-    settings = (options.seed, options.quick, machine(PACKAGES)["versions"])
+    settings = (options.seed, options.quick, options.only, machine(PACKAGES)["versions"])
     mark = remembering.mark((task.function for task in tasks), options.data, settings)
     remembered = output.with_name(f"{output.stem}.{mark}.parts")  # what other code or options have left stays
     if not fresh and (done := remembering.finished(output, mark, keys)):
@@ -182,6 +181,7 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
         **machine(PACKAGES),
         "seed": options.seed,
         "quick": options.quick,
+        "only": options.only,
         "mark": mark,
         "seconds": round(time.monotonic() - start),
         "resumed": len(tasks) - len(left),
@@ -254,6 +254,8 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
 def _missing(results: Results) -> str:
     if results["quick"]:
         return "The small setting leaves out the real data."
+    if results.get("only"):
+        return f"Of the data sets only these, as was asked for: {', '.join(results['only'])}."
     return (
         f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
     )

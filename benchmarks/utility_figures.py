@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from drawing import COLOURS, MARKS
 from study import Results
+from utility_measures import rows_of
+
+__all__ = ["SHOWN", "data", "epsilon", "rows_of", "supports"]
 
 # Those that a figure can hold; tables have all.
 SHOWN = (
@@ -22,37 +24,11 @@ SHOWN = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
-    """One setting and what was found in it (utility_tasks.measures)."""
-
-    data: str
-    sizes: str
-    entry: str
-    epsilon: float
-    delta: float
-    k: int
-    found: dict[str, Any]
-
-
-def label(sizes: tuple[int, ...]) -> str:
-    """Return "2" or "1-3"."""
-    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
-
-
-def rows_of(results: Results) -> list[Row]:
-    """Return all settings."""
-    found = []
-    for key, answer in results["answers"].items():
-        data, sizes, entry, epsilon, delta = key.split("/")
-        for row in answer:
-            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row))
-    return found
-
-
 def epsilon(figure: Any, results: Results) -> None:
     """Mean FNR over the data sets against ε, by k and size."""
-    rows = [row for row in rows_of(results) if row.delta == 1e-6]
+    rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.k in (10, 100)]
+    if not rows:
+        return
     sizes = list(dict.fromkeys(row.sizes for row in rows))
     counts = [k for k in (10, 100) if any(row.k == k for row in rows)]
     panels = figure.subplots(len(counts), len(sizes), squeeze=False, sharex=True, sharey=True)
@@ -80,6 +56,8 @@ def supports(figure: Any, results: Results) -> None:
     """Median relative error of supports against the share that is released."""
     panel = figure.subplots()
     rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.epsilon == 1]
+    if not rows:
+        return
     for place, entry in enumerate(SHOWN):
         own = [
             row for row in rows if row.entry == entry and row.k in (10, 100) and row.found["error_median"] is not None
@@ -101,6 +79,8 @@ def supports(figure: Any, results: Results) -> None:
 def data(figure: Any, results: Results) -> None:
     """FNR by data set, with intervals."""
     rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.epsilon == 1 and row.k == 10]
+    if not rows:
+        return
     sizes = list(dict.fromkeys(row.sizes for row in rows))
     chosen = sizes[min(1, len(sizes) - 1)]
     rows = [row for row in rows if row.sizes == chosen]
@@ -110,7 +90,7 @@ def data(figure: Any, results: Results) -> None:
         own = {row.data: row.found for row in rows if row.entry == entry}
         x = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
         found = list(own.values())
-        bars = [[f["fnr"] - f["low"] for f in found], [f["high"] - f["fnr"] for f in found]]
+        bars = [[max(0.0, f["fnr"] - f["low"]) for f in found], [max(0.0, f["high"] - f["fnr"]) for f in found]]
         style = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 5, "linestyle": "none"}
         panel.errorbar(x, [f["fnr"] for f in found], bars, label=entry, **style)
     panel.set_xticks(range(len(names)), names)

@@ -6,9 +6,7 @@ spend a third of it on supports (the default of `--supports`), the peers what th
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -21,7 +19,8 @@ from levelwise_simulation import Supports, counted, levelwise
 from numpy.typing import NDArray
 from privbasis import privbasis_trials
 from spectra import Levels, Source
-from stability_histogram import best_cap, histogram_trials
+from stability_histogram import best_cuts, histogram_trials
+from utility_measures import ABSTAINED, Releases, certain, measures
 
 from fim_private.agreement import SUPPORTS_SHARE, Agreement, SupportsBudget, agree
 from fim_private.levelwise import Levelwise
@@ -33,49 +32,15 @@ from fim_private.spectrum import SupportSpectrum
 from fim_private.supports import NoiseKind, SupportNoise
 from fim_private.universe import Catalogue, SizedUniverse, UnknownUniverse
 
-ABSTAINED = simulation.ABSTAINED
-REPLACED = 2_000  # bootstrap samples
-# Caps on a basket; ours and the histogram get the one that suits the data best, which no analyst may do.
+# Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
+# own, 4, and the cut of the histogram is chosen by the stream of another seed.
+_PICKS, _SUPPORTS = 1, 2
+# Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 # By repetition each pick has its part of ε only, and a rank search reads 10,000 ranks for it.
 REPEATED = ("large-margin", "tight-margin", "distance")
 REPEATED_TOP = 10
-
-
-@dataclass(frozen=True)
-class Releases:
-    """Itemsets released in many trials, (trials, k): their supports, ABSTAINED where there is none, and noisy ones."""
-
-    true: NDArray[np.int64]
-    noisy: NDArray[np.float64]
-
-
-def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:
-    """Return how good the releases are.
-
-    fnr: the share of the top k that is missing, where any itemset with at least the k-th support will do. regret: the
-    share of the top k's supports that is lost. abstained: of k. error_median, error_95: |noisy - true| / true of what
-    was released. low, high: a bootstrap interval of fnr's mean (percentiles, 95 %).
-    """
-    top = np.array([s for support, m in levels for s in [support] * min(m, count)][:count])
-    hits = (released.true >= top[-1]).sum(axis=1)
-    missing = 1 - hits / len(top)
-    given = np.maximum(released.true, 0).sum(axis=1)
-    named = released.true != ABSTAINED
-    errors = np.abs(released.noisy - released.true)[named] / np.maximum(released.true[named], 1)
-    resampled = np.random.default_rng(seed).choice(missing, (REPLACED, len(missing))).mean(axis=1)
-    low, high = np.quantile(resampled, [0.025, 0.975])
-    return {
-        "trials": len(missing),
-        "fnr": float(missing.mean()),
-        "low": float(low),
-        "high": float(high),
-        "regret": float((1 - given / top.sum()).mean()),
-        "abstained": float(1 - named.sum(axis=1).mean() / len(top)),
-        "error_median": float(np.median(errors)) if len(errors) else None,
-        "error_95": float(np.quantile(errors, 0.95)) if len(errors) else None,
-    }
 
 
 def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
@@ -94,7 +59,7 @@ def ours(
         budget = Fraction(repr(epsilon)), Fraction(repr(delta))
         agreement = agree(mechanism.split(",")[0], terms, *budget, union=True, supports_share=SUPPORTS_SHARE)
         found, exact = _picks(agreement, source, levels, count, how["trials"], how["seed"])
-        rng = np.random.default_rng([how["seed"], 1])
+        rng = np.random.default_rng([how["seed"], _SUPPORTS])
         assert agreement.supports is not None
         released = Releases(found, found + _noise(agreement.supports, (found != ABSTAINED).sum(axis=1), count, rng))
         rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
@@ -120,15 +85,15 @@ def _picks(
     """Return the supports picked in each trial, and for one pick what is known exactly."""
     [selection] = agreement.selections
     run = selection.run
+    rng = np.random.default_rng([seed, _PICKS])
     if isinstance(run, Levelwise):
-        return levelwise(run, _supports(source, run.sizes), trials, np.random.default_rng([seed, 3])), {}
+        return levelwise(run, _supports(source, run.sizes), trials, rng), {}
     candidates = getattr(selection.universe, "candidates", None)
     size = None
     if isinstance(selection.universe, Catalogue):
         assert candidates is not None
         size = sum(candidates(size) for size in selection.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
-    rng = np.random.default_rng([seed, zlib.crc32(type(run.mechanism).__name__.encode())])
     exact = _exact(run, spectrum, levels) if count == 1 else {}
     return _simulated(run, spectrum, trials, rng), exact
 
@@ -140,8 +105,7 @@ def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, An
     kept = float((outcomes.levels * outcomes.probabilities).sum()) / maximum
     unnamed = outcomes.levels == 0 if isinstance(run.mechanism, NamedExponential) else np.zeros(1, dtype=bool)
     abstain = outcomes.abstain + float((outcomes.probabilities * unnamed).sum())
-    missing = {"fnr": 1 - best, "low": 1 - best, "high": 1 - best}
-    return {**missing, "regret": 1 - kept, "abstained": abstain, "exact": True}
+    return certain(1 - best, 1 - kept, abstain)
 
 
 def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -184,18 +148,27 @@ def _noise(
 def histogram(
     source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, **how: int
 ) -> list[dict[str, Any]]:
-    """Return the measures of the stability histogram, the larger half of k with a cap of its own.
+    """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
 
-    The release does not depend on k: the top k of one by noisy supports are the first of a larger k.
+    The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
+    noisy supports are the first of a larger k.
     """
+    cuts = best_cuts(source, sizes, counts, epsilon, delta)
     rows = []
-    middle = len(counts) // 2
-    for part in (part for part in (counts[:middle], counts[middle:]) if part):
-        most = max(part)
-        cap = best_cap(source, sizes, most, epsilon, delta)
-        whole = histogram_trials(source, sizes, most, epsilon, delta, cap, how["trials"], how["seed"])
-        rows += _peer(source, sizes, part, partial(_first, whole), how["seed"])
-    return rows
+    for cap, order in dict.fromkeys(cuts.values()):
+        part = [count for count in counts if cuts[count] == (cap, order)]
+        seed = _seed_of_picks(how["seed"])
+        budget = max(part), epsilon, delta, cap, how["trials"], seed
+        whole = histogram_trials(source, sizes, *budget, order=order)
+        found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
+        rows += [{**row, "cap": cap, "order": order} for row in found]
+    return sorted(rows, key=lambda row: counts.index(row["k"]))
+
+
+def _seed_of_picks(seed: int) -> int:
+    """Return the one number of the stream of picks: to numpy, numbers are words of 32 bits, the lowest first."""
+    assert 0 <= seed < 1 << 32
+    return seed + (_PICKS << 32)
 
 
 def _first(releases: list[Released], count: int) -> list[Released]:
@@ -208,7 +181,7 @@ def privbasis(
     """Return the measures of PrivBasis, pure where delta is None."""
 
     def trials(count: int) -> list[Released]:
-        return privbasis_trials(source, sizes, count, epsilon, delta, how["trials"], how["seed"])
+        return privbasis_trials(source, sizes, count, epsilon, delta, how["trials"], _seed_of_picks(how["seed"]))
 
     return _peer(source, sizes, counts, trials, how["seed"])
 
@@ -241,4 +214,10 @@ OURS = (
     "permute-and-flip",
     "max-of-laplaces",
 )
-PEERS = ("stability histogram (OpenDP)", "PrivBasis, pure", "PrivBasis, zCDP")
+HISTOGRAM = "stability histogram (OpenDP)"
+PEERS = (HISTOGRAM, "PrivBasis, pure", "PrivBasis, zCDP")
+ENTRIES = (*OURS, *PEERS)
+# Those that are told the items, or at least how many there are.
+UNIVERSE = (*CATALOGUE, "exponential, size only", "PrivBasis, pure", "PrivBasis, zCDP")
+# Ours that need nothing public but, some of them, a cap on baskets or a rank.
+UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)

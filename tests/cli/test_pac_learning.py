@@ -162,6 +162,15 @@ def test_choice_merges_only_what_does_not_matter(h: Any) -> None:
     assert many.listed[1] == pytest.approx(many.useless / 10**7)
 
 
+def test_paired_differences(h: Any) -> None:
+    assert h.paired(np.array([1.0, 3.0])) == pytest.approx([2, 1])  # deviation sqrt 2, over sqrt 2
+    assert h.floored(0.99996) == "0.9999"
+    pac = importlib.import_module("pac_learning")
+    assert pac._lower([-0.1, 0.04], 1.0)
+    assert not pac._lower([-0.1, 0.06], 1.0)  # within two standard errors
+    assert not pac._lower([-0.1, 0.0], 20.0)  # less than 1 %
+
+
 def test_quantile(h: Any) -> None:
     values, chance = np.array([0.3, 0.1, 0.2]), np.array([0.05, 0.6, 0.35])
     assert [h.quantile(values, chance, share) for share in (0.5, 0.6, 0.9, 0.96)] == [0.1, 0.1, 0.2, 0.3]

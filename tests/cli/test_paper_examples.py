@@ -100,6 +100,15 @@ def test_the_bounds(examples: Any) -> None:
     assert examples.pure_need(10**6, "replace-one") == pytest.approx(math.log(10**6 - 1))
 
 
+def test_the_contest_has_one_cap_and_the_shortest_come_first(examples: Any) -> None:
+    caps = {examples.mechanism(name, "replace-one", max_rank=examples.LARGEST).max_rank for name in examples.BLIND[:3]}
+    assert caps == {10**6}
+    assert examples.contest("limited-domain", 20_000)["half"] < 30  # 10,000 ranks would abstain
+    tasks, _ = examples.tasks(examples.Options(quick=True))
+    assert tasks[0].arguments["name"] == "exponential"
+    assert tasks[-1].arguments["name"] == examples.KNOWN
+
+
 def test_the_check_bites(examples: Any) -> None:
     bound = examples.with_margin(100, 3)
     assert examples.within(bound, bound) == bound

@@ -402,7 +402,9 @@ def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
 @pytest.mark.usefixtures("opendp")
 def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
     def run(seed: int) -> list[Released]:
-        return stability_histogram.histogram_trials(source, (2,), 10, 1.0, 1e-6, 5, 3, seed, with_opendp=False)
+        return stability_histogram.histogram_trials(
+            source, (2,), 10, 1.0, 1e-6, 5, 3, seed, order="label", with_opendp=False
+        )
 
     first = run(15)
     assert min(len(one.true) for one in first) > 0
@@ -413,7 +415,7 @@ def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
 @pytest.mark.usefixtures("opendp")
 def test_nothing_is_released_where_no_itemset_fits() -> None:
     source = Source("never read", "", Path("none"))
-    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, 2, 2, 1)
+    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, 2, 2, 1, order="label")
     assert [len(one.true) for one in found] == [0, 0]
 
 
@@ -423,14 +425,11 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
     # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
     # pairs takes more than 60. A random pair of each basket leaves too few for any.
     source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
-    assert stability_histogram.best_cap(source, (2,), 6, 1.0, 1e-6) == best
-    expected = [
-        stability_histogram.expected_recall(source, (2,), 6, 1.0, 1e-6, cap, order)
-        for cap in (2, 3, 4)
-        for order in item_matrix.ORDERS
-    ]
-    assert max(expected) == pytest.approx(recall, abs=0.1)
-    assert max(expected[2 * best - 4 : 2 * best - 2]) == max(expected)
+    assert stability_histogram.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
+    cuts = [(cap, order) for cap in (2, 3, 4) for order in item_matrix.ORDERS]
+    found = [stability_histogram.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
+    assert max(found) == pytest.approx(recall, abs=0.1)
+    assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
 
 
 @pytest.mark.usefixtures("opendp")

@@ -149,7 +149,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pyt
     for text in ("", "[]", "{}", '{"study": "other", "answers": {}}'):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(SystemExit) as ended:
-            study.read("some", tmp_path / "x.json")
+            remembering.read("some", tmp_path / "x.json")
         assert ended.value.code == 2
         assert capsys.readouterr().err == "x.json does not hold the results of the study some\n"
 
@@ -157,7 +157,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pyt
 def test_commands_name_no_folder_of_this_machine() -> None:
     given = ["--output=/home/me/a b.json", "--data=/home/me/d", "--read", "../../home/me/x.json", "--seed=3"]
     assert measuring.command_line("x", given) == (
-        "python benchmarks/x.py --output a b.json --data DIR --read x.json --seed 3"
+        "python benchmarks/x.py --output 'a b.json' --data DIR --read x.json --seed 3"
     )
 
 

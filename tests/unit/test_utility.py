@@ -1,0 +1,109 @@
+"""The study of utility: its measures, who it calls the best, and the cut that the histogram gets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from real_data import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import utility
+import utility_tasks
+from utility_measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+
+LEVELS = ((10, 1), (8, 2), (5, 4))
+
+
+def measured(true: list[list[int]], noisy: list[list[float]], count: int, levels: Any = LEVELS) -> Any:
+    return measures(Releases(np.array(true), np.array(noisy)), levels, count, 1)
+
+
+def test_measures_by_hand() -> None:
+    # The second itemset may be any of the two of support 8; the second trial abstains once and picks one of 0.
+    found = measured([[10, 8], [0, ABSTAINED]], [[11, 8], [3, 0]], 2)
+    assert (found["fnr"], found["abstained"]) == (0.5, 0.25)
+    assert found["regret"] == pytest.approx(0.5)
+    assert found["error_median"] == pytest.approx(0.1)  # of 0.1, 0 and 3
+    assert 0 <= found["low"] <= 0.5 <= found["high"] <= 1
+
+
+def test_fewer_itemsets_than_k() -> None:
+    picks = [[4, 3, 0, 0], [4, ABSTAINED, ABSTAINED, ABSTAINED]]
+    found = measured(picks, [[4, 3, 0, 0], [4, 0, 0, 0]], 4, ((4, 1), (3, 1)))
+    assert (found["fnr"], found["abstained"]) == (0.25, 0.25)
+    empty = measured([[ABSTAINED]], [[0]], 1, ())
+    assert (empty["fnr"], empty["regret"], empty["abstained"], empty["error_median"]) == (0, 0, 0, None)
+
+
+def test_the_rule_of_three() -> None:
+    none = measured([[10, 8]] * 50, [[10, 8]] * 50, 2)
+    assert (none["fnr"], none["low"], none["high"]) == (0, 0, pytest.approx(0.03))
+    every = measured([[5, 5]] * 50, [[5, 5]] * 50, 2)
+    assert (every["fnr"], every["low"], every["high"]) == (1, pytest.approx(0.97), 1)
+    assert certain(-1e-16, 1 + 1e-12, 0.5)["low"] == 0
+
+
+def row(entry: str, fnr: float, *, low: float | None = None, k: int = 10, epsilon: float = 1.0) -> Row:
+    found = {"trials": 100, "fnr": fnr, "low": fnr if low is None else low, "high": fnr, "regret": fnr}
+    return Row("d", "2", entry, epsilon, 1e-6, k, {**found, "abstained": 0.0, "error_median": 0.1, "error_95": 0.2})
+
+
+def test_nearly_equal_rates_are_ties() -> None:
+    rows = [row("a", 1e-10), row("b", 0.0), row("c", 0.004), row("d", 0.02, low=0.0049), row("e", 0.02, low=0.006)]
+    assert among_best(rows) == ["a", "b", "c", "d"]
+    assert among_best([row("a", 1.0), row("b", 0.999)]) == []
+    assert least({"a": 0.3, "b": 0.305, "c": 0.306}) == ["a", "b"]
+    assert names(dict.fromkeys("abcd", 0.001) | {"e": 0.5}).startswith("4 of 5, at")
+
+
+def answers(rows: list[Row]) -> dict[str, Any]:
+    found: dict[str, list[Any]] = {}
+    for one in rows:
+        key = f"{one.data}/{one.sizes}/{one.entry}/{one.epsilon}/{one.delta}"
+        found.setdefault(key, []).append({**one.found, "k": one.k})
+    return {"answers": found}
+
+
+def test_the_tables_say_where_the_histogram_wins_and_what_was_not_run() -> None:
+    rows = []
+    for k, ahead in ((10, False), (100, True)):
+        for entry in utility_tasks.ENTRIES:
+            if k <= 10 or entry not in utility_tasks.REPEATED:
+                rate = (0.1 if ahead else 0.6) if entry == utility_tasks.HISTOGRAM else 0.3
+                rows.append(row(entry, rate, k=k))
+    sections = {section.title: section for section in utility.sections(answers(rows))}
+    won = sections["Which wins where"]
+    assert "misses less than all of these of ours at k = 100 (ε = 1)," in won.reading
+    assert "more than the best of them at k = 10 (ε = 1)." in won.reading
+    counts, compared = won.tables
+    lines = {line[0]: line[2:4] for line in counts.rows}
+    assert lines["large-margin"] == ("1 of 1", None)
+    assert lines[utility_tasks.HISTOGRAM] == ("0 of 1", "1 of 1")
+    assert [line[-1] == utility_tasks.HISTOGRAM for line in compared.rows] == [False, True]
+    assert {"Regret", "The price of a smaller δ"} <= set(sections)
+
+
+def test_nothing_to_read() -> None:
+    (section,) = utility.sections({"answers": {}})
+    assert "No data set was found" in section.reading
+
+
+def test_peers_get_the_stream_of_picks() -> None:
+    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(utility_tasks._seed_of_picks(2014))
+    assert ours.random(4).tolist() == theirs.random(4).tolist()
+
+
+def test_every_k_has_its_own_cut(tmp_path: Path) -> None:
+    # Cut to two by label, the first pair alone clears the threshold; all six need more baskets and the cap of 4.
+    pytest.importorskip("opendp", reason="opendp is not installed")
+    from spectra import Source
+    from stability_histogram import best_cuts
+
+    path = tmp_path / "four.dat"
+    path.write_text("1 2 3 4\n" * 80 + "1 2\n" * 5)
+    cuts = best_cuts(Source("four", "", path), (2,), [1, 6], 1.0, 1e-6)
+    assert (cuts[1][0], cuts[6][0]) == (2, 4)

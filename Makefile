@@ -23,7 +23,7 @@ test-slow: .venv/installed-test ## Run the full statistical and other long tests
 
 test-peers: .venv/installed-bench ## Run the tests that need other tools and larger data too: PyFIM, DuckDB, Complete Journey
 	$(BIN)/python -m pytest -n auto tests/contract/test_counter_work.py tests/contract/test_privacy_unit.py \
-		tests/cli/test_counting_benchmark.py tests/cli/test_studies.py::test_the_page
+		tests/cli/test_counting_benchmark.py
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize

@@ -37,11 +37,12 @@ def planted() -> dict[str, Levels]:
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return the tasks; keys are part/data/size/…"""
+    synthetic: dict[str, Source | Levels] = dict(planted())
+    if options.quick:
+        return list(_all({}, synthetic, options)), []
     found, missing = sources(options.data)
     real: dict[str, Source | Levels] = {name: found[name] for name in REAL if name in found and options.takes(name)}
-    synthetic: dict[str, Source | Levels] = dict(planted())
-    missing = [name for name in missing if name.startswith(REAL)]
-    return list(_all({} if options.quick else real, synthetic, options)), missing
+    return list(_all(real, synthetic, options)), [name for name in missing if name.startswith(REAL)]
 
 
 def _all(real: dict[str, Source | Levels], synthetic: dict[str, Source | Levels], options: Options) -> Iterator[Task]:

@@ -11,7 +11,6 @@ from contest import Dataset
 from measuring import ROOT
 
 MAKE_QUEST = ROOT / "scripts" / "make_quest.py"
-DEFAULT_DATA = ROOT.parent / "shared" / "data"
 LARGEST_CONTEST = 1_000_000  # baskets; what is larger is for growth only
 
 # Names, the share of the baskets that is the minimum support, what it is, and options of reading.

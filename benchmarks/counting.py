@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmark_data import DEFAULT_DATA, generated_datasets, quest, real_datasets
+from benchmark_data import generated_datasets, quest, real_datasets
 from contest import Dataset, DisagreementError, Limits, describe, hold
 from contestants import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from counting_document import write_document
 from counting_figure import draw
 from counting_summary import SUMMARY_COLUMNS, losses, place, reading, summary_rows, titles
-from measuring import ROOT, OneLineParser, command_line, machine, write_json
+from measuring import DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json
 from rich.console import Console
 from rich.table import Table
 from whole_processes import comparisons, growth

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_DATA = ROOT.parent / "shared" / "data"
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -21,9 +21,8 @@ from typing import Any
 
 import drawing
 import remembering
-from measuring import ROOT, OneLineParser, command_line, machine, write_json, write_text
+from measuring import DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json, write_text
 
-DEFAULT_DATA = ROOT.parent / "shared" / "data"
 DEFAULT_OUTPUT = ROOT / "build" / "benchmarks"
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
 

@@ -184,7 +184,7 @@ class Counted:
     spectrum: SupportSpectrum
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def cut_data(source: Source, max_basket: int, order: str) -> Transactions:
     """Return the cut baskets of a data set."""
     return cut(transactions(source), max_basket, order)

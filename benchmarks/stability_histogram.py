@@ -5,49 +5,43 @@ Every basket is cut to B items by a rule that looks at no other basket, so that 
 make_gaussian_threshold (Korolova et al. 2009; Rogers 2023) adds noise and releases the counts that clear its
 threshold: (ε, δ) under adding or removing one basket by OpenDP's own map. The highest count of them are kept.
 
-Generous to this baseline: B and the rule of the cut are the best of several for the very data, which would not be
-private. And OpenDP is taken at its word: as of 0.16 its thresholds are about one too low for its δ, for a count of
-exactly the threshold is released and its map leaves that out (opendp/opendp issue 2922).
+Generous to this baseline: histogram_cuts.py takes the B and the rule that suit the very data. And OpenDP is taken at
+its word: as of 0.16 its thresholds are about one too low for its δ, for a count of exactly the threshold is released
+and its map leaves that out (opendp/opendp issue 2922).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
+from functools import cache
 from typing import Any
 
 import numpy as np
 from item_matrix import (
-    ORDERS,
     Counted,
     Int64,
     IntegerNoise,
     Released,
     counted,
-    cut_data,
     degree,
     gaussian_tail,
     item_matrix,
     nothing,
-    support_at_rank,
 )
-from spectra import Source, transactions
+from spectra import Source
 
 from fim_private.accounting import zcdp_rho
 from fim_private.privacy import exact_delta, exact_epsilon
 from fim_private.randomness import Randomness
 
-Cut = tuple[int, str]  # how many items of a basket are kept at most, and which: of ORDERS
-CAPS = (2, 3, 5, 8, 12, 20, 50)
 # Shares of δ for the threshold; the rest turns zCDP into (ε, δ).
 _DELTA_SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)
-_LARGEST_DEGREE = 1 << 31  # OpenDP's l0 distances are of 32 bits
-_TRIALS_OF_A_CUT, _SEED_OF_A_CUT = 100, 0
-_EQUAL_RECALL, _NO_CHANCE = 0.005 + 1e-9, 1e-6
+LARGEST_DEGREE = 1 << 31  # OpenDP's l0 distances are of 32 bits
+_OUT_OF_REACH = 1 << 62  # a threshold that no count clears; OpenDP has 64 bits
+_STEPS = 20  # of a thousandth, to the Gaussian scale that OpenDP's map allows
 
 
 @contextmanager
@@ -119,9 +113,9 @@ class Threshold:
 
 
 def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer from 2 to 2^62 for which a monotone condition holds, or 2^62: OpenDP has 64 bits."""
+    """Return the least integer from 2 on for which a monotone condition holds, or what is out of reach."""
     high = 2
-    while high < 1 << 62 and not holds(high):
+    while high < _OUT_OF_REACH and not holds(high):
         high *= 2
     low = high // 2
     while high - low > 1:
@@ -142,8 +136,12 @@ def laplace(units: int, epsilon: float, delta: float) -> Threshold:
 def gaussian(units: int, epsilon: float, delta: float) -> Threshold:
     """Return the Gaussian form of about the lowest threshold, and with it the least scale, that OpenDP's map allows."""
     guess = min((_guess(units, epsilon, delta, share) for share in _DELTA_SHARES), key=lambda one: one.threshold)
-    while not Threshold(True, units, guess.scale, math.ceil(40 * guess.scale)).keeps(epsilon, delta):
+    for _ in range(_STEPS):
+        if Threshold(True, units, guess.scale, math.ceil(40 * guess.scale)).keeps(epsilon, delta):
+            break
         guess = replace(guess, scale=guess.scale * 1.001)
+    else:  # the rounding in OpenDP's map, some units * 2^-53, is above delta
+        return replace(guess, threshold=_OUT_OF_REACH)
     least = _least(lambda threshold: replace(guess, threshold=threshold).keeps(epsilon, delta))
     low, high = guess.scale / 2, guess.scale
     for _ in range(30):
@@ -162,7 +160,7 @@ def _guess(units: int, epsilon: float, delta: float, share: float) -> Threshold:
     return Threshold(True, units, scale, int(unlikely[0]) + 1)
 
 
-@lru_cache(maxsize=256)
+@cache  # a second for each, and thousands are asked for
 def calibrated(units: int, epsilon: float, delta: float) -> Threshold:
     """Return the form of the lower threshold where one basket supports so many itemsets: no data is looked at."""
     forms = [laplace(units, epsilon, delta), gaussian(units, epsilon, delta)]
@@ -232,69 +230,10 @@ def histogram_trials(
     """
     sizes = tuple(sorted(set(sizes)))
     units = degree(max_basket, sizes)
-    if not 0 < units < _LARGEST_DEGREE:
+    if not 0 < units < LARGEST_DEGREE:
         return [nothing()] * trials
     form = calibrated(units, epsilon, delta)
     cells = counted(source, sizes, max_basket, order, form.threshold, True)
     measurement = form.measurement() if with_opendp else None
     streams = np.random.default_rng(seed).spawn(trials)
     return [_trial(source, cells, form, count, rng, measurement) for rng in streams]
-
-
-@lru_cache(maxsize=32)
-def _tried(
-    source: Source, sizes: tuple[int, ...], most: int, epsilon: float, delta: float, kept: Cut
-) -> list[Released]:
-    """Release the `most` highest of the listed itemsets, as others are hardly ever frequent; nothing if hopeless."""
-    units = degree(kept[0], sizes)
-    if not 0 < units < _LARGEST_DEGREE:
-        return []
-    form = calibrated(units, epsilon, delta)
-    highest = int(np.bincount(cut_data(source, *kept).items, minlength=1).max())
-    if float(form.noise.survival(np.array([max(1, form.threshold - highest)]))[0]) < _NO_CHANCE:
-        return []
-    cells = counted(source, sizes, *kept, form.threshold, False)
-    rng = np.random.default_rng(_SEED_OF_A_CUT)
-    trials = []
-    for _ in range(_TRIALS_OF_A_CUT):
-        places, noisy = high_released(cells, form, rng, None)
-        top = np.argsort(-noisy, kind="stable")[:most]
-        trials.append(Released(cells.true[places[top]], noisy[top].astype(np.float64)))
-    return trials
-
-
-def expected(
-    source: Source, sizes: tuple[int, ...], counts: Sequence[int], epsilon: float, delta: float, kept: Cut
-) -> dict[int, tuple[float, float]]:
-    """Return for each count what is to be expected of a cut, by the same trials for all counts.
-
-    That is the mean share of the count that is released and truly as frequent as the count-th; and the median relative
-    error of the supports released, infinite where there are none.
-    """
-    tried, found = _tried(source, sizes, max(counts), epsilon, delta, kept), {}
-    for count in counts:
-        true = np.concatenate([np.zeros(0), *(one.true[:count] for one in tried)])
-        noisy = np.concatenate([np.zeros(0), *(one.noisy[:count] for one in tried)])
-        recall = int((true >= max(1, support_at_rank(source, sizes, count))).sum()) / (_TRIALS_OF_A_CUT * count)
-        errors = np.abs(noisy - true) / np.maximum(true, 1)
-        found[count] = recall, float(np.median(errors)) if len(errors) else math.inf
-    return found
-
-
-def best_cuts(
-    source: Source, sizes: tuple[int, ...], counts: Sequence[int], epsilon: float, delta: float
-) -> dict[int, Cut]:
-    """Return for each count the cut, to a B of CAPS or the longest basket, of the highest expected recall.
-
-    Of those within 0.005 of it the one of the least error, and then the lowest. It is chosen on the data, which is not
-    private: more than a user of this baseline could do.
-    """
-    longest = int(np.diff(transactions(source).offsets).max(initial=1))
-    caps = [cap for cap in CAPS if cap < longest] + [longest]
-    found = {kept: expected(source, sizes, counts, epsilon, delta, kept) for kept in product(caps, ORDERS)}
-    best = {}
-    for count in counts:
-        most = max(one[count][0] for one in found.values())
-        equal = [kept for kept, one in found.items() if one[count][0] >= most - _EQUAL_RECALL]
-        best[count] = min(equal, key=lambda kept: found[kept][count][1])
-    return best

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import simulation
 import spectra
+from histogram_cuts import best_cuts
 from item_matrix import Released
 from levelwise_simulation import Supports, counted, levelwise
 from numpy.typing import NDArray
 from privbasis import privbasis_trials
 from spectra import Levels, Source
-from stability_histogram import best_cuts, histogram_trials
+from stability_histogram import histogram_trials
 from utility_measures import ABSTAINED, Releases, certain, measures
 
 from fim_private.agreement import SUPPORTS_SHARE, Agreement, SupportsBudget, agree
@@ -38,9 +39,6 @@ _PICKS, _SUPPORTS = 1, 2
 # Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
-# By repetition each pick has its part of ε only, and a rank search reads 10,000 ranks for it.
-REPEATED = ("large-margin", "tight-margin", "distance")
-REPEATED_TOP = 10
 
 
 def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
@@ -118,8 +116,6 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
         case Distance():
             return simulation.distant(mechanism, spectrum, run.count, trials, rng)
     assert isinstance(mechanism, LargeMargin | TightMargin)
-    if mechanism.distribution(spectrum).abstain > 1 - 1e-9:  # all picks abstain, as nothing is ever left out
-        return np.full((trials, run.count), ABSTAINED, dtype=np.int64)
     return simulation.searched(mechanism, spectrum, run.count, trials, rng)
 
 
@@ -215,9 +211,10 @@ OURS = (
     "max-of-laplaces",
 )
 HISTOGRAM = "stability histogram (OpenDP)"
-PEERS = (HISTOGRAM, "PrivBasis, pure", "PrivBasis, zCDP")
+PURE = "PrivBasis, pure"
+PEERS = (HISTOGRAM, PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)
 # Those that are told the items, or at least how many there are.
-UNIVERSE = (*CATALOGUE, "exponential, size only", "PrivBasis, pure", "PrivBasis, zCDP")
+UNIVERSE = (*CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")
 # Ours that need nothing public but, some of them, a cap on baskets or a rank.
 UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)

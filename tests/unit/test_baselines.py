@@ -18,6 +18,7 @@ from real_data import REPOSITORY, real_data
 from scipy import stats
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
+import histogram_cuts
 import item_matrix
 import privbasis
 import stability_histogram
@@ -313,6 +314,14 @@ def test_calibration_is_what_opendp_allows_and_no_less(form: Any, units: int, ep
 
 
 @pytest.mark.usefixtures("opendp")
+def test_so_many_counts_that_rounding_is_above_delta_have_no_threshold() -> None:
+    """Baskets of 1,110 items support 227 million triples, for which OpenDP's map certifies no δ as small as this."""
+    form = stability_histogram.gaussian(227_322_820, 1.0, 1e-8)
+    assert form.threshold > 1 << 61
+    assert not form.keeps(1.0, 1e-8)
+
+
+@pytest.mark.usefixtures("opendp")
 def test_the_form_of_the_lower_threshold_is_taken() -> None:
     forms = [stability_histogram.calibrated(units, 1.0, 1e-6) for units in (1, 100)]
     assert [form.gaussian for form in forms] == [False, True]
@@ -425,9 +434,9 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
     # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
     # pairs takes more than 60. A random pair of each basket leaves too few for any.
     source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
-    assert stability_histogram.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
+    assert histogram_cuts.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
     cuts = [(cap, order) for cap in (2, 3, 4) for order in item_matrix.ORDERS]
-    found = [stability_histogram.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
+    found = [histogram_cuts.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
     assert max(found) == pytest.approx(recall, abs=0.1)
     assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
 

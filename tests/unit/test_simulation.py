@@ -51,6 +51,7 @@ PICK: dict[type, Callable[..., Any]] = {
     TightMargin: simulation.searched,
     Distance: simulation.distant,
 }
+SEARCHED = (LargeMargin, TightMargin)
 CASES: list[tuple[Any, list[int], int | None]] = [
     (Exponential(0.5), [43, 42, 41, 7], 10**9),
     (Exponential(0.5), [12, 11, 11, 7], 6),
@@ -64,8 +65,10 @@ CASES: list[tuple[Any, list[int], int | None]] = [
     (MaxOfLaplaces(3.0), [4, 3, 3], 9),
     (LargeMargin(1.0, 0.1, max_rank=30), [170, 165, 165, 60], None),
     (LargeMargin(1.0, 0.1, max_rank=30), [140], None),
+    (LargeMargin(1.0, 0.1, max_rank=400), [205, *[198] * 120], None),
     (TightMargin(0.8, 1e-2, max_rank=3), [36, 33, 33, 31, 3], None),
     (TightMargin(0.8, 1e-2, max_rank=20), [30, 28, 27], None),
+    (TightMargin(0.8, 1e-2, max_rank=400), [50, *[44] * 120], None),
     (Distance(0.8, 1e-2), [19, 12, 12, 2], None),
 ]
 
@@ -96,6 +99,14 @@ def test_one_pick_follows_the_exact_distribution(
     assert oracles.chi_square_pvalue(drawn, right, DRAWS) > 1e-6
     wrong = law(replace(mechanism, epsilon=mechanism.epsilon / 0.7), spectrum)
     assert oracles.detects(right, wrong, DRAWS) > 0.999
+
+
+@pytest.mark.parametrize(("mechanism", "supports"), [(m, s) for m, s, _ in CASES if isinstance(m, SEARCHED)])
+def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "_BLOCKS", (1, 2, 5, 60, 119, 121))
+    spectrum = SupportSpectrum.from_supports(supports)
+    drawn = Counter(simulation.searched(mechanism, spectrum, 1, DRAWS, np.random.default_rng(9))[:, 0].tolist())
+    assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), DRAWS) > 1e-6
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)

@@ -103,6 +103,7 @@ def main(study: Study) -> None:
         chosen = Options(options.data, options.seed, options.quick, options.only)
         results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
     folder = options.output.parent
+    folder.mkdir(parents=True, exist_ok=True)
     if not options.no_figures:
         for name, figure in study.figures.items():
             draw_figure(study, name, figure, results, folder)

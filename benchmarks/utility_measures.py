@@ -178,11 +178,6 @@ def places(at: Iterable[tuple[int, float]]) -> str:
     return ", ".join(f"k = {k} (ε = {', '.join(part)})" for k, part in parts.items()) or "no ε and k"
 
 
-def listed(found: Mapping[str, Iterable[tuple[int, float]]]) -> str:
-    """Write such pairs by name."""
-    return "; ".join(f"{name} at {places(at)}" for name, at in found.items())
-
-
 def written(found: Mapping[str, Any]) -> str:
     """Write a rate with its interval, where it has any."""
     if found["high"] - found["low"] < 5e-4:

@@ -11,7 +11,7 @@ import pytest
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import utility
+import utility_sections
 import utility_tasks
 from utility_measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
 
@@ -74,20 +74,23 @@ def test_the_tables_say_where_the_histogram_wins() -> None:
         for entry in utility_tasks.ENTRIES:
             rate = (0.1 if ahead else 0.6) if entry == utility_tasks.HISTOGRAM else 0.3
             rows.append(row(entry, rate, k=k))
-    sections = {section.title: section for section in utility.sections(answers(rows))}
+    sections = {section.title: section for section in utility_sections.sections(answers(rows))}
     won = sections["Which wins where"]
-    assert "misses less than all of these of ours at k = 100 (ε = 1)," in won.reading
-    assert "more than the best of them at k = 10 (ε = 1)." in won.reading
-    counts, compared = won.tables
+    assert (
+        "misses less than all of ours that need nothing public but a cap or a rank at k = 100 (ε = 1)," in won.reading
+    )
+    assert "more than the best of these at k = 10 (ε = 1)." in won.reading
+    counts, compared, by_data = won.tables
     lines = {line[0]: line[2:4] for line in counts.rows}
     assert lines["large-margin"] == ("1 of 1", "0 of 1")
     assert lines[utility_tasks.HISTOGRAM] == ("0 of 1", "1 of 1")
     assert [line[-1] == utility_tasks.HISTOGRAM for line in compared.rows] == [False, True]
+    assert by_data.rows == (("d", "none", "1"),)
     assert {"Regret", "The price of a smaller δ"} <= set(sections)
 
 
 def test_nothing_to_read() -> None:
-    (section,) = utility.sections({"answers": {}})
+    (section,) = utility_sections.sections({"answers": {}})
     assert "No data set was found" in section.reading
 
 

@@ -18,6 +18,7 @@ from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_nei
 from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.release import Release
+from fim_private.transactions import Transactions
 from fim_private.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 
 LARGEST_TOP = 100_000
@@ -51,8 +52,8 @@ def mine(
 ) -> Release:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
-    data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, or an
-        iterable of iterables of items; see read_transactions, also for basket, item and items.
+    data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an iterable of
+        iterables of items, or what read_transactions returned; see there, also for basket, item and items.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -104,7 +105,7 @@ def mine(
         max_basket=None if max_basket is None else positive_integer("max_basket", max_basket),
         max_baskets=None if max_baskets is None else positive_integer("max_baskets", max_baskets),
     )
-    _check_caps(mechanism, terms, user)
+    _check_caps(mechanism, terms, data.by_user if isinstance(data, Transactions) else user is not None)
     share = _supports_share(supports_share) if supports else None
     agreed = agree(mechanism, terms, exact_epsilon(epsilon), exact_delta(delta), union=union, supports_share=share)
 
@@ -118,11 +119,11 @@ def mine(
         sizes=terms.sizes,
         cost=agreed.cost,
         neighbors=terms.neighbors,
-        privacy_unit="basket" if user is None else "user",
+        privacy_unit="user" if transactions.by_user else "basket",
         private=randomness.private,
         abstained=not itemsets,
         itemsets=itemsets,
-        missing_user=missing_user,
+        missing_user=transactions.missing_user,
         top=terms.top,
         union=union,
         shares=agreed.shares,
@@ -146,16 +147,16 @@ def _supports_share(share: float | Fraction) -> Fraction:
     return exact
 
 
-def _check_caps(mechanism: str, terms: Terms, user: str | None) -> None:
+def _check_caps(mechanism: str, terms: Terms, by_user: bool) -> None:
     if mechanism not in MECHANISMS:
         maker(mechanism)
     if terms.max_basket is not None and mechanism not in CAPPED:
         raise ParameterError(
             f"max_basket is of use to {' and '.join(CAPPED)} only; leave it out, for it would only lose purchases"
         )
-    if terms.max_baskets is not None and (terms.max_basket is None or user is None):
+    if terms.max_baskets is not None and (terms.max_basket is None or not by_user):
         raise ParameterError("max_baskets goes with max_basket and user: how many baskets of a user count at most")
-    if terms.max_basket is not None and user is not None and terms.max_baskets is None:
+    if terms.max_basket is not None and by_user and terms.max_baskets is None:
         raise ParameterError("max_baskets is needed to protect users with max_basket: how many of their baskets count")
 
 

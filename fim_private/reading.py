@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError
+from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.sources import frames
 from fim_private.sources.arrow import read_arrow, table_source
 from fim_private.sources.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
@@ -44,7 +45,8 @@ def read_transactions(
         a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars frame, or anything with the
         Arrow stream interface: a column of lists, one row per item, or only boolean columns, one per item;
         a scipy sparse matrix or a two-dimensional boolean array: rows are baskets, column numbers items;
-        an iterable of baskets, each a collection of int and str.
+        an iterable of baskets, each a collection of int and str;
+        Transactions, which are returned as they are: what was read once need not be read again.
     user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
@@ -70,6 +72,17 @@ def read_transactions(
     (3, 'beer')
     """
     options = Options(user, basket, item, items, missing_user)
+    if isinstance(source, Transactions):
+        if given := options.given():
+            raise ParameterError(f"leave out {' and '.join(given)}: these purchases have been read already")
+        return source
+    found = _read(source, options)
+    # A table without rows has no users to tell apart; the promise is made for users all the same.
+    units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
+    return replace(found, unit_offsets=units, missing_user=missing_user)
+
+
+def _read(source: Any, options: Options) -> Transactions:
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
             raise DataError("the path is empty; name a file")

@@ -7,7 +7,7 @@ baskets give the same codes, hence, under one seed, the same release.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -116,6 +116,7 @@ class Transactions:
     items: (entries,) int32 codes into the vocabulary, strictly ascending inside a basket.
     unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
         None when every basket is a unit of its own.
+    missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
     Empty baskets count as units.
     """
 
@@ -123,6 +124,12 @@ class Transactions:
     items: NDArray[np.int32]
     vocabulary: Vocabulary
     unit_offsets: NDArray[np.int64] | None = None
+    missing_user: str | None = None
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a unit is a user with all their baskets, not a basket."""
+        return self.unit_offsets is not None
 
     @property
     def baskets(self) -> int:
@@ -139,7 +146,8 @@ class Transactions:
         """Return the same baskets with only the items that the catalogue lists, coded by the catalogue."""
         codes = self.vocabulary.codes_in(catalogue)[self.items]
         listed = np.arange(len(catalogue), dtype=np.int32)
-        return assemble([(np.diff(self.offsets), codes)], listed, catalogue, self.unit_offsets)
+        assembled = assemble([(np.diff(self.offsets), codes)], listed, catalogue, self.unit_offsets)
+        return replace(assembled, missing_user=self.missing_user)
 
     def capped(self, max_basket: int, max_baskets: int) -> Transactions:
         """Return the first max_basket items of each basket, in label order, and the first max_baskets of each unit.
@@ -157,7 +165,7 @@ class Transactions:
         if kept.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
-        return Transactions(ends[self.offsets], self.items[kept], self.vocabulary, self.unit_offsets)
+        return replace(self, offsets=ends[self.offsets], items=self.items[kept])
 
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count distinct items of each unit, in label order.
@@ -179,7 +187,7 @@ class Transactions:
         last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
         kept = self.items <= np.repeat(last, lengths)
         place = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
-        return Transactions(place[self.offsets], self.items[kept], self.vocabulary, self.unit_offsets)
+        return replace(self, offsets=place[self.offsets], items=self.items[kept])
 
 
 Chunk = tuple[NDArray[np.integer], NDArray[np.int32]]

@@ -324,6 +324,32 @@ def test_what_becomes_of_baskets_without_a_customer() -> None:
     assert (own.itemsets, own.privacy_unit, own.missing_user) == ((Itemset(("jam", "rye")),), "user", "own-unit")
 
 
+@pytest.mark.parametrize("options", [{}, {"user": "customer"}])
+def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> None:
+    read = fim.read_transactions(VISITS, **options)
+    assert fim.read_transactions(read) is read
+    assert fim.mine(read, size=1, seed=3) == fim.mine(VISITS, size=1, seed=3, **options)
+    caps = {"max_baskets": 1} if options else {}
+    how: dict[str, Any] = {"mechanism": "choosing", "max_basket": 2, "seed": 3, **caps}
+    assert fim.mine(read, **how) == fim.mine(VISITS, **how, **options)
+    with pytest.raises(ParameterError, match=r"^leave out user: these purchases have been read already$"):
+        fim.mine(read, user="customer")
+
+
+def test_the_rule_for_rows_without_a_user_goes_with_what_was_read() -> None:
+    table = VISITS.set_column(0, "customer", pa.array([None] * 1400 + [""] * 5000))
+    read = fim.read_transactions(table, user="customer", missing_user="own-unit")
+    found = fim.mine(read, mechanism="choosing", max_basket=2, max_baskets=1, catalogue=["jam", "rye"])
+    assert (found.privacy_unit, found.missing_user) == ("user", "own-unit")
+
+
+def test_a_table_without_rows_is_still_about_users() -> None:
+    empty = VISITS.slice(0, 0)
+    for mechanism in ("large-margin", "limited-domain"):
+        found = fim.mine(empty, user="customer", mechanism=mechanism)
+        assert (found.abstained, found.privacy_unit) == (True, "user")
+
+
 def test_rows_without_a_user_are_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LargeMargin, "select", lambda *_: pytest.fail("the mechanism ran"))
     with pytest.raises(DataError, match="without a user"):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import overload
 
 import numpy as np
@@ -140,7 +140,15 @@ class LargeMargin:
 
     def integer_threshold(self, rank: int) -> int:
         """Return T̂(ℓ), the margin in units that rank ℓ >= 1 is tested against: T and its correction, rounded up."""
-        return _integer_threshold(self.epsilon, self.delta, rank)
+        known = self._known_thresholds
+        if rank not in known:
+            known[rank] = _integer_threshold(self.epsilon, self.delta, rank)
+        return known[rank]
+
+    @cached_property
+    def _known_thresholds(self) -> dict[int, int]:
+        """A search asks for some 10,000 thresholds, again for each of the itemsets wanted."""
+        return {}
 
 
 def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:

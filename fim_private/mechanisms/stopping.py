@@ -84,10 +84,10 @@ class Search:
         """Split a run into maximal runs that share the threshold as well."""
         first = run.first
         while first <= run.last:
-            low, high = first, run.last
+            low, high, threshold = first, run.last, self.threshold(first)
             while low < high:
                 middle = (low + high + 1) // 2
-                if self.threshold(middle) == self.threshold(first):
+                if self.threshold(middle) == threshold:
                     low = middle
                 else:
                     high = middle - 1
@@ -113,7 +113,15 @@ class Search:
         one = 1 << bits
         survival = (one, one)
         factor = self.noise.rest_factor
+        checked = 0
         for run in self.runs():
+            if run.first > checked:
+                # Thresholds only rise and supports are at least 0: no later hazard is above this one.
+                most = self.noise.hazard(self.maximum - self.threshold(run.first) + shared, bits)[1]
+                rest = min(most * (self.last_rank - run.first + 1), one)
+                if uniform[1] <= survival[0] * (one - rest) >> bits:
+                    return None
+                checked = 2 * run.first
             for segment in self.segments(run):
                 slack = self.maximum - run.next_support - self.threshold(segment.first) + shared
                 hazard = self.noise.hazard(slack, bits)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -93,7 +93,14 @@ class TightMargin:
 
         1 + ln(ℓ/δ)/s + ln(10 (ℓ + 1))/q with s and q the rates of the choice and of a step. Only utility depends on it.
         """
-        return _threshold(self.epsilon, self.delta, self.neighbors, self.noise, self.selection_epsilon, rank)
+        choice, step, tail = self._rates
+        return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
+
+    @cached_property
+    def _rates(self) -> tuple[float, float, float]:
+        """s, q and ln δ: a search asks for its thresholds 10,000 times and more."""
+        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
+        return choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search, then choose; reads the levels down to the stopping rank and one further."""
@@ -139,18 +146,3 @@ class TightMargin:
         """Return the rank search of a spectrum."""
         # At the last rank the search ends whatever its margin.
         return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
-
-
-@lru_cache(maxsize=1 << 17, typed=True)
-def _threshold(
-    epsilon: float | Fraction,
-    delta: float | Fraction,
-    neighbors: str,
-    noise: OneSidedSteps,
-    selection: Fraction,
-    rank: int,
-) -> int:
-    choice = float(exponential_rate(selection, neighbors))
-    step = float(noise.step_rate)
-    logarithm = math.log(rank) - math.log(float(exact_delta(delta)))
-    return 1 + math.ceil(logarithm / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)

@@ -319,13 +319,52 @@ def test_select_reads_no_further_than_it_must() -> None:
 
 
 def test_the_cap_ends_the_reading() -> None:
+    read: list[int] = []
+
     def levels() -> Iterator[tuple[int, int]]:
-        yield 9, 2
-        yield 8, 3
+        for support, multiplicity in ((100, 2), (95, 3)):
+            read.append(support)
+            yield support, multiplicity
         raise AssertionError("no rank up to the cap needs this level")
 
-    mechanism = LargeMargin(max_rank=4)  # tests c(1) against c(2) … c(5)
+    mechanism = LargeMargin(1.0, 0.1, max_rank=4)  # tests c(1) against c(2) … c(5)
+    for seed in range(50):
+        mechanism.select(SupportSpectrum(levels()), Randomness.seeded(seed))
+    assert read.count(95) > 10
+
+
+def test_a_search_without_hope_ends_where_it_begins() -> None:
+    read: list[int] = []
+
+    def levels() -> Iterator[tuple[int, int]]:
+        for support in range(100, 0, -1):
+            read.append(support)
+            yield support, 1
+
+    mechanism = LargeMargin(0.1)
     assert mechanism.select(SupportSpectrum(levels()), Randomness.seeded(1)) == ABSTAIN
+    assert len(read) <= 2
+    assert len(mechanism._known_thresholds) <= 2
+
+
+@pytest.mark.parametrize("noise", [-20, 0, 20])
+@pytest.mark.parametrize("crowd", [True, False])
+def test_the_rank_is_where_the_survival_function_falls_below_the_uniform_number(crowd: bool, noise: int) -> None:
+    """At 600 uniform numbers, against the product of the hazards in doubles: many ranks alike, or each less likely."""
+    mechanism = LargeMargin(1.0, 0.1, max_rank=60)
+    margins = [mechanism.integer_threshold(rank) for rank in range(1, 70)]
+    supports = [500, *(535 - margin for margin in margins)] if crowd else [margins[0] - 15, *[1] * 69]
+    search = mechanism.search(SupportSpectrum.from_supports(supports))
+    slack = np.array([supports[0] - supports[rank] - search.threshold(rank) + noise for rank in range(1, 61)])
+    survival = np.exp(np.cumsum(search.noise.log_stay(slack.astype(float))))
+    found = set()
+    for uniform in (np.arange(600) + 0.5) / 600:
+        digits = int(uniform * 2**60) << 68
+        right = next((rank + 1 for rank in range(60) if uniform >= survival[rank]), None)
+        assert search._invert((digits, digits + 1), noise, 128) == right
+        found.add(right)
+    assert crowd or None in found
+    assert len(found) >= (20 if crowd else 3)
 
 
 def test_an_empty_spectrum_abstains_or_names_a_zero() -> None:

@@ -176,4 +176,4 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
 # No range of sizes is longer: each gets a part of the budget.
 _MOST_SIZES = 64
-_SIZES = "size must be a whole number of at least 1, or a range such as 2-4, not {!r}"
+_SIZES = "size must be a whole number from 1 to 999999999, or a range such as 2-4, not {!r}"

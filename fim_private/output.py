@@ -52,7 +52,7 @@ def _remove(target: Path, direct: bool) -> None:
 
 
 def _reason(error: OSError, path: Path) -> str:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.parent.is_dir():
         return f"the folder {str(path.parent)!r} does not exist; create it first"
     if isinstance(error, PermissionError):
         return "permission denied; choose another --output"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
@@ -65,10 +66,17 @@ def _is_finite(value: float | Fraction) -> bool:
 
 
 def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> Fraction:
-    if not limits[0] <= value <= limits[1]:
-        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {value!r}")
     # repr gives the shortest decimal that means this float, which is what the user wrote.
-    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    low, high = (Fraction(repr(limit)) for limit in limits)
+    if not low <= exact <= high:
+        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {short(exact)}")
+    return exact
+
+
+def short(value: Fraction) -> str:
+    """Write a number for an error message, one too small or too large for a float as well."""
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):.4g}"
 
 
 def exact_neighbors(neighbors: str) -> Neighbors:

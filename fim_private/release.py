@@ -65,7 +65,7 @@ class Release:
     itemsets: in descending order of noisy support where supports were released, else in the order picked.
     missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a
         user were left out, None where all had one, or none were needed.
-    noise: the noise of the supports, or None where they were not released.
+    noise: the noise of the supports, or None where none were released.
     """
 
     mechanism: str
@@ -102,14 +102,19 @@ class Release:
         """The delta spent; 0 for a purely epsilon-private mechanism."""
         return self.cost.delta
 
+    @property
+    def _has_supports(self) -> bool:
+        """Whether supports were asked for, whatever came out: the forms below must not depend on that."""
+        return any(share.purpose == "supports" for share in self.shares)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain values, in the order of the JSON schema (docs/architecture.md).
 
-        What was not asked for has no key: top, shares, noise and intervals.
+        What was not asked for has no key: top, shares, noise and intervals. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
         split = {"shares": [asdict(share) for share in self.shares]} if len(self.shares) > 1 else {}
-        noise = self.noise and {"noise": {"kind": str(self.noise.kind), "half_width": self.noise.half_width}}
+        noise = self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width}
         return {
             "schema": SCHEMA,
             "private": self.private,
@@ -123,7 +128,7 @@ class Release:
             "abstained": self.abstained,
             "itemsets": [itemset.to_dict() for itemset in self.itemsets],
             **split,
-            **(noise or {}),
+            **({"noise": noise} if self._has_supports else {}),
         }
 
     def to_json(self) -> str:
@@ -131,14 +136,17 @@ class Release:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """Return the release as CSV: item_1 … item_size, support and, where supports were released, lower and upper."""
+        """Return the release as CSV: item_1 … item_size, support and, where supports were asked for, lower and upper.
+
+        The text 1 and the number 1 look alike in it.
+        """
         import csv
         import io
 
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         columns = max(self.sizes)
-        bounds = ["lower", "upper"] if self.noise is not None else []
+        bounds = ["lower", "upper"] if self._has_supports else []
         writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds])
         for itemset in self.itemsets:
             items = itemset.items or ()
@@ -149,7 +157,7 @@ class Release:
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table: support (int64), itemsets (list of the items' type), and lower and upper (int64).
 
-        lower and upper are there where supports were released. Items of both kinds in one release come out as
+        lower and upper are there where supports were asked for. Items of both kinds in one release come out as
         strings: an Arrow list has one type.
         """
         import pyarrow as pa
@@ -162,7 +170,7 @@ class Release:
             "support": pa.array([itemset.support for itemset in self.itemsets], pa.int64()),
             "itemsets": pa.array(texts, pa.list_(kind)),
         }
-        if self.noise is not None:
+        if self._has_supports:
             for place, name in enumerate(("lower", "upper")):
                 ends = [itemset.interval and itemset.interval[place] for itemset in self.itemsets]
                 columns[name] = pa.array(ends, pa.int64())
@@ -171,7 +179,8 @@ class Release:
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, and itemsets as frozensets.
 
-        Where supports were released, lower and upper are their intervals.
+        Where supports were asked for, lower and upper are their intervals. An outcome without a name (Itemset.items
+        is None) has no row here: such frames hold sets.
         """
         import pandas as pd
 
@@ -179,7 +188,7 @@ class Release:
         supports = pd.array([itemset.support for itemset in named], dtype="Int64")
         sets = pd.Series([frozenset(itemset.items or ()) for itemset in named], dtype=object)
         frame = pd.DataFrame({"support": supports, "itemsets": sets})
-        if self.noise is not None:
+        if self._has_supports:
             frame["lower"] = pd.array([itemset.interval and itemset.interval[0] for itemset in named], dtype="Int64")
             frame["upper"] = pd.array([itemset.interval and itemset.interval[1] for itemset in named], dtype="Int64")
         return frame

@@ -23,7 +23,7 @@ Item = int | str
 INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
@@ -32,6 +32,10 @@ class Vocabulary:
 
     integers: NDArray[np.int64]
     strings: pa.Array
+
+    def __repr__(self) -> str:
+        # The labels of data are somebody's purchases: they must not get into logs, notebooks and tracebacks.
+        return "<Vocabulary: labels, not shown>"
 
     def __len__(self) -> int:
         """How many labels there are."""
@@ -108,7 +112,7 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
     return Vocabulary(integers.integers, strings.strings), code
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Transactions:
     """Privacy units, their baskets, and the items in them, as compressed sparse rows.
 
@@ -125,6 +129,9 @@ class Transactions:
     vocabulary: Vocabulary
     unit_offsets: NDArray[np.int64] | None = None
     missing_user: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"
 
     @property
     def by_user(self) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fim_private.cli.screen import destination, screen_is_terminal, screen_is_unicode
+from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
@@ -34,9 +33,7 @@ def audit(
     trials: Annotated[int, typer.Option(help="Neighbouring pairs that a random search tries besides.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of that search; the audit itself has no noise.")] = 0,
     output_format: Annotated[AuditFormat, typer.Option("--format", help="How to write the audit.")] = AuditFormat.TABLE,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False)
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Compute, exactly, how much of its promise a mechanism uses on neighbouring data that is hard for it.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fim_private.cli.screen import destination, screen_is_terminal, screen_is_unicode
+from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
 
 if TYPE_CHECKING:
     from fim_private.release import Release
@@ -119,10 +118,7 @@ def mine(
         ),
     ] = 10**11,
     output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False),
-    ] = None,
+    output: OutputFile = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.screen import destination, screen_is_terminal, screen_is_unicode
+from fim_private.cli.screen import OutputFile, destination, output_path, screen_is_terminal, screen_is_unicode
 from fim_private.errors import ParameterError
 
 EPILOG = (
@@ -55,12 +55,15 @@ def plan(
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw what each mechanism needs (.png, .svg, .pdf).", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Draw what each mechanism needs (.png, .svg, .pdf).",
+            show_default=False,
+            parser=output_path,
+        ),
     ] = None,
     output_format: Annotated[PlanFormat, typer.Option("--format", help="How to write the plan.")] = PlanFormat.TABLE,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False)
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
     from fim_private import planning

@@ -7,10 +7,26 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from fim_private.errors import OutputError
 
 Write = Callable[[str], object]
+
+
+def output_path(text: str) -> Path:
+    """Return the path of a file to write; what ends in a slash means a folder, which a Path would forget."""
+    if text.endswith("/"):
+        raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
+    return Path(text)
+
+
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False, parser=output_path),
+]
 
 
 @contextmanager

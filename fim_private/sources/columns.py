@@ -72,6 +72,11 @@ class Column:
     is_list: bool = False
     is_nested: bool = False
 
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it holds booleans, as each column of a one-hot frame does."""
+        return not self.is_list and "bool" in self.kind.lower()
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -127,6 +132,11 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     found = [column.name for column in columns if column.is_list and column.name not in (options.basket, options.user)]
     if len(found) == 1:
         return found[0]
+    if not found and any(column.is_boolean for column in columns):
+        raise DataError(
+            f"{source} has columns of booleans and others; give booleans only, one column an item, where each row is a "
+            "basket, or one row per item with --basket and --item"
+        )
     number = "several list columns" if found else "no list column"
     raise DataError(
         f"{source} has {number}: name it with --items, or --basket and --item for one row per item; "
@@ -136,8 +146,12 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
 
 def listing(columns: Iterable[Column]) -> str:
     """Return names and types of columns for an error message."""
-    shown = [f"{str(column.name)!r} ({column.kind[:_TYPE_WIDTH]})" for column in columns]
+    columns = list(columns)
+    named = [column for column in columns if not column.is_boolean]
+    shown = [f"{str(column.name)!r} ({column.kind[:_TYPE_WIDTH]})" for column in named]
     more = [f"and {len(shown) - _LISTED_COLUMNS} more"] if len(shown) > _LISTED_COLUMNS else []
+    if len(named) < len(columns):  # a one-hot frame with something else beside it
+        more.append("columns of booleans, whose names may be items and are not shown")
     return ", ".join(shown[:_LISTED_COLUMNS] + more)
 
 

@@ -58,6 +58,13 @@ class File:
         with cast(BinaryIO, gzip.open(self.path) if self.compressed else self.path.open("rb")) as stream:
             yield stream
 
+    def native(self) -> pa.NativeFile:
+        """Open for arrow's own reading, decompressed.
+
+        Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
+        """
+        return pa.input_stream(str(self.path), compression="gzip" if self.compressed else None)
+
 
 def open_file(path: Path) -> File:
     """Look at a path's suffix and, if that is no text form, at its first bytes. Raises DataError."""

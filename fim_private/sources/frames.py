@@ -74,6 +74,8 @@ def read_sparse(matrix: Any, options: Options) -> Transactions:
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
     rows = matrix.tocsr()
+    if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
+        raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
     labels = ArrowLabels("the matrix")
     return gather(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
 

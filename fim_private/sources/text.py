@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from itertools import chain
 from typing import BinaryIO
@@ -163,16 +164,28 @@ class _Header:
             quoted_strings_can_be_null=True,
         )
         parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        # Threads read ahead many blocks, and gain nothing here.
+        # Its threads read ahead many blocks, and gain nothing here.
         read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES // 2, use_threads=False)
         with (
-            file.open() as stream,
-            arrow_csv.open_csv(
-                pa.PythonFile(stream, "r"), read_options=read, parse_options=parse, convert_options=convert
-            ) as reader,
+            _ragged(file.name),
+            file.native() as stream,
+            arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
         ):
             for batch in reader:
                 yield batch.rename_columns(roles.names)
+
+
+@contextmanager
+def _ragged(name: str) -> Iterator[None]:
+    """Say what arrow means by its commonest complaint, which quotes the line."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        if re.search(r"Expected \d+ columns, got", str(error)):
+            raise DataError(
+                f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
+            ) from None
+        raise
 
 
 def _header(file: File, delimiter: str) -> _Header:

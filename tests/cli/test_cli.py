@@ -624,6 +624,7 @@ def test_errors_are_one_line_and_write_nothing(
     [
         ("nowhere/release.json", r"nowhere'? does not exist; create it first"),
         (".", r"it is a folder; give --output a file name"),
+        ("release.json/", r"it names a folder; name a file"),
         ("baskets.dat/release.json", r"cannot write"),
         ("two\nlines/release.json", r"cannot write"),
         ("/dev/full", r"cannot write '?/dev/full"),

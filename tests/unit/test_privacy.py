@@ -51,6 +51,13 @@ def test_an_epsilon_that_promises_nothing_useful(value: Any) -> None:
         exact_epsilon(value)
 
 
+def test_the_limits_themselves_are_within() -> None:
+    assert exact_epsilon(1e-9) == exact_epsilon(Fraction(1, 10**9)) == Fraction(1, 10**9)
+    assert exact_delta(Fraction(1, 10**300)) == exact_delta(1e-300)
+    with pytest.raises(ParameterError, match=r"not 3\.333e-10$"):
+        exact_epsilon(Fraction(1, 3 * 10**9))
+
+
 def test_a_delta_below_all_use() -> None:
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
         exact_delta(1e-301)

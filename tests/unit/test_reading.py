@@ -201,11 +201,39 @@ def test_arrow_missing_truth_is_absence() -> None:
 
 def test_sparse_zeros_and_repetitions() -> None:
     stored = scipy.sparse.csr_matrix(
-        (np.array([0, 2, -1, 3]), np.array([0, 4, 2, 2]), np.array([0, 2, 4, 4])), shape=(3, 5)
+        (np.array([0, 2, 1, 3]), np.array([0, 4, 2, 2]), np.array([0, 2, 4, 4])), shape=(3, 5)
     )
     before = stored.data.copy()
     assert baskets(read_transactions(stored)) == [{4}, {2}, set()]
     assert (stored.data == before).all()
+
+
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_what_is_no_quantity_in_a_matrix(value: float) -> None:
+    message(DataError, scipy.sparse.csr_matrix(np.array([[1, value]])), "negative numbers or NaN")
+
+
+def test_the_names_of_one_hot_columns_are_not_listed() -> None:
+    one_hot = pd.DataFrame({"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]})
+    with pytest.raises(DataError, match=r"columns of booleans and others; give booleans only") as caught:
+        read_transactions(one_hot, user="u")
+    with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u' \(int64\), columns of boo") as other:
+        read_transactions(one_hot, user="v")
+    assert not any("pill" in str(error.value) or "tea" in str(error.value) for error in (caught, other))
+
+
+def test_data_is_not_shown() -> None:
+    data = read_transactions([["secret pill", "tea"]] * 3)
+    assert repr(data) == "<Transactions: purchases by basket, not shown>"
+    assert repr(data.vocabulary) == "<Vocabulary: labels, not shown>"
+
+
+def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow's threads may read when the interpreter is gone: through a Python file the command aborted now and then."""
+    path = tmp_path / "ragged.csv"
+    path.write_text("order,product\n1\n")
+    monkeypatch.setattr(pa, "PythonFile", None)
+    message(DataError, path, "lines with more or fewer fields", basket="order", item="product")
 
 
 def test_polars_categories() -> None:

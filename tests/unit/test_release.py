@@ -324,6 +324,19 @@ def test_what_becomes_of_baskets_without_a_customer() -> None:
     assert (own.itemsets, own.privacy_unit, own.missing_user) == ((Itemset(("jam", "rye")),), "user", "own-unit")
 
 
+def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
+    nothing = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
+    assert nothing.abstained
+    assert nothing.to_csv() == "item_1,item_2,support,lower,upper\n"
+    assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper"]
+    assert list(nothing.to_pandas().columns) == ["support", "itemsets", "lower", "upper"]
+    assert nothing.to_dict()["noise"] is None
+    unnamed = fim.mine([["tea", "jam"]] * 5, mechanism="exponential", universe_size=10**6, supports=True, seed=1)
+    assert (unnamed.abstained, unnamed.itemsets[0].items) == (False, None)
+    assert unnamed.to_csv() == "item_1,item_2,support,lower,upper\n,,,,\n"
+    assert unnamed.to_dict()["noise"] is None
+
+
 @pytest.mark.parametrize("options", [{}, {"user": "customer"}])
 def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> None:
     read = fim.read_transactions(VISITS, **options)

@@ -112,10 +112,15 @@ class _NoisySupports:
         return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
 
     def _guess(self, probability: int, bits: int) -> int:
-        """Return a k with P(Z >= k) near the probability, which is about e^{-k/b} for k > 0 and symmetric."""
+        """Return a k with P(Z >= k) next to the probability: it is e^{-k/b} / (1 + e^{-1/b}) for k > 0, and symmetric.
+
+        A guess that is off by a share of b would cost as many steps, b being thousands for many itemsets.
+        """
         mirrored = min(probability, (1 << bits) - probability)
-        distance = math.floor(float(self.scale) * (bits * math.log(2) - math.log(max(mirrored, 1))))
-        return distance if mirrored == probability else -distance
+        scale = float(self.scale)
+        normaliser = math.log1p(math.exp(-1 / scale))
+        distance = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
+        return distance if mirrored == probability else 1 - distance
 
     def _tail(self, k: int, bits: int) -> Bounds:
         return laplace_tail_bounds(self.scale, k, bits)

@@ -158,6 +158,8 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     Raises ParameterError for anything else.
     """
     if isinstance(size, str):
+        if re.fullmatch(r"[0-9]{10,}", size):
+            raise ParameterError(f"size must be at most 999999999, not {size}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
             raise ParameterError(_SIZES.format(size))
         first, last = int(match[1]), int(match[2] or match[1])
@@ -176,4 +178,4 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
 # No range of sizes is longer: each gets a part of the budget.
 _MOST_SIZES = 64
-_SIZES = "size must be a whole number from 1 to 999999999, or a range such as 2-4, not {!r}"
+_SIZES = "size must be a whole number of at least 1, or a range such as 2-4, not {!r}"

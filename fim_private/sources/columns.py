@@ -75,7 +75,7 @@ class Column:
     @property
     def is_boolean(self) -> bool:
         """Whether it holds booleans, as each column of a one-hot frame does."""
-        return not self.is_list and "bool" in self.kind.lower()
+        return not self.is_list and not self.is_nested and "bool" in self.kind.lower()
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     if not found and any(column.is_boolean for column in columns):
         raise DataError(
             f"{source} has columns of booleans and others; give booleans only, one column an item, where each row is a "
-            "basket, or one row per item with --basket and --item"
+            f"basket, or name --basket and --item for one row per item; it has the columns {listing(columns)}"
         )
     number = "several list columns" if found else "no list column"
     raise DataError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -63,7 +64,12 @@ class File:
 
         Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
         """
-        return pa.input_stream(str(self.path), compression="gzip" if self.compressed else None)
+        stream = pa.OSFile(os.fsencode(self.path))
+        return pa.CompressedInputStream(stream, "gzip") if self.compressed else stream
+
+    def mapped(self) -> pa.MemoryMappedFile:
+        """Map into memory. As bytes, for arrow itself takes no name that is not UTF-8."""
+        return pa.memory_map(os.fsencode(self.path))
 
 
 def open_file(path: Path) -> File:
@@ -139,14 +145,14 @@ def _parquet(file: File) -> ArrowSource:
     from pyarrow.parquet import ParquetFile
 
     # The file is decoded batch by batch from the mapped pages: nothing is read ahead.
-    parquet = ParquetFile(file.path, memory_map=True, pre_buffer=False)
+    parquet = ParquetFile(file.mapped(), pre_buffer=False)
     schema = parquet.schema_arrow
 
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
         names = schema.names if roles is None else roles.names
         encoded = [] if roles is None else _text_leaves(parquet, roles.values)
         size = LIST_ROWS if roles is None or roles.is_list else LONG_ROWS
-        reader = ParquetFile(file.path, memory_map=True, pre_buffer=False, read_dictionary=encoded)
+        reader = ParquetFile(file.mapped(), pre_buffer=False, read_dictionary=encoded)
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
         for group in range(reader.num_row_groups):
             yield from reader.iter_batches(size, row_groups=[group], columns=names)
@@ -165,7 +171,7 @@ def _text_leaves(parquet: Any, column: str) -> list[str]:
 
 
 def _ipc(file: File) -> ArrowSource:
-    mapped = pa.memory_map(str(file.path))
+    mapped = file.mapped()
     reader = pa.ipc.open_file(mapped)
 
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
@@ -179,7 +185,7 @@ def _ipc(file: File) -> ArrowSource:
 
 
 def _ipc_stream(file: File) -> ArrowSource:
-    reader = pa.ipc.open_stream(pa.memory_map(str(file.path)))
+    reader = pa.ipc.open_stream(file.mapped())
     return ArrowSource(file.name, reader.schema, lambda roles: map(_valid, reader))
 
 

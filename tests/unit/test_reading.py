@@ -228,6 +228,28 @@ def test_data_is_not_shown() -> None:
     assert repr(data.vocabulary) == "<Vocabulary: labels, not shown>"
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "csv", "csv.gz", "dat"])
+def test_a_file_name_that_is_not_utf8(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"x\udcff.{form}"
+    table = pa.table({"order": ["1", "1", "2"], "product": ["tea", "milk", "tea"]})
+    plain = tmp_path / f"plain.{form}"
+    if form == "parquet":
+        pa.parquet.write_table(table, plain)
+    elif form in ("arrow", "arrows"):
+        new = pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream
+        with pa.OSFile(str(plain), "wb") as sink, new(sink, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        text = b"tea milk\ntea\n" if form == "dat" else b"order,product\n1,tea\n1,milk\n2,tea\n"
+        plain.write_bytes(gzip.compress(text) if form.endswith("gz") else text)
+    try:
+        plain.rename(path)
+    except (OSError, UnicodeEncodeError):
+        pytest.skip("this file system has UTF-8 names only")
+    options = {} if form == "dat" else {"basket": "order", "item": "product"}
+    assert sorted(map(sorted, baskets(read_transactions(path, **options)))) == [["milk", "tea"], ["tea"]]
+
+
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's threads may read when the interpreter is gone: through a Python file the command aborted now and then."""
     path = tmp_path / "ragged.csv"

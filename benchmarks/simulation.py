@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
 from fim_private.mechanisms.large_margin import SELECTION_RATE
-from fim_private.mechanisms.steps import OneSidedSteps
+from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
 from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, exponential_rate
 from fim_private.privacy import exact_epsilon
 from fim_private.spectrum import SupportSpectrum
@@ -182,9 +182,10 @@ def _stops(
         rate = float(noise.step_rate)
         shared = -_geometric(float(noise.shared_rate), (trials, 1), rng)
     else:
-        z, g, step = (float(scale) for scale in mechanism.scales)  # type: ignore[union-attr]
-        rate = 1 / step
-        shared = _laplace(z, (trials, 1), rng) - _laplace(g, (trials, 1), rng)
+        assert isinstance(noise, TwoSidedSteps)
+        rate = 1 / float(noise.step_scale)
+        shared = _laplace(float(noise.maximum_scale), (trials, 1), rng)
+        shared -= _laplace(float(noise.shared_scale), (trials, 1), rng)
     found = np.zeros(trials, dtype=np.int64)
     searching = np.arange(trials)
     for start, end in pairwise([0, *(b for b in _BLOCKS if b < last), last]):

@@ -70,7 +70,8 @@ def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> F
     exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= exact <= high:
-        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {short(exact)}")
+        shown = short(value) if isinstance(value, Fraction) else repr(value)  # what was typed, as it was
+        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {shown}")
     return exact
 
 

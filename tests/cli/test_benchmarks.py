@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY
 
 
@@ -18,7 +19,7 @@ def run(script: str, *options: str, output: Path) -> dict[str, Any]:
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert (done.stderr, done.returncode) == ("", 0)
     figures: dict[str, Any] = json.loads(output.read_text())

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY, real_data
 
 import fim_private as fim
@@ -97,7 +98,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def run(
-    folder: Path, *arguments: str | Path, stdin: str = "", env: dict[str, str] | None = None, timeout: float = 30
+    folder: Path, *arguments: str | Path, stdin: str = "", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [SCRIPT, *map(str, arguments)],
@@ -106,7 +107,7 @@ def run(
         env=env or environment(),
         capture_output=True,
         encoding="utf-8",
-        timeout=timeout,
+        timeout=PATIENCE,
     )
 
 
@@ -503,7 +504,7 @@ def test_the_advice_works(shop: Path) -> None:
     ids=" ".join,
 )
 def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options: list[str]) -> None:
-    done = run(shop, "mine", "little.dat", *options, timeout=10)
+    done = run(shop, "mine", "little.dat", *options)
     if done.returncode == 0:
         assert done.stderr == ""
     else:
@@ -658,7 +659,7 @@ def test_a_full_standard_output(shop: Path) -> None:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             env=environment(),
-            timeout=30,
+            timeout=PATIENCE,
         )
     assert done.returncode == 2
     assert re.fullmatch(r"Error: .*No space left.*\n", done.stderr)
@@ -677,12 +678,11 @@ def test_unknown_commands_and_none(shop: Path) -> None:
 # ------------------------------------------------------------------------------- signals and pipes
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if condition():
-            return
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.05)
-    pytest.fail("waited for 20 seconds in vain")
 
 
 def test_ctrl_c_exits_130_without_a_word_and_leaves_nothing(shop: Path, tmp_path: Path) -> None:
@@ -727,7 +727,7 @@ def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
         stdout=writer,
         stderr=subprocess.PIPE,
         env=environment(),
-        timeout=30,
+        timeout=PATIENCE,
     )
     os.close(writer)
     assert done.stderr == b""
@@ -740,7 +740,7 @@ def test_head_is_quiet(shop: Path) -> None:
         cwd=shop,
         capture_output=True,
         env=environment(),
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert (done.stdout, done.stderr) == (b"{", b"")
 
@@ -783,7 +783,7 @@ def test_it_runs_as_a_module_too(shop: Path) -> None:
         capture_output=True,
         encoding="utf-8",
         env=environment(),
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
@@ -834,7 +834,7 @@ def test_closed_streams(shop: Path) -> None:
             capture_output=True,
             encoding="utf-8",
             env=environment(),
-            timeout=30,
+            timeout=PATIENCE,
         )
         assert_refused(done)
         assert reason in done.stderr
@@ -868,13 +868,9 @@ def test_being_terminated_leaves_nothing_behind(shop: Path, tmp_path: Path) -> N
         [SCRIPT, "mine", "-", "--output", tmp_path / "release.json"], cwd=shop, stdin=subprocess.PIPE, env=environment()
     )
     try:
-        for _ in range(200):
-            if list(tmp_path.iterdir()):
-                break
-            time.sleep(0.05)
-        assert list(tmp_path.iterdir())
+        wait_until(lambda: list(tmp_path.iterdir()))
         process.terminate()
-        assert process.wait(10) == 143
+        assert process.wait(PATIENCE) == 143
     finally:
         process.kill()
         process.communicate()
@@ -932,7 +928,6 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
         shown = b""
         while b"Counting itemsets" not in shown:
             shown += os.read(reader, 1 << 16)
-        pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         while True:  # the terminal's buffer is small: read on, or the process waits for us
             try:
@@ -940,22 +935,23 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
                     break
             except OSError:
                 break
-        assert process.wait(timeout=20) == 130
-        assert time.monotonic() - pressed < 20
+        assert process.wait(timeout=PATIENCE) == 130
         assert process.stdout is not None
         assert process.stdout.read() == b""
     os.close(reader)
 
 
-def test_no_progress_is_shown_where_nobody_looks(endless: Path) -> None:
+def test_no_progress_is_shown_where_nobody_looks(endless: Path, tmp_path: Path) -> None:
+    output = ("--output", str(tmp_path / "release.json"))
     with subprocess.Popen(
-        [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000"],
+        [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000", *output],
         stderr=subprocess.PIPE,
         env=environment(),
     ) as process:
+        wait_until(lambda: list(tmp_path.iterdir()))  # it has begun
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=2.5)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=PATIENCE) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY, real_data
 
 from fim_private.mechanisms import Exponential, LargeMargin
@@ -29,7 +30,7 @@ def h(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def run(output: Path, *options: str) -> tuple[dict[str, Any], str]:
     command = [sys.executable, "benchmarks/pac_learning.py", "--quick", "--no-figures", "--output", str(output)]
-    done = subprocess.run([*command, *options], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=300)
+    done = subprocess.run([*command, *options], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert done.returncode == 0
     found: dict[str, Any] = json.loads(output.read_text())
     return found, done.stderr

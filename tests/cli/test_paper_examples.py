@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY
 
 ONE, TWO = "D = (1, …, 1)", "D = (2, …, 2)"
@@ -29,7 +30,7 @@ def examples(monkeypatch: pytest.MonkeyPatch) -> Any:
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     output = tmp_path_factory.mktemp("examples") / "examples.json"
     command = [sys.executable, "benchmarks/examples.py", "--quick", "--no-figures", "--output", str(output)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=300)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
     assert "| large-margin, known K |" in output.with_suffix(".md").read_text()
     answers: dict[str, Any] = json.loads(output.read_text())["answers"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 from real_data import real_data
 
 NAMES = [
@@ -25,7 +26,7 @@ NAMES = [
 
 def run(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fim_private", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, cwd=folder, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PATIENCE, cwd=folder, check=False)
 
 
 def as_json(*arguments: object) -> Any:

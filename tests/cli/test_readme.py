@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY
 
 import fim_private as fim
@@ -192,7 +193,7 @@ def environment() -> dict[str, str]:
 
 def run(arguments: list[str], folder: Path) -> str:
     done = subprocess.run(
-        arguments, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=60, input=""
+        arguments, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=PATIENCE, input=""
     )
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout

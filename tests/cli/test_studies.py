@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -31,7 +32,7 @@ def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert (done.stderr, done.returncode) == ("", 0)
     results: dict[str, Any] = json.loads(output.read_text())
@@ -197,10 +198,10 @@ def test_the_page(tmp_path: Path) -> None:
     page = tmp_path / "docs" / "benchmarks.md"
     page.parent.mkdir()
     command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page), "--quick"]
-    done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.returncode, page.exists()) == (2, False)
     assert "results of --quick, which are no results" in done.stderr
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
     text = page.read_text()
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
@@ -210,7 +211,7 @@ def test_the_page(tmp_path: Path) -> None:
         if line.startswith("!["):
             assert (page.parent / line.partition("(")[2].rstrip(")")).is_file()
     (tmp_path / "utility.json").unlink()
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "there is no utility.json" in done.stderr

@@ -18,7 +18,7 @@ from typing import Any
 
 import oracles
 import pytest
-from hypothesis import HealthCheck, given, settings, target
+from hypothesis import given, settings, target
 from hypothesis import strategies as st
 from mechanism_cases import outcomes
 
@@ -527,7 +527,7 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data: st.DataObject) -> None:
     mechanism: Any = ALL[name](neighbors)
@@ -556,7 +556,7 @@ def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("make", [LargeMargin, TightMargin])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     make: Callable[..., LargeMargin | TightMargin], neighbors: str, data: st.DataObject

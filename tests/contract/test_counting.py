@@ -110,7 +110,7 @@ sizes = st.integers(1, 5)
 
 
 @every_counter
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(baskets=random_baskets, size=sizes)
 @example(baskets=[], size=1)
 @example(baskets=[], size=2)
@@ -132,7 +132,7 @@ def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Bas
 
 
 @every_counter
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=5), max_size=4), max_size=10), size=sizes)
 @example(users=[], size=2)
 @example(users=[[], []], size=2)
@@ -165,7 +165,7 @@ def test_users_with_few_and_with_many_baskets_stand_beside_each_other(count: Cou
 
 
 @every_counter
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(baskets=random_baskets, size=sizes, order=st.randoms(use_true_random=False))
 def test_the_order_of_the_baskets_does_not_matter(
     count: CountItemsets, baskets: Baskets, size: int, order: Any
@@ -224,7 +224,7 @@ def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> Su
     return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     baskets=random_baskets,
     catalogue=st.lists(items_of_few_kinds, min_size=1, max_size=8, unique=True),

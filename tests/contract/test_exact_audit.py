@@ -16,7 +16,7 @@ from typing import Any
 
 import oracles
 import pytest
-from hypothesis import HealthCheck, given, settings, target
+from hypothesis import given, settings, target
 from hypothesis import strategies as st
 from mechanism_cases import CASES, Case
 
@@ -120,7 +120,7 @@ def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ["tight-margin", "limited-domain", "choosing", "distance", "permute-and-flip"])
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_search_for_worse_neighbours_finds_none(name: str, neighbors: str, data: st.DataObject) -> None:
     [mechanism] = auditable(name, 2.0, 0.05, neighbors)

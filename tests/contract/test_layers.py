@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 
@@ -145,7 +146,7 @@ def test_imports_go_down(module: str) -> None:
 def test_the_package_itself_imports_nothing_at_first() -> None:
     lines = "import sys, fim_private, fim_private.cli; print(*sys.modules)"
     loaded = subprocess.run(
-        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout.split()
     heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
     assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
@@ -162,7 +163,7 @@ fim.mine({str(PACKAGE.parent / "datasets" / "corner_shop.parquet")!r}).to_json()
 print(*sys.modules)
 """
     loaded = subprocess.run(
-        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout.split()
     assert {"pandas", "polars", "scipy", "mlxtend", "typer"}.isdisjoint(loaded)
 

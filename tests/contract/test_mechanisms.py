@@ -50,7 +50,7 @@ def test_distribution_is_the_slow_definition(case: Case) -> None:
     assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(case.mechanism.cost.epsilon))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 60), max_size=12),
     st.sampled_from([0.5, 1.0, 2.0, 5.0]),
@@ -69,7 +69,7 @@ def test_large_margin_on_any_spectrum(
     assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), with_abstention(levels, abstain))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 40), max_size=12),
     st.sampled_from([0.1, 1.0, 3.0]),
@@ -83,7 +83,7 @@ def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighb
     assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 25), max_size=8),
     st.sampled_from([0.5, 1.0, 3.0]),
@@ -216,7 +216,6 @@ def test_the_papers_thresholds() -> None:
     assert (np.diff(margins) > 0).all()
 
 
-@settings(deadline=None)
 @given(
     st.floats(1e-3, 50), st.floats(1e-12, 0.99), st.integers(1, 10**12) | st.sampled_from([10**20, 10**60 + 1, 10**100])
 )
@@ -420,7 +419,7 @@ def test_extreme_epsilons_are_drawn(epsilon: float) -> None:
         assert epsilon < 1 or level == 1000
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8), st.integers(-400, 400), st.integers(0, 2**30))
 def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
     supports: list[int], noise: int, seed: int

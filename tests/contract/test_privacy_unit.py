@@ -83,7 +83,7 @@ random_user = st.lists(st.lists(st.integers(0, 8), max_size=5), min_size=1, max_
 
 
 @pytest.mark.parametrize("known", UNIVERSES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(users=st.lists(random_user, max_size=4), more=random_user, size=st.integers(1, 3))
 @example(users=[], more=[[0, 1, 2], [3, 4, 5], [6, 7, 8]], size=2)
 @example(users=[[[0, 1, 2, 3]]], more=[[0, 1, 2]] * 5, size=2)

@@ -18,6 +18,7 @@ from typing import Any
 import oracles
 import pytest
 import selection_oracles as slow
+from patience import PATIENCE
 from scipy.stats import beta
 
 import fim_private as fim
@@ -95,7 +96,9 @@ def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, 
     command += ["--epsilon", "1", "--delta", "0.01", "--neighbors", "add-remove", "--max-rank", "2", "--seed"]
     found = []
     for seed in range(runs):
-        done = subprocess.run([*command, str(seed)], capture_output=True, check=True, timeout=60, env=os.environ.copy())
+        done = subprocess.run(
+            [*command, str(seed)], capture_output=True, check=True, timeout=PATIENCE, env=os.environ.copy()
+        )
         release = json.loads(done.stdout)
         assert release["private"] is False
         found.append(tuple(release["itemsets"][0]["items"]) if release["itemsets"] else None)

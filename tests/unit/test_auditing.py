@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import selection_oracles as slow
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mechanism_cases import named, outcomes
 
@@ -38,7 +38,7 @@ CLAIMED = Decimal(repr(exact.NUMERICAL_ERROR))
 
 spectra = st.lists(st.integers(1, 25), max_size=8)
 zeros = st.one_of(st.none(), st.integers(0, 5))
-quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=25)
 
 
 def shares(mechanism: Mechanism, supports: list[int], universe_size: int | None) -> exact.Shares:
@@ -90,7 +90,7 @@ def test_exact_is_the_law_of_every_mechanism(neighbors: str, supports: list[int]
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8)
 @given(supports=spectra, zeros=zeros)
 def test_exact_has_the_digits_it_claims(neighbors: Any, supports: list[int], zeros: int | None) -> None:
     """Against independent definitions good to 1e-60."""

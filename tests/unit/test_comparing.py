@@ -93,7 +93,7 @@ def test_seeded_draws_agree() -> None:
     assert row.regret_quantiles[0] == np.quantile(62 - levels, 0.5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     supports=st.lists(st.integers(1, 60), min_size=1, max_size=8),
     extra=st.integers(0, 5),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from opendp.mod import GLOBAL_FEATURES, OpenDPException
+from patience import PATIENCE
 
 import fim_private.opendp
 from fim_private.errors import FimPrivateError, ParameterError
@@ -273,12 +274,12 @@ try:
 except FimPrivateError as error:
     print(type(error).__name__, isinstance(error, ImportError), error)
 """
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
     assert issubclass(fim_private.opendp.MissingExtraError, FimPrivateError)
 
 
 def test_opendp_is_imported_only_where_it_is_used() -> None:
     lines = "import sys, fim_private.opendp; print('opendp' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == "False\n"

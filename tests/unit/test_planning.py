@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import time
+import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +286,7 @@ def test_a_universe_of_any_size(universe_size: int) -> None:
     assert 0 < least <= middle <= highest <= 1.02 * middle + 6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     epsilon=st.floats(1e-3, 50),
     factor=st.floats(1, 10),
@@ -318,11 +319,15 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
     assert all(mechanism.required_support for mechanism in found.mechanisms)
 
 
-def test_a_plan_is_quick() -> None:
+def test_a_plan_is_little_work() -> None:
     prospects.cache_clear()
-    start = time.process_time()
-    plan(units=100_000, universe_size=16_470, max_basket=50)
-    assert time.process_time() - start < 3  # 0.5 s where nothing else runs
+    calls = Counter[str]()
+    sys.setprofile(lambda frame, event, argument: calls.update([event]))
+    try:
+        plan(units=100_000, universe_size=16_470, max_basket=50)
+    finally:
+        sys.setprofile(None)
+    assert calls["call"] < 10**6  # 450,000, in some 0.4 s: calls, because a busy machine changes only the seconds
 
 
 @pytest.mark.parametrize(

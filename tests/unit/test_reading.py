@@ -19,7 +19,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_data import real_data
 from sources import SOURCES, Item, writers
@@ -98,7 +98,7 @@ def lists_of(items: st.SearchStrategy[Item]) -> st.SearchStrategy[list[list[Item
     return st.lists(st.lists(items, max_size=5), min_size=1, max_size=8).filter(any)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(lists_of(st.integers(0, 30)) | lists_of(st.text("abé漢_-", min_size=1, max_size=3)))
 def test_all_forms_agree(given_baskets: list[list[Item]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -93,7 +93,7 @@ def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> di
 
 
 @every_mechanism
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scores=scores_of_two_or_more, shift=st.sampled_from([1, 2, 30, 10**6]))
 @example(scores=[1, 1], shift=1)
 @example(scores=[30, 1, 1, 1, 1], shift=10**6)
@@ -119,7 +119,7 @@ def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> 
 
 
 @every_mechanism
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data: st.DataObject) -> None:
     scores = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=7))

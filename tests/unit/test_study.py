@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
@@ -59,12 +60,12 @@ def done(folder: Path) -> list[str]:
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -> None:
     command = [*script(tmp_path, 60), "--workers", workers]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while sum(len(parts.read_text().splitlines()) for parts in tmp_path.glob("*.parts")) < 4:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert error.splitlines()[-1] == "interrupted after 4 of 8 tasks; the same command goes on from there"
     assert "missing, so left out: the data set that is not there" in error
@@ -73,7 +74,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -
     (tmp_path / "log").unlink()
     # The same script, quick now: what the mark covers (the project's code and the options) is the same.
     again = subprocess.run(
-        [*script(tmp_path, 0.01), "--workers", workers], capture_output=True, encoding="utf-8", timeout=60
+        [*script(tmp_path, 0.01), "--workers", workers], capture_output=True, encoding="utf-8", timeout=PATIENCE
     )
     assert again.returncode == 0, again.stderr
     assert sorted(done(tmp_path)) == ["4", "5", "6", "7"]
@@ -84,10 +85,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -
     assert not list(tmp_path.glob("*.parts"))
     assert "| 7 | 49 |" in (tmp_path / "squares.md").read_text()
     (tmp_path / "log").unlink()
-    third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=60)
+    third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (third.returncode, done(tmp_path)) == (0, [])
     assert "done before by the same code" in third.stderr
-    subprocess.run([*script(tmp_path, 0.01), "--fresh"], capture_output=True, timeout=60, check=True)
+    subprocess.run([*script(tmp_path, 0.01), "--fresh"], capture_output=True, timeout=PATIENCE, check=True)
     assert len(done(tmp_path)) == 8
 
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 
@@ -28,7 +28,6 @@ def in_label_order(basket: list[Item]) -> list[Item]:
     return sorted(set(basket), key=lambda item: (isinstance(item, str), item))
 
 
-@settings(deadline=None)
 @given(baskets=random_baskets, size=st.integers(1, 3))
 def test_an_unknown_universe_counts_what_occurs(baskets: Baskets, size: int) -> None:
     spectrum = UnknownUniverse().spectrum(read_transactions(baskets), size)
@@ -36,7 +35,6 @@ def test_an_unknown_universe_counts_what_occurs(baskets: Baskets, size: int) -> 
     assert spectrum.universe_size is None
 
 
-@settings(deadline=None)
 @given(baskets=random_baskets, size=st.integers(1, 3), count=st.integers(1, 9))
 def test_a_sized_universe_cuts_each_basket_by_itself(baskets: Baskets, size: int, count: int) -> None:
     spectrum = SizedUniverse(count).spectrum(read_transactions(baskets), size)
@@ -64,7 +62,6 @@ def test_one_basket_never_supports_more_itemsets_than_the_universe_has() -> None
     assert list(spectrum.levels()) == [(1, math.comb(4, 2))]
 
 
-@settings(deadline=None)
 @given(
     users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
     size=st.integers(1, 3),
@@ -146,7 +143,6 @@ def test_candidates_are_counted_exactly(count: int, size: int) -> None:
     assert SizedUniverse(count).candidates(size) == math.comb(count, size)
 
 
-@settings(deadline=None)
 @given(baskets=random_baskets, size=st.integers(1, 3), listed=st.sets(items, min_size=3))
 def test_a_catalogue_drops_what_it_does_not_list(baskets: Baskets, size: int, listed: set[Item]) -> None:
     catalogue = Catalogue(read_catalogue(listed))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
@@ -227,7 +227,6 @@ rows = st.lists(
 
 @every_rule
 @pytest.mark.parametrize("form", ["table", "frame", "dictionary", "small chunks"])
-@settings(deadline=None)
 @given(given_rows=rows)
 def test_units_are_those_of_a_dictionary(
     form: str, rule: str, given_rows: list[tuple[str | None, int | None, int | None]]
@@ -252,7 +251,6 @@ def test_units_are_those_of_a_dictionary(
 
 
 @every_rule
-@settings(deadline=None)
 @given(given_rows=rows, number=st.integers(0, 24))
 def test_a_row_without_a_user_changes_no_user(
     rule: str, given_rows: list[tuple[str | None, int | None, int | None]], number: int

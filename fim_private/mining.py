@@ -106,7 +106,7 @@ def mine(
         max_baskets=None if max_baskets is None else positive_integer("max_baskets", max_baskets),
     )
     _check_caps(mechanism, terms, data.by_user if isinstance(data, Transactions) else user is not None)
-    share = _supports_share(supports_share) if supports else None
+    share = _supports_share(supports, supports_share)
     agreed = agree(mechanism, terms, exact_epsilon(epsilon), exact_delta(delta), union=union, supports_share=share)
 
     transactions = read_transactions(data, user=user, basket=basket, item=item, items=items, missing_user=missing_user)
@@ -137,14 +137,18 @@ def _top(top: int) -> int:
     return top
 
 
-def _supports_share(share: float | Fraction) -> Fraction:
+def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
+    if isinstance(share, float) and share == float(SUPPORTS_SHARE):
+        share = SUPPORTS_SHARE  # a third has no decimals that end: its float means the third
     try:
         exact = share if isinstance(share, Fraction) else Fraction(repr(float(share)))
     except (TypeError, ValueError):
         exact = Fraction(0)
     if not 0 < exact < 1:
         raise ParameterError(f"supports_share must be a number above 0 and below 1, not {share!r}")
-    return exact
+    if not supports and exact != SUPPORTS_SHARE:
+        raise ParameterError("supports_share goes with supports: which part of the budget they take")
+    return exact if supports else None
 
 
 def _check_caps(mechanism: str, terms: Terms, by_user: bool) -> None:

@@ -91,7 +91,8 @@ def _exit_for(error: Any) -> None:
 
 # What is quoted is a file, a column or a value: it stays as it is.
 _QUOTED_OR_PARAMETER = re.compile(
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank|max_work|max_baskets?|missing_user|supports_share)\b"""
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank|max_work|max_baskets?|missing_user"""
+    r"|supports_share|(?<=goes with )supports|(?<=goes with max_basket and )user)\b"
     r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|top|seed|item|basket|items|user|units|confidence|epsilons"
     r"|trials)\b"
 )

@@ -125,7 +125,6 @@ def mine(
     ] = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
-    from fim_private.agreement import SUPPORTS_SHARE
     from fim_private.mining import mine as mine_release
     from fim_private.progress import progress_bar
 
@@ -143,7 +142,7 @@ def mine(
             top=top,
             union=union,
             supports=supports,
-            supports_share=SUPPORTS_SHARE if supports_share == 1 / 3 else supports_share,
+            supports_share=supports_share,
             max_rank=max_rank,
             max_basket=max_basket,
             max_baskets=max_baskets,

@@ -811,6 +811,10 @@ def test_parameters_are_named_as_options(shop: Path) -> None:
     assert done.stderr.startswith("Error: --max-rank must be")
     done = run(shop, "mine", "baskets.dat", "--epsilon", "0")
     assert done.stderr.startswith("Error: --epsilon must be")
+    done = run(shop, "mine", "baskets.dat", "--supports-share", "0.5")
+    assert done.stderr.startswith("Error: --supports-share goes with --supports: ")
+    done = run(shop, "mine", "baskets.dat", "--max-baskets", "3")
+    assert done.stderr.startswith("Error: --max-baskets goes with --max-basket and --user: ")
 
 
 def test_the_output_may_not_be_an_input(shop: Path) -> None:

@@ -304,6 +304,8 @@ def test_bad_requests_are_refused() -> None:
         ({"size": [2, 4]}, "or a range such as 2-4"),
         ({"size": "1000000000000"}, "size must be at most 999999999, not 1000000000000"),
         ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and below 1"),
+        ({"supports_share": 0.5}, "supports_share goes with supports: which part of the budget they take"),
+        ({"supports_share": "half"}, "supports_share must be a number above 0 and below 1"),
         ({"max_basket": 5}, "max_basket is of use to limited-domain and choosing only"),
         ({"mechanism": "choosing"}, "choosing mechanism needs max_basket"),
         ({"mechanism": "choosing", "max_basket": 1}, "max_basket must be at least the size 2"),
@@ -313,6 +315,14 @@ def test_bad_requests_are_refused() -> None:
     ):
         with pytest.raises(ParameterError, match=message):
             fim.mine(shop, **changes)
+
+
+def test_a_third_may_be_given_as_a_float() -> None:
+    shop = [["a", "b"]] * 10
+    by_default = fim.mine(shop, supports=True)
+    assert by_default.shares == fim.mine(shop, supports=True, supports_share=1 / 3).shares
+    assert by_default.shares != fim.mine(shop, supports=True, supports_share=0.3333).shares
+    assert fim.mine(shop, supports_share=1 / 3).noise is None
 
 
 def test_caps_bound_what_a_unit_supports() -> None:

@@ -67,7 +67,8 @@ def mine(
     neighbors: "replace-one" or "add-remove".
     top: how many itemsets of each size are wanted, >= 1; fewer come out where the mechanism abstains.
     union: the itemsets of all sizes are ranked together in one selection, `top` of them in all.
-    supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget.
+    supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
+        above 0 and below 1, and of no use without them.
     max_rank: public cap, 10,000 unless given: on the rank search of large-margin and tight-margin over an unknown
         universe, and on how many itemsets (for levelwise, items) are candidates of limited-domain.
     max_basket: public cap on a basket's items, for choosing and limited-domain: of a longer basket the first items in

@@ -41,7 +41,7 @@ format: .venv/installed-test ## Format the code and sort the imports
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (75 minutes on two cores; may be interrupted)
+benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (an hour on two cores; may be interrupted)
 	$(BIN)/python benchmarks/examples.py
 	$(BIN)/python benchmarks/corollary1.py
 	$(BIN)/python benchmarks/pac_learning.py

@@ -64,8 +64,9 @@ will do; a mechanism that abstains misses. {len(rows):,} settings.
   analyst may take from the data. The stability histogram gets, for every k, the cut of baskets that suits the data
   best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket.
 - OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
-  simulated by the same law. Its noise has no seed, so its figures change a little from run to run. Its threshold
-  releases what is at the threshold too, which its own map leaves out, to its advantage here.
+  simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
+  others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
+  to its advantage here.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
 
 

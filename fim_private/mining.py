@@ -72,7 +72,8 @@ def mine(
     max_rank: public cap, 10,000 unless given: on the rank search of large-margin and tight-margin over an unknown
         universe, and on how many itemsets (for levelwise, items) are candidates of limited-domain.
     max_basket: public cap on a basket's items, for choosing and limited-domain: of a longer basket the first items in
-        label order count. max_baskets: with it and with user, how many baskets of a user count.
+        label order count. max_baskets: with it and with user, how many different baskets of a user count, drawn by what
+        is in that user's baskets alone.
     catalogue: the public list of all items: a path or an iterable; items outside it are dropped.
     universe_size: the public number of items, for the exponential mechanism without a catalogue.
         The others have no use for it: without names, an unsupported itemset is an abstention anyway.

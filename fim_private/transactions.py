@@ -6,6 +6,7 @@ baskets give the same codes, hence, under one seed, the same release.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.arrays import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.contribution import drawn, group_sums
 
 Item = int | str
 
@@ -46,6 +48,12 @@ class Vocabulary:
         if code < len(self.integers):
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """Return a hash of the text of each label, the same for 39 and "39", on every machine: (len(self),)."""
+        texts = [*map(str, self.integers.tolist()), *self.strings.to_pylist()]
+        digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
@@ -157,22 +165,28 @@ class Transactions:
         return replace(assembled, missing_user=self.missing_user)
 
     def capped(self, max_basket: int, max_baskets: int) -> Transactions:
-        """Return the first max_basket items of each basket, in label order, and the first max_baskets of each unit.
+        """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.
 
-        What is kept of a unit depends on that unit alone. It then supports at most
-        max_baskets * C(max_basket, size) itemsets.
+        Which baskets of a unit count follows from what is in them alone, not from their ids or their order, which can
+        change with who else is in the file: they are put in a pseudo-random order by hashes of their labels, equal ones
+        count once, and empty ones take no place. A unit then supports at most max_baskets * C(max_basket, size)
+        itemsets.
         """
         lengths = np.diff(self.offsets)
         place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
         kept = place < max_basket
-        if self.unit_offsets is not None:
-            baskets = np.diff(self.unit_offsets)
-            nth = np.arange(self.baskets) - np.repeat(self.unit_offsets[:-1], baskets)
-            kept &= np.repeat(nth < max_baskets, lengths)
+        if self.unit_offsets is not None and (np.diff(self.unit_offsets) > max_baskets).any():
+            kept &= np.repeat(drawn(self._hashes(kept), self.unit_offsets, max_baskets), lengths)
         if kept.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
         return replace(self, offsets=ends[self.offsets], items=self.items[kept])
+
+    def _hashes(self, kept: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """Return the sum of the label hashes of each basket's kept items, modulo 2**64: (baskets,), 0 for none."""
+        hashes = self.vocabulary.hashes()[self.items]
+        hashes[~kept] = 0
+        return group_sums(hashes, self.offsets)
 
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count distinct items of each unit, in label order.

@@ -79,7 +79,10 @@ def mine(
     ] = None,
     max_baskets: Annotated[
         int | None,
-        typer.Option(help="With --max-basket and --user: how many baskets of a user count.", show_default=False),
+        typer.Option(
+            help="With --max-basket and --user: how many different baskets of a user count, drawn by what is in them.",
+            show_default=False,
+        ),
     ] = None,
     user: Annotated[
         str | None,

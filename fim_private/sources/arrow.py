@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from fim_private.arrays import null_mask, numpy_of
 from fim_private.sources.columns import Column, Options, Roles, choose
 from fim_private.sources.gathering import Rows, gather, runs
+from fim_private.sources.identifiers import by_value, is_missing_id
 from fim_private.sources.labels import ArrowLabels, Labels, lists
 from fim_private.sources.python_labels import PythonLabels
 from fim_private.sources.users import settled
@@ -67,6 +68,7 @@ def is_one_hot(schema: pa.Schema) -> bool:
 
 def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> Rows:
     """Return rows of one chunk. values: lists or single items; baskets, users: arrow arrays or None."""
+    baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
     if is_list:
         lengths, codes = labels.encode_lists(values)
         return Rows(lengths, codes, baskets, users)
@@ -84,7 +86,7 @@ def _is_nested(kind: Any) -> bool:
 def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> Rows:
     batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
-        missing = _is_null(_column(batch, roles.basket))
+        missing = is_missing_id(_column(batch, roles.basket))
         if missing.true_count:
             batch = batch.filter(pc.invert(missing))
     users = None
@@ -106,12 +108,6 @@ def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_string_view(column.type):
         return column.cast(pa.string())
     return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
-
-
-def _is_null(values: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(values.type):
-        return pc.or_kleene(values.indices.is_null(), values.dictionary.is_null().take(values.indices))
-    return pc.is_null(values, nan_is_null=pa.types.is_floating(values.type))
 
 
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:

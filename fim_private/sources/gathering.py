@@ -121,9 +121,9 @@ def _groups(
     if not users:
         return basket, None
     user = _units(users, basket)
-    # A basket id is only good inside its user: one of another user's rows must not change this one's baskets.
-    pair = arrow_of((user.astype(np.int64) << 32) | basket)
-    number = _numbers([pair])
+    # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered
+    # by appearance, a user's baskets are in the order of that user's own rows, whoever else is in the file.
+    number = _numbers_by_appearance(pa.chunked_array([arrow_of((user.astype(np.int64) << 32) | basket)]))
     owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
     owner[number] = user
     order = np.argsort(owner, kind="stable")
@@ -149,32 +149,43 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
     """Number distinct keys, no nulls, 0, 1, 2, ... so that keys that come in ascending order get ascending numbers.
 
-    Others are numbered by value or by first appearance, whichever is cheaper. Empties the list.
+    Others are numbered by value or by appearance, whichever is cheaper: which numbers are equal follows from the keys'
+    values alone, their order does not, and nothing may depend on it. Empties the list.
     """
     keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
     parts.clear()
-    if not len(keys):
-        return np.empty(0, dtype=np.int32)
-    if pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False:
-        # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
-        changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
-        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
-    if pa.types.is_integer(keys.type):
+    if pa.types.is_integer(keys.type) and len(keys) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             return _numbers_by_value([numpy_of(chunk) for chunk in keys.chunks], low, high)
-    numbered = keys.dictionary_encode().chunks
-    del keys
-    return np.concatenate([numpy_of(chunk.indices) for chunk in numbered])
+    return _numbers_by_appearance(keys)
+
+
+def _ascend(keys: pa.ChunkedArray) -> bool:
+    return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
+
+
+def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear."""
+    if not len(keys):
+        return np.empty(0, dtype=np.int32)
+    if _ascend(keys):
+        # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
+        changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
+        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
+    return np.concatenate([numpy_of(chunk.indices) for chunk in keys.dictionary_encode().chunks])
 
 
 def _numbers_by_value(keys: list[NDArray[np.integer]], low: int, high: int) -> NDArray[np.int32]:
+    """Number distinct keys in ascending order. low, high: the least and the greatest of them."""
+    # As unsigned numbers of the same width: int8 holds no 200, the distance from -100 to 100, and would wrap.
+    unsigned = np.dtype(f"u{keys[0].dtype.itemsize}")
+    base = unsigned.type(low % (1 << 8 * unsigned.itemsize))
     occurs = np.zeros(high - low + 1, dtype=bool)
-    base = keys[0].dtype.type(low)
     for part in keys:
-        occurs[part - base] = True
+        occurs[part.view(unsigned) - base] = True
     number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return np.concatenate([number[part - base] for part in keys])
+    return np.concatenate([number[part.view(unsigned) - base] for part in keys])
 
 
 def _merge(

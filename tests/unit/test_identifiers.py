@@ -1,0 +1,151 @@
+"""Identifiers of baskets and users: equal values are one, in every type, order and company."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import fim_private as fim
+from fim_private.reading import read_transactions
+from fim_private.transactions import Transactions
+
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+
+
+def read(ids: pa.Array, **columns: Any) -> Transactions:
+    table = pa.table({"id": ids, "item": pa.array(["a"] * len(ids)), **columns})
+    return read_transactions(table, basket="id", item="item")
+
+
+def units(transactions: Transactions) -> list[list[tuple[Any, ...]]]:
+    """The baskets of each unit, in order, by their labels; baskets that hold nothing left out."""
+    label = transactions.vocabulary.label
+    offsets = transactions.offsets
+    baskets = [tuple(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(offsets)]
+    bounds = transactions.unit_offsets
+    assert bounds is not None
+    return [[basket for basket in baskets[a:b] if basket] for a, b in pairwise(bounds)]
+
+
+@pytest.mark.parametrize("kind", [*SIGNED, *UNSIGNED])
+def test_no_two_integers_are_one(kind: str) -> None:
+    """Dense and unsorted, over more than the positive range of the type where it is a narrow one."""
+    limits = np.iinfo(kind)
+    for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
+        ids = np.array([low + step for step in range(201)], dtype=kind)
+        np.random.default_rng(7).shuffle(ids)
+        assert read(pa.array(ids)).baskets == 201
+        assert read(pa.array(np.concatenate([ids, ids[::-1]]))).baskets == 201
+
+
+def test_one_basket_more_leaves_the_others_alone() -> None:
+    """With 16 bits the ids -20000 ... 20000 and one below them made other pairs of baskets one."""
+    ids = np.arange(-20_000, 20_001).astype(np.int16)
+    np.random.default_rng(3).shuffle(ids)
+    items = [["a", "b", "c", "z"][number % 4] for number in ids.tolist()]
+
+    def supports(ids: Any, items: Sequence[str]) -> Counter[tuple[Any, ...]]:
+        table = pa.table({"id": pa.array(ids), "item": pa.array(items)})
+        read = read_transactions(table, basket="id", item="item")
+        return Counter(map(tuple, np.split(read.items, read.offsets[1:-1])))
+
+    assert supports(ids, items) == Counter(
+        {(code,): count for code, count in enumerate([10_001, 10_000, 10_000, 10_000])}
+    )
+    more = supports(np.append(ids, np.int16(-20_001)), [*items, "a"])
+    assert more == Counter({(code,): count for code, count in enumerate([10_002, 10_000, 10_000, 10_000])})
+
+
+@pytest.mark.parametrize(
+    "zeros",
+    [
+        pa.array([0.0, -0.0]),
+        pa.array([0.0, -0.0], pa.float32()),
+        pa.array(np.array([0.0, -0.0], dtype=np.float16)),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([0.0, -0.0])),
+        pa.array([Decimal("0.0"), Decimal("-0.0")], pa.decimal32(4, 1)),
+    ],
+    ids=lambda zeros: str(zeros.type)[:20],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_zero_is_zero(zeros: pa.Array, before: bool) -> None:
+    """Whether another row's id makes the column descend or not."""
+    if before:
+        one = pa.array([1]).cast(pa.float32()).cast(zeros.type) if pa.types.is_floating(zeros.type) else zeros[:1]
+        zeros = pa.concat_arrays([one, zeros])
+    others = int(before and pa.types.is_floating(zeros.type))
+    assert read(zeros).baskets == 1 + others
+    assert read(zeros[::-1]).baskets == 1 + others
+    table = pa.table({"user": zeros, "items": pa.array([["a"]] * len(zeros))})
+    by_user = read_transactions(table, user="user")
+    assert by_user.unit_offsets is not None
+    assert len(by_user.unit_offsets) - 1 == 1 + others
+
+
+def test_a_missing_id_is_missing_in_a_dictionary_too() -> None:
+    numbers = pa.array([1.0, float("nan"), None])
+    assert read(pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), numbers)).baskets == 1
+
+
+VISITS = {"user": ["X"] * 4, "basket": [5, 5, 3, 3], "item": ["c", "d", "a", "b"]}
+OTHER = {"user": ["Y"], "basket": [9], "item": ["q"]}
+
+
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame], ids=["arrow", "pandas"])
+def test_another_user_does_not_choose_among_my_baskets(frame: Any) -> None:
+    columns = {"user": "user", "basket": "basket", "item": "item"}
+    alone = read_transactions(frame(VISITS), **columns)
+    together = read_transactions(frame({name: VISITS[name] + OTHER[name] for name in VISITS}), **columns)  # type: ignore[operator]
+    assert units(alone) == [[("c", "d"), ("a", "b")]]  # as that user's own rows come
+    assert units(together) == [*units(alone), [("q",)]]
+    assert units(together.capped(2, 1))[0] == units(alone.capped(2, 1))[0]
+    assert len(units(alone.capped(2, 1))[0]) == 1
+
+
+def shop(baskets: Sequence[Sequence[Any]]) -> Transactions:
+    return read_transactions(pa.table({"user": ["X"] * len(baskets), "items": pa.array(baskets)}), user="user")
+
+
+def test_which_baskets_count_follows_from_what_is_in_them() -> None:
+    """Not from their order, nor from the items' type, and a basket bought twice takes one place."""
+    rng = np.random.default_rng(5)
+    baskets = [sorted({str(item) for item in rng.integers(0, 40, 3)}) for _ in range(30)]
+    for count in (1, 3, 10):
+        chosen = sorted(units(shop(baskets).capped(3, count))[0])
+        assert len(chosen) == count
+        assert sorted(units(shop(baskets[::-1]).capped(3, count))[0]) == chosen
+        assert sorted(units(shop([*baskets, *baskets, []]).capped(3, count))[0]) != []
+        numbers = units(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count))[0]
+        assert sorted(tuple(sorted(map(str, basket))) for basket in numbers) == chosen
+    few = [["a"], ["b"], ["a"], [], ["b"]]
+    assert sorted(units(shop(few).capped(1, 2))[0]) == [("a",), ("b",)]
+
+
+def test_no_item_is_left_out_of_every_long_history() -> None:
+    """What is drawn differs from user to user, so that a cap thins the supports and hides none of them."""
+    items = [f"item {number}" for number in range(10)]
+    table = pa.table(
+        {
+            "user": [user for user in range(300) for _ in items],
+            "items": pa.array([[item, f"own {user}"] for user in range(300) for item in items]),
+        }
+    )
+    capped = read_transactions(table, user="user").capped(2, 1)
+    kept = Counter(item for unit in units(capped) for basket in unit for item in basket if item in items)
+    assert sum(kept.values()) == 300
+    assert min(kept[item] for item in items) >= 10  # 30 expected; below 10 with a probability of 1e-6 for each
+
+
+def test_a_capped_release_names_what_the_cap_left(tmp_path: Any) -> None:
+    visits = pa.table({"user": [*range(900)] * 2, "items": pa.array([["bread", "jam"]] * 1800)})
+    release = fim.mine(visits, user="user", mechanism="choosing", max_basket=2, max_baskets=1, seed=1)
+    assert release.itemsets[0].items == ("bread", "jam")

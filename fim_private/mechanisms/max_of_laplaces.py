@@ -125,9 +125,9 @@ class _NoisySupports:
     def _tail(self, k: int, bits: int) -> Bounds:
         return laplace_tail_bounds(self.scale, k, bits)
 
-    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
         # One below the floor, lest a rounded key lose a whole step.
-        return np.exp(-_minus_log_tail(np.floor(key + distances) - 1, float(self.scale)))
+        return -_minus_log_tail(np.floor(key + distances) - 1, float(self.scale))
 
 
 def _minus_log_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:

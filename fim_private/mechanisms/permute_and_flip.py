@@ -89,8 +89,8 @@ class _Arrivals:
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
-    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        return np.exp(-float(self.rate) * distances) * -key
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        return math.log(-key) - float(self.rate) * distances
 
 
 def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ A level of 10**60 itemsets takes no longer than one of 2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Protocol
@@ -20,8 +21,9 @@ from fim_private.randomness import Randomness, UniformReal
 
 # All levels show so many digits of V first; nearly all drop out by them.
 _FIRST_BITS = 64
-# More than any rounding of the doubles that let a level drop out.
-_SAFETY = 1 + 1e-6
+# Doubles decide who drops out, in logarithms: each has a relative error of some 2^-52, hundreds of times less than this
+# share of it. So nobody drops out who could win.
+_SLACK = 1e-12
 
 
 class Keys(Protocol):
@@ -31,8 +33,8 @@ class Keys(Protocol):
         """Bound ``2**bits * x`` for the key x that is exceeded with a probability within above / 2**bits."""
         ...
 
-    def exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """Return the probability that a key exceeds this one, for each distance; good to nine digits or too high."""
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """Return ln P(a key exceeds this one) for each distance; good to twelve digits, or higher."""
         ...
 
 
@@ -44,13 +46,8 @@ def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], 
     first = randomness.words(len(distances), _FIRST_BITS // 8)
     uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
     lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], 96)[0] / 2.0**96
-    # A level of m itemsets stays below `lowest` if V < G^m, and G^m >= 1 - m P(key > lowest).
-    chances = keys.exceeds(np.array(distances, dtype=np.float64), lowest)
-    bound = np.array([float(min(m, 10**300)) for m in multiplicities]) * chances * _SAFETY + 1e-18
-    left = 1 - first.astype(np.float64) / 2.0**_FIRST_BITS
-    for index in np.flatnonzero(left <= bound).tolist():
-        if index and multiplicities[index]:
-            uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
+    for index in _hopeful(keys, distances, multiplicities, first, lowest):
+        uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
     for bits in precisions(96 + max(multiplicities).bit_length()):
         bounds = {i: _key(keys, uniform, distances[i], multiplicities[i], bits) for i, uniform in uniforms.items()}
         best = max(bounds, key=lambda i: bounds[i][0])
@@ -58,6 +55,29 @@ def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], 
         if len(uniforms) == 1:
             return best
     raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _hopeful(
+    keys: Keys,
+    distances: Sequence[int],
+    multiplicities: Sequence[int],
+    digits: NDArray[np.unsignedinteger],
+    lowest: float,
+) -> list[int]:
+    """Return the levels after the first whose best key may reach `lowest`, given the first digits of their V.
+
+    A level of m itemsets stays below if V < G^m, and G^m >= 1 - m P(key > lowest).
+    """
+    at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
+    # 1 - V lies above the complement of its digits, an integer. To subtract V from 1 in doubles would leave nothing of
+    # it where V is nearly 1, which is where levels far below the first win.
+    complement = (~digits[at]).astype(np.float64)
+    with np.errstate(divide="ignore"):
+        left = np.log(complement) - _FIRST_BITS * math.log(2)
+    logarithm = np.array([math.log(multiplicities[index]) for index in at.tolist()])
+    chance = keys.log_exceeds(np.array([distances[index] for index in at.tolist()], dtype=np.float64), lowest)
+    slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
+    return [*map(int, at[left <= logarithm + chance + slack])]
 
 
 def _key(keys: Keys, uniform: UniformReal, distance: int, multiplicity: int, bits: int) -> Bounds:

@@ -139,11 +139,11 @@ class PickRate:
         """
         _check("epsilon", epsilon, EPSILON_RANGE)
         picks = positive_integer("picks", picks)
-        basic = cls(epsilon / picks, picks, PrivacyCost(float(epsilon), 0.0))
+        basic = cls(epsilon / picks, picks, PrivacyCost(epsilon, 0))
         if delta is None:
             return basic
         rate = root_below(8 * zcdp_rho(epsilon, delta) / picks)
-        return cls(rate, picks, PrivacyCost(float(epsilon), float(delta))) if rate > basic.rate else basic
+        return cls(rate, picks, PrivacyCost(epsilon, delta)) if rate > basic.rate else basic
 
     @property
     def spends_delta(self) -> bool:

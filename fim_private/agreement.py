@@ -17,7 +17,7 @@ from fim_private.levelwise import Levelwise
 from fim_private.mechanisms import Mechanism, limited_domain
 from fim_private.mechanisms.top_k import Build, OnePass, TopK, growth_bound
 from fim_private.menu import LEVELWISE, Terms, counted_universe, maker
-from fim_private.privacy import PrivacyCost
+from fim_private.privacy import Exact, PrivacyCost
 from fim_private.randomness import Randomness
 from fim_private.release import Itemset, Share
 from fim_private.spectrum import union as union_of
@@ -131,7 +131,7 @@ def _by_addition(
         spent = Fraction(0) if needs_delta == laplace else delta * supports
         budget = SupportsBudget(epsilon * supports, spent or None)
         rest -= spent
-        shares.append(Share("supports", _sizes(groups), float(supports), float(epsilon * supports), float(spent)))
+        shares.append(Share("supports", _sizes(groups), supports, Exact(epsilon * supports), Exact(spent)))
     part, part_delta = epsilon * (1 - supports) / len(groups), rest / len(groups)
     selections = []
     for terms in groups:
@@ -139,9 +139,9 @@ def _by_addition(
         own = part_delta if isinstance(run, Levelwise) or run.mechanism.cost.delta else Fraction(0)
         spent += own
         selections.append(Selection(run, terms.sizes, universe))
-        fraction = float((1 - supports) / len(groups))
-        shares.insert(len(selections) - 1, Share("selection", terms.sizes, fraction, float(part), float(own)))
-    return Agreement(tuple(selections), budget, PrivacyCost(float(epsilon), float(spent)), tuple(shares))
+        fraction = (1 - supports) / len(groups)
+        shares.insert(len(selections) - 1, Share("selection", terms.sizes, fraction, Exact(part), Exact(own)))
+    return Agreement(tuple(selections), budget, PrivacyCost(epsilon, spent), tuple(shares))
 
 
 def _concentrated(
@@ -160,11 +160,11 @@ def _concentrated(
     selections = [
         Selection(_run_concentrated(mechanism, terms, part, bottom_delta), terms.sizes, universe) for terms in groups
     ]
-    shares = [Share("selection", terms.sizes, float(part / rho), rho=float(part)) for terms in groups]
+    shares = [Share("selection", terms.sizes, part / rho, rho=Exact(part)) for terms in groups]
     if supports:
-        shares.append(Share("supports", _sizes(groups), float(supports), rho=float(rho * supports)))
+        shares.append(Share("supports", _sizes(groups), supports, rho=Exact(rho * supports)))
     budget = SupportsBudget(rho=rho * supports) if supports else None
-    return Agreement(tuple(selections), budget, PrivacyCost(float(epsilon), float(delta)), tuple(shares))
+    return Agreement(tuple(selections), budget, PrivacyCost(epsilon, delta), tuple(shares))
 
 
 def _run_by_addition(mechanism: str, terms: Terms, epsilon: Fraction, delta: Fraction) -> TopK | Levelwise:

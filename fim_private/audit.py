@@ -139,7 +139,9 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
     ]
     cost = mechanism.cost
     whole, *stages = (_worst(promises, pairs) for promises in promises_of(mechanism, Laws()))
-    return AuditReport(_name(mechanism), cost.epsilon, cost.delta, str(neighbors), whole, tuple(stages), len(pairs))
+    return AuditReport(
+        _name(mechanism), float(cost.epsilon), float(cost.delta), str(neighbors), whole, tuple(stages), len(pairs)
+    )
 
 
 def _name(mechanism: Mechanism) -> str:

@@ -6,6 +6,8 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fim_private.privacy import at_least
+
 if TYPE_CHECKING:
     from fim_private.audit import AuditReport, Finding
 
@@ -22,7 +24,7 @@ def render_audit(reports: Sequence[AuditReport], *, colour: bool, ascii_only: bo
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=colour, no_color=not colour, width=None if colour else _PLAIN_WIDTH)
     for report in reports:
-        promise = f"ε = {report.epsilon:g}, δ = {report.delta:g}, {report.neighbors}"
+        promise = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
         verdict = "every promise was kept" if report.holds else "A PROMISE IS BROKEN"
         console.print(Text(f"{report.mechanism} ({promise}): {verdict}", style="bold"), soft_wrap=True)
         table = Table(box=ASCII if ascii_only else ROUNDED)
@@ -31,12 +33,12 @@ def render_audit(reports: Sequence[AuditReport], *, colour: bool, ascii_only: bo
         table.add_column("share of δ", justify="right")
         table.add_column("worst neighbours, supports by itemset", overflow="fold")
         for finding in (report.whole, *report.stages):
-            share = "-" if finding.share is None else f"{finding.share:.2g}"
+            share = "-" if finding.share is None else at_least(finding.share, 2)
             table.add_row(
                 finding.name,
-                f"{finding.epsilon:.3g}",
-                f"{finding.delta:.3g}",
-                f"{finding.divergence:.3g}" + ("" if finding.holds else " !"),
+                at_least(finding.epsilon, 3),
+                at_least(finding.delta, 3),
+                at_least(finding.divergence, 3) + ("" if finding.holds else " !"),
                 share,
                 Text(_pair(finding)),
             )

@@ -11,7 +11,7 @@ import numpy as np
 
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism
-from fim_private.privacy import PrivacyCost
+from fim_private.privacy import PrivacyCost, at_least
 from fim_private.spectrum import SupportSpectrum
 
 # The probabilities that ComparedMechanism.regret_quantiles answers to.
@@ -45,8 +45,8 @@ class ComparedMechanism:
         quantiles = {f"regret_{q * 100:g}": regret for q, regret in zip(QUANTILES, self.regret_quantiles, strict=True)}
         return {
             "mechanism": self.name,
-            "epsilon": self.cost.epsilon,
-            "delta": self.cost.delta,
+            "epsilon": float(self.cost.epsilon),
+            "delta": float(self.cost.delta),
             "expected_support": self.expected_support,
             "best_probability": self.best_probability,
             "abstain_probability": self.abstain_probability,
@@ -172,8 +172,8 @@ def _differing(mechanism: Any, mechanisms: list[Any]) -> str:
 def _cells(row: ComparedMechanism) -> list[str]:
     return [
         row.name,
-        f"{row.cost.epsilon:g}",
-        f"{row.cost.delta:g}",
+        at_least(row.cost.epsilon),
+        at_least(row.cost.delta),
         f"{row.expected_support:,.1f}",
         f"{row.best_probability:.4f}",
         f"{row.abstain_probability:.2g}",

@@ -28,8 +28,8 @@ def mine(
     data: Any,
     *,
     size: int | str | Iterable[int] = 2,
-    epsilon: float = 1.0,
-    delta: float = 1e-6,
+    epsilon: float | Fraction = 1.0,
+    delta: float | Fraction = 1e-6,
     mechanism: str = "large-margin",
     neighbors: str = Neighbors.REPLACE_ONE,
     top: int = 1,
@@ -59,8 +59,8 @@ def mine(
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5), of which each size has an equal share.
-    epsilon: > 0, delta: in (0, 1): the budget of the whole release, split by public parameters where there are
-        several itemsets or sizes; Release.shares tells how.
+    epsilon: > 0, delta: in (0, 1): the budget of the whole release, floats taken by their digits; split by public
+        parameters where there are several itemsets or sizes; Release.shares tells how.
     mechanism: "large-margin", "tight-margin", "limited-domain" and "distance" need no item universe; "choosing" needs
         max_basket, "exponential", "permute-and-flip" and "max-of-laplaces" a public universe; "levelwise" finds
         items first and then sets of them, for several itemsets without a universe.

@@ -13,6 +13,7 @@ from typing import Any
 
 from fim_private.errors import OutputError, ParameterError
 from fim_private.planned import Plan, of_units, percent
+from fim_private.privacy import at_least
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -92,7 +93,7 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
         label += f"\nnot drawn, for want of a catalogue or of a cap on baskets: {', '.join(missing)}"
     axes.set_xlabel(label)
     axes.set_ylabel("units that must have the itemset")
-    given = [f"δ = {first.delta:g}", f"{percent(100 * first.confidence)} probability", first.neighbors]
+    given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
     if first.universe_size is not None:
         given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
     title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"

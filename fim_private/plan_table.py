@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 from fim_private.planned import Plan, PlannedMechanism, of_units, percent
+from fim_private.privacy import at_least
 
 _PLAIN_WIDTH = 120
 
@@ -46,7 +47,7 @@ def _title(plan: Plan) -> str:
     among = "" if plan.units is None else f" among {of_units(plan.units)}"
     return (
         f"What it takes to find an itemset of {plan.size}{among} with {percent(100 * plan.confidence)} probability "
-        f"(ε = {plan.epsilon:g}, δ = {plan.delta:g}, {plan.neighbors})"
+        f"(ε = {at_least(plan.epsilon)}, δ = {at_least(plan.delta)}, {plan.neighbors})"
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from fim_private.privacy import at_least
+
 # What each is like, in a clause that follows its name.
 _CHARACTER = {
     "large-margin": "it needs no list of items and no cap",
@@ -108,7 +110,7 @@ def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: 
     if best.feasible is False and units is not None:
         ways = [f"more units: {support} at the very least, since so many must have the itemset"]
         if epsilon is not None:
-            ways.append(f"a larger epsilon: {epsilon:g} would do")
+            ways.append(f"a larger epsilon: {at_least(epsilon)} would do")
         return (
             f"None will do: {of_units(units)} are too few to find anything with {chance} probability; "
             f"{best.name} finds an itemset once {support} units have it and it leads. It takes {'; or '.join(ways)}."

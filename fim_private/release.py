@@ -7,10 +7,11 @@ rank at which a search stopped.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from fim_private.privacy import PrivacyCost
+from fim_private.privacy import Exact, PrivacyCost
 from fim_private.supports import SupportNoise
 from fim_private.transactions import Item
 
@@ -42,15 +43,28 @@ class Share:
     """What part of the budget went where. purpose: "selection" or "supports". sizes: of the itemsets it is about.
 
     fraction: the part. epsilon, delta: what it spends, where the parts are added up; None where they are composed in
-    zero-concentrated privacy, where it is rho.
+    zero-concentrated privacy, where it is rho. All are exact: together they are the whole.
     """
 
     purpose: str
     sizes: tuple[int, ...]
-    fraction: float
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
+    fraction: Fraction
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the share as plain values, its budget rounded up."""
+        return {
+            "purpose": self.purpose,
+            "sizes": self.sizes,
+            "fraction": float(self.fraction),
+            **{name: None if part is None else float(part) for name, part in self._spent.items()},
+        }
+
+    @property
+    def _spent(self) -> dict[str, Exact | None]:
+        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
 
 
 @dataclass(frozen=True)
@@ -94,13 +108,13 @@ class Release:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon spent."""
-        return self.cost.epsilon
+        """The epsilon spent, rounded up to a float where it is none; cost has the exact one."""
+        return float(self.cost.epsilon)
 
     @property
     def delta(self) -> float:
-        """The delta spent; 0 for a purely epsilon-private mechanism."""
-        return self.cost.delta
+        """The delta spent, rounded like epsilon; 0 for a purely epsilon-private mechanism."""
+        return float(self.cost.delta)
 
     @property
     def _has_supports(self) -> bool:
@@ -113,7 +127,7 @@ class Release:
         What was not asked for has no key: top, shares, noise and intervals. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
-        split = {"shares": [asdict(share) for share in self.shares]} if len(self.shares) > 1 else {}
+        split = {"shares": [share.to_dict() for share in self.shares]} if len(self.shares) > 1 else {}
         noise = self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width}
         return {
             "schema": SCHEMA,

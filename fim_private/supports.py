@@ -66,14 +66,14 @@ class SupportNoise:
         """
         count = positive_integer("count", count)
         scale = count / epsilon
-        laplace = cls(NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(float(epsilon), 0.0))
+        laplace = cls(NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0))
         if delta is None:
             return laplace
         sigma2 = count / (2 * zcdp_rho(epsilon, delta))
         width = gaussian_half_width(sigma2)
         if laplace.half_width <= width:
             return laplace
-        return cls(NoiseKind.GAUSSIAN, sigma2, width, count, PrivacyCost(float(epsilon), float(delta)))
+        return cls(NoiseKind.GAUSSIAN, sigma2, width, count, PrivacyCost(epsilon, delta))
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fim_private.intervals import exp_bounds
 from fim_private.mechanisms import LargeMargin
 from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
 from fim_private.planning import CONFIDENCE, required_support
-from fim_private.privacy import EPSILON_RANGE, Neighbors
+from fim_private.privacy import EPSILON_RANGE, Neighbors, at_least
 from fim_private.release import Itemset, Release, Share
 from fim_private.sources.columns import MissingUser
 
@@ -98,8 +99,8 @@ def _weaker(release: Release) -> str:
 def _part(share: Share) -> str:
     what = share.purpose if share.purpose == "supports" else f"selection of size {_range(share.sizes)}"
     if share.epsilon is not None:
-        return f"{what}: ε = {share.epsilon:.3g}, δ = {share.delta:.3g}"
-    return f"{what}: {share.fraction:.0%} (ρ = {share.rho:.3g} of zero-concentrated privacy)"
+        return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
+    return f"{what}: {float(share.fraction):.0%} (ρ = {at_least(share.rho or 0)} of zero-concentrated privacy)"
 
 
 def _range(sizes: tuple[int, ...]) -> str:
@@ -125,12 +126,19 @@ def _guarantee(release: Release) -> str:
         Neighbors.REPLACE_ONE: f"replacing any one {unit} by any other",
         Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
     }[Neighbors(release.neighbors)]
-    factor = f"a factor e^{release.epsilon:g}" + (f" = {math.exp(release.epsilon):.3g}" if release.epsilon < 20 else "")
-    slack = f", up to an added probability of {release.delta:g}" if release.delta else ""
+    epsilon, delta = at_least(release.cost.epsilon), at_least(release.cost.delta)
+    factor = f"a factor e^{epsilon}" + (f" = {_growth(release.cost.epsilon)}" if release.epsilon < 20 else "")
+    slack = f", up to an added probability of {delta}" if release.delta else ""
     return (
-        f"Guarantee ({release.mechanism}, ε = {release.epsilon:g}, δ = {release.delta:g}): {change} changes the "
+        f"Guarantee ({release.mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def _growth(epsilon: Fraction) -> str:
+    """Return e^ε, rounded up to three digits."""
+    bits = 128
+    return at_least(Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0]), 3)
 
 
 def _protected(release: Release) -> str:
@@ -151,11 +159,11 @@ def _advice(release: Release, max_rank: int | None) -> str:
     rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
     margin, easier = (
         required_support(LargeMargin(epsilon, release.delta, release.neighbors, rank))
-        for epsilon in (share.epsilon, min(2 * share.epsilon, EPSILON_RANGE[1]))
+        for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
     )
     ways = [f"more {unit}s"]
     if easier < margin:
-        ways.append(f"--epsilon {2 * release.epsilon:g} (which needs a lead of {easier:,})")
+        ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")
     ways += smaller
     return (
         f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "

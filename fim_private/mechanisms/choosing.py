@@ -46,7 +46,7 @@ class Choosing(Weighed):
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs and abstaining; reads every level."""

@@ -44,7 +44,7 @@ class Distance:
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     @property
     def sensitivity(self) -> int:

@@ -43,7 +43,7 @@ class Exponential(Weighed):
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, 0)."""
-        return PrivacyCost(float(self.epsilon), 0.0)
+        return PrivacyCost(self.epsilon, 0)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included."""
@@ -87,7 +87,7 @@ class NamedExponential(Weighed):
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     @property
     def unnamed_weight(self) -> tuple[int, int]:

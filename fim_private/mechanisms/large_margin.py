@@ -65,7 +65,7 @@ class LargeMargin:
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     @overload
     @staticmethod

@@ -53,7 +53,7 @@ class LimitedDomain(Weighed):
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return the top max_rank and abstaining; reads the levels of the top max_rank + 1."""

@@ -48,7 +48,7 @@ class MaxOfLaplaces:
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, 0)."""
-        return PrivacyCost(float(self.epsilon), 0.0)
+        return PrivacyCost(self.epsilon, 0)
 
     @property
     def scale(self) -> Fraction:

@@ -45,7 +45,7 @@ class PermuteAndFlip:
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, 0)."""
-        return PrivacyCost(float(self.epsilon), 0.0)
+        return PrivacyCost(self.epsilon, 0)
 
     @property
     def rate(self) -> Fraction:

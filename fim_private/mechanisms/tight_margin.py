@@ -71,7 +71,7 @@ class TightMargin:
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
-        return PrivacyCost(float(self.epsilon), float(self.delta))
+        return PrivacyCost(self.epsilon, self.delta)
 
     @property
     def noise(self) -> OneSidedSteps:

@@ -58,7 +58,7 @@ def test_exact_is_the_slow_definition(case: Case) -> None:
     if isinstance(case.mechanism, NamedExponential):
         shares[0] = shares.pop(None)
     assert abs(sum(shares.values(), Decimal(0)) - 1) < Decimal("1e-27")
-    for level, probability in case.oracle(case.mechanism.cost.epsilon).items():
+    for level, probability in case.oracle(float(case.mechanism.cost.epsilon)).items():
         assert float(shares.get(level, Decimal(0))) == pytest.approx(probability, abs=1e-9)
 
 

@@ -120,7 +120,7 @@ def worst(users: Sequence[User], more: User, neighbors: str) -> tuple[float, flo
         return {None: levels[0], **{itemset: levels[c] / number[c] for itemset, c in tied.items()}}
 
     p, q = outcomes(users), outcomes([*users, more])
-    return max(hockey_stick(a, b, Fraction(1)) for a, b in ((p, q), (q, p))), mechanism.cost.delta
+    return max(hockey_stick(a, b, Fraction(1)) for a, b in ((p, q), (q, p))), float(mechanism.cost.delta)
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])

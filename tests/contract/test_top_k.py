@@ -16,7 +16,7 @@ import pytest
 from real_data import real_data
 
 import fim_private as fim
-from fim_private.accounting import PickRate, zcdp_delta
+from fim_private.accounting import PickRate, zcdp_delta, zcdp_rho
 from fim_private.agreement import agree
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.errors import ParameterError
@@ -24,6 +24,7 @@ from fim_private.levelwise import Levelwise, items_sought
 from fim_private.mechanisms import Choosing, Distance, Exponential, LargeMargin, LimitedDomain, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.menu import MECHANISMS, Terms
+from fim_private.privacy import PrivacyCost
 from fim_private.randomness import Randomness
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
@@ -203,11 +204,12 @@ def test_no_agreement_spends_more_than_was_allowed(
         supports_share=supports,
     )
     groups = 1 if union else len(sizes)
-    assert (agreed.cost.epsilon, len(agreed.selections)) == (1.0, groups)
+    assert agreed.cost == PrivacyCost(1, agreed.cost.delta)
+    assert len(agreed.selections) == groups
     assert agreed.cost.delta <= 1e-6
-    assert sum(share.fraction for share in agreed.shares) == pytest.approx(1)
-    spent: list[tuple[float, float, float]] = []  # ε, δ, ρ of every part, from what will really be run
-    bottoms = 0.0
+    assert sum(share.fraction for share in agreed.shares) == 1
+    spent: list[tuple[Fraction, Fraction, Fraction]] = []  # ε, δ, ρ of every part, from what will really be run
+    bottoms = nothing = Fraction(0)
     for selection in agreed.selections:
         steps: list[tuple[Any, int]] = (
             [(selection.run.items, selection.run.sought), (selection.run.itemsets, selection.run.count)]
@@ -217,20 +219,24 @@ def test_no_agreement_spends_more_than_was_allowed(
         for step, picks in steps:
             cost = step.cost
             one_pass = hasattr(step, "select_many")
-            bottoms += cost.delta if one_pass else 0.0
-            spent.append((picks * cost.epsilon, 0.0 if one_pass else picks * cost.delta, picks * cost.epsilon**2 / 8))
+            bottoms += cost.delta if one_pass else nothing
+            delta = nothing if one_pass else picks * cost.delta
+            spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
     noise = None if agreed.supports is None else agreed.supports.noise(top * groups)
     concentrated = agreed.shares[0].rho is not None
     if noise is not None:
-        cost = noise.cost
-        rho = float(noise.count / (2 * noise.parameter)) if concentrated else 0.0
-        spent.append((0.0 if cost is None else cost.epsilon, 0.0 if cost is None else cost.delta, rho))
+        rho = noise.count / (2 * noise.parameter) if concentrated else nothing
+        spent.append((nothing if noise.cost is None else noise.cost.epsilon, nothing, rho))
+        spent.append((nothing, nothing if noise.cost is None else noise.cost.delta, nothing))
     if concentrated:
-        composing = 1e-6 - (1 + math.e) * bottoms
-        assert zcdp_delta(sum(rho for *_, rho in spent), 1.0) <= composing * (1 + 1e-9)
+        composing = 1e-6 - (1 + math.e) * float(bottoms)
+        assert zcdp_delta(float(sum(rho for *_, rho in spent)), 1.0) <= composing * (1 + 1e-9)
+        assert sum(share.rho or nothing for share in agreed.shares) == zcdp_rho(ONE, MILLIONTH / (1 + bool(bottoms)))
     else:
-        assert sum(epsilon for epsilon, *_ in spent) <= 1 + 1e-9
-        assert sum(delta for _, delta, _ in spent) + bottoms <= agreed.cost.delta * (1 + 1e-9)
+        # To the last digit: nothing was rounded on the way.
+        assert sum(epsilon for epsilon, *_ in spent) == sum(share.epsilon or 0 for share in agreed.shares) == 1
+        assert sum(delta for _, delta, _ in spent) + bottoms == agreed.cost.delta
+        assert agreed.cost.delta == sum(share.delta or 0 for share in agreed.shares)
 
 
 def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
@@ -238,7 +244,8 @@ def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
         agree("limited-domain", terms("limited-domain", top=top), ONE, MILLIONTH, union=False, supports_share=None)
         for top in (1, 50)
     )
-    assert (few.shares[0].rho, few.shares[0].epsilon) == (None, 1.0)
+    assert few.shares[0].rho is None
+    assert few.shares[0].epsilon == Fraction(1)
     assert many.shares[0].rho == pytest.approx(0.02, rel=0.3)
     pure = agree("exponential", terms("exponential"), ONE, MILLIONTH, union=False, supports_share=None)
     assert pure.cost.delta == 0

@@ -21,7 +21,7 @@ SEEDS = [201, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (202, 203
 @cache
 def draws_for(case: Case) -> int:
     """As many draws as it takes to catch an epsilon that is wrong by 30 %, either way; MOST_DRAWS at the most."""
-    epsilon = case.mechanism.cost.epsilon
+    epsilon = float(case.mechanism.cost.epsilon)
     right = case.oracle(epsilon)
     wrong = [case.oracle(round(factor * epsilon, 6)) for factor in (0.7, 1.3)]
     draws = 1000
@@ -44,7 +44,7 @@ def test_draws_follow_the_distribution(case: Case, seed: int) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_test_has_power(case: Case) -> None:
     """A mechanism whose epsilon is wrong by 30 %, either way, would have been caught."""
-    epsilon = case.mechanism.cost.epsilon
+    epsilon = float(case.mechanism.cost.epsilon)
     right = case.oracle(epsilon)
     for wrong in (round(0.7 * epsilon, 6), round(1.3 * epsilon, 6)):
         assert oracles.detects(right, case.oracle(wrong), draws_for(case)) > 0.999

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import pickle
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +15,10 @@ from hypothesis import strategies as st
 
 from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.privacy import (
+    Exact,
     Neighbors,
     PrivacyCost,
+    at_least,
     exact_delta,
     exact_epsilon,
     exact_neighbors,
@@ -115,4 +120,41 @@ def test_parameter_errors_are_of_the_family_and_value_errors() -> None:
 def test_cost_is_a_frozen_value() -> None:
     assert PrivacyCost(1.0, 0.0) == PrivacyCost(1.0, 0.0)
     with pytest.raises(AttributeError):
-        PrivacyCost(1.0, 0.0).epsilon = 2.0  # type: ignore[misc]
+        PrivacyCost(1.0, 0.0).epsilon = Exact(2)  # type: ignore[misc]
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**6), st.floats(1e-300, 1e300))
+def test_a_budget_is_exact_and_shown_no_smaller(rational: Fraction, typed: float) -> None:
+    exact = Exact(rational)
+    assert exact == rational
+    assert Fraction(repr(float(exact))) >= rational
+    assert Fraction(repr(math.nextafter(float(exact), 0))) < rational
+    assert Exact(typed) == typed == Exact(typed)
+    assert float(Exact(typed)) == typed
+    assert Exact(typed) <= typed <= Exact(typed)
+    assert not Exact(typed) < typed
+    assert not Exact(typed) > typed
+    assert Exact(typed) == Fraction(repr(typed))
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**6), st.integers(1, 8))
+def test_what_is_written_of_a_guarantee_is_no_less(value: Fraction, digits: int) -> None:
+    written = Fraction(at_least(value, digits))
+    assert value <= written <= value * (1 + Fraction(1, 10 ** (digits - 1)))
+    assert Fraction(at_least(written, digits)) == written  # what fits is exact
+
+
+@pytest.mark.parametrize("value", [1.0000004, 1e-6, 0.1, 1.0, 1e-300, 123456789.0, 1.00000000000001e-7])
+def test_what_was_typed_is_written_as_it_is(value: float) -> None:
+    assert float(at_least(value)) == value
+
+
+def test_a_budget_s_parts_are_the_whole() -> None:
+    parts = [Exact(Fraction(1, 3))] * 3
+    assert sum(parts) == Exact(1.0)
+    assert copy.deepcopy(parts) == pickle.loads(pickle.dumps(parts)) == parts
+    assert f"{Exact(0.25):g} {Exact(1e-6)}" == "0.25 1e-06"
+    assert repr(PrivacyCost(1.0, 1e-6)) == "PrivacyCost(epsilon=1.0, delta=1e-06)"
+    assert PrivacyCost(1.0, 1e-6) == PrivacyCost(Fraction(1), Fraction(1, 10**6))
+    assert {PrivacyCost(1.0, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))} == {PrivacyCost(1, 1e-6)}
+    assert Exact(0.1) != "0.1"

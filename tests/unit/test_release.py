@@ -8,6 +8,7 @@ import io
 import json
 import warnings
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ import pytest
 import fim_private as fim
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
-from fim_private.privacy import PrivacyCost
+from fim_private.privacy import Exact, PrivacyCost
 from fim_private.randomness import Randomness
 from fim_private.release import Itemset, Release, Share
 from fim_private.spectrum import SupportSpectrum
+from fim_private.table import render_table
 
 
 def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
@@ -227,7 +229,7 @@ def test_mine_with_the_defaults() -> None:
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
-        shares=(Share("selection", (2,), 1.0, 1.0, 1e-6),),
+        shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
     )
 
 
@@ -286,7 +288,7 @@ def test_mine_with_customers_as_the_unit() -> None:
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
-        shares=(Share("selection", (2,), 1.0, 1.0, 1e-6),),
+        shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
     )
     assert '"neighbors": "replace-one", "privacy_unit": "user", "abstained": false' in result.to_json()
 
@@ -487,3 +489,29 @@ def test_a_one_hot_frame_gives_what_the_file_gives_under_every_seed(tmp_path: Pa
         assert mined[1:] == mined[:-1]
         answers.add(mined[0].itemsets)
     assert len(answers) > 8  # so that a different answer would have shown
+
+
+def test_no_printed_guarantee_is_rounded_down() -> None:
+    """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more than that."""
+    release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
+    text = render_table(release, max_rank=None, colour=False, ascii_only=False)
+    assert "ε = 1.0000004, δ = 3.33334e-07" in text
+    assert "a factor e^1.0000004 = 2.72, up to an added probability of 3.33334e-07" in text
+    assert release.to_dict()["epsilon"] == 1.0000004
+    assert Fraction(repr(release.to_dict()["delta"])) >= Fraction(1, 3_000_000)
+    assert release.cost.delta == Fraction(1, 3_000_000)
+    below_three = render_table(fim.mine([["a", "b"]], epsilon=1.1), max_rank=None, colour=False, ascii_only=False)
+    assert "e^1.1 = 3.01" in below_three  # 3.00417
+
+
+def test_the_parts_of_a_budget_are_exact() -> None:
+    shares = fim.mine([["a", "b"]], size="2-4", supports=True, epsilon=Fraction(1, 7), delta=Fraction(1, 7**8)).shares
+    assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
+    assert sum(share.fraction for share in shares) == 1
+    text = render_table(
+        fim.mine([["a", "b", "c", "d"]] * 50_000, size="2-4", supports=True, epsilon=Fraction(1, 7)),
+        max_rank=None,
+        colour=False,
+        ascii_only=False,
+    )
+    assert "supports: ε = 0.0476191" in text

@@ -19,7 +19,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.privacy import DELTA_RANGE, EPSILON_RANGE, PrivacyCost, positive_integer, short
 
 # ln x lies within for every epsilon and delta allowed, and e^±700 is still a float.
@@ -83,7 +83,7 @@ def _check(name: str, value: Fraction, limits: tuple[float, float]) -> None:
     # The limits as their digits say: what exact_epsilon and exact_delta return lies within.
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= value <= high or (name == "delta" and value == 1):
-        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {short(value)}")
+        raise ParameterError(f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {short(value)}")
 
 
 def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fraction:

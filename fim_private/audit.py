@@ -20,7 +20,7 @@ from fim_private.auditing import exact
 from fim_private.auditing.families import Pair, random_pairs, structured_pairs
 from fim_private.auditing.laws import Laws
 from fim_private.auditing.promises import MOST_NEW, Promise, promises_of, settings
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -112,7 +112,7 @@ AUDITABLE: dict[str, Callable[[float, float, str], Mechanism]] = {
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
     """Return the mechanism of that name, or every one for "all". Raises ParameterError naming the choices."""
     if name != "all" and name not in AUDITABLE:
-        raise ParameterError(f"mechanism must be one of all, {', '.join(AUDITABLE)}, not {name!r}")
+        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(AUDITABLE)}, not {name!r}")
     return [make(epsilon, delta, neighbors) for each, make in AUDITABLE.items() if name in ("all", each)]
 
 
@@ -124,10 +124,10 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
     Raises ParameterError for a negative number of trials, and for a delta of which the numerical error is a part.
     """
     if trials < 0:
-        raise ParameterError(f"trials must be at least 0, not {trials!r}")
+        raise ParameterError(f"{parameter('trials')} must be at least 0, not {trials!r}")
     if 0 < mechanism.cost.delta < LEAST_DELTA:
         raise ParameterError(
-            f"delta must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
+            f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
             f"(the audit is exact to {NUMERICAL_ERROR})"
         )
     neighbors: str = mechanism.neighbors  # type: ignore[attr-defined]

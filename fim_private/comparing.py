@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.privacy import PrivacyCost, at_least
 from fim_private.spectrum import SupportSpectrum
@@ -107,7 +107,7 @@ def compare(
         spectrum = SupportSpectrum.from_supports(_supports(spectrum))
     given = _by_name(mechanisms)
     if not given:
-        raise ParameterError("mechanisms must hold at least one")
+        raise ParameterError(f"{parameter('mechanisms')} must hold at least one")
     return Comparison(tuple(_compared(name, mechanism, spectrum) for name, mechanism in given))
 
 
@@ -133,14 +133,15 @@ def _compared(name: str, mechanism: Mechanism, spectrum: SupportSpectrum) -> Com
 
 def _supports(values: Any) -> Iterable[int]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ParameterError("spectrum must be a SupportSpectrum, or one support per itemset")
+        raise ParameterError(f"{parameter('spectrum')} must be a SupportSpectrum, or one support per itemset")
     return values
 
 
 def _by_name(mechanisms: Any) -> list[tuple[str, Mechanism]]:
     if not isinstance(mechanisms, Iterable):
         raise ParameterError(
-            "mechanisms must be several, such as [LargeMargin(), Exponential(1.0)], or name -> mechanism"
+            f"{parameter('mechanisms')} must be several, such as [LargeMargin(), Exponential(1.0)], "
+            "or name -> mechanism"
         )
     if isinstance(mechanisms, Mapping):
         given = [(str(name), mechanism) for name, mechanism in mechanisms.items()]
@@ -148,7 +149,9 @@ def _by_name(mechanisms: Any) -> list[tuple[str, Mechanism]]:
         listed = list(mechanisms)
         given = list(zip(_names(listed), listed, strict=True))
     if not all(callable(getattr(mechanism, "distribution", None)) for _, mechanism in given):
-        raise ParameterError("mechanisms must be of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)")
+        raise ParameterError(
+            f"{parameter('mechanisms')} must be of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
+        )
     return given
 
 

@@ -2,11 +2,45 @@
 
 Messages name parameters, columns and files. They never name an item, a basket or a count: an error
 is an output, and what depends on the data leaves only through a mechanism.
+
+A parameter has one name in Python and another on the command line, so a message marks it, with `parameter`;
+whoever shows the error spells it. What a caller or a file chose (a name, a value, a type) goes in as `repr` writes
+it, which keeps it on the line and leaves no character in it that could be taken for a mark.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# Around each parameter's name, until the error is made: a code point that Unicode keeps free for such use inside
+# a program, and that repr escapes.
+_MARK = "\ufdd0"
+
+
+def parameter(name: str) -> str:
+    """Return the name of a parameter, as Python spells it, marked for the message of an error.
+
+    >>> error = ParameterError(f"{parameter('max_rank')} must be a whole number, not {'max_rank'!r}")
+    >>> str(error)
+    "max_rank must be a whole number, not 'max_rank'"
+    >>> error.spelled(lambda name: "--" + name.replace("_", "-"))
+    "--max-rank must be a whole number, not 'max_rank'"
+    """
+    return f"{_MARK}{name}{_MARK}"
 
 
 class FimPrivateError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose. As text, it names parameters as Python does."""
+
+    def __init__(self, message: str = "") -> None:
+        """Take a message, in which parameters may be marked."""
+        # Text and names in turn, text first; kept beside the plain message, so that args and repr have no marks.
+        self._parts = tuple(message.split(_MARK))
+        super().__init__("".join(self._parts))
+
+    def spelled(self, spell: Callable[[str], str]) -> str:
+        """Return the message with each parameter, and nothing else, named as spell says."""
+        return "".join(spell(part) if place % 2 else part for place, part in enumerate(self._parts))
 
 
 class ParameterError(FimPrivateError, ValueError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -82,9 +82,9 @@ def _exponential(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
             return NamedExponential(epsilon, delta, candidates, terms.neighbors)
         case UnknownUniverse():
             raise ParameterError(
-                "the exponential mechanism needs a public item universe: give a catalogue or universe_size "
-                "(taking the items from the data would not be private: that an item occurs at all tells "
-                "that somebody bought it)"
+                "the exponential mechanism needs a public item universe: give a catalogue or "
+                f"{parameter('universe_size')} (taking the items from the data would not be private: "
+                "that an item occurs at all tells that somebody bought it)"
             )
 
 
@@ -113,10 +113,12 @@ def _limited_domain(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechani
 
 def _choosing(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
     if terms.max_basket is None:
-        raise ParameterError("the choosing mechanism needs max_basket: how many items of a basket count at most")
+        raise ParameterError(
+            f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
+        )
     if not terms.max_itemsets:
         sizes = min(terms.sizes)
-        raise ParameterError(f"max_basket must be at least the size {sizes}, not {terms.max_basket}")
+        raise ParameterError(f"{parameter('max_basket')} must be at least the size {sizes}, not {terms.max_basket}")
     return Choosing(epsilon, delta, terms.max_itemsets, terms.neighbors)
 
 
@@ -144,7 +146,7 @@ def maker(name: str) -> Maker:
     try:
         return MAKERS[name]
     except KeyError:
-        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, not {name!r}") from None
+        raise ParameterError(f"{parameter('mechanism')} must be one of {', '.join(MECHANISMS)}, not {name!r}") from None
 
 
 def counted_universe(name: str, universe: Universe) -> Universe:
@@ -159,7 +161,7 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"size must be at most 999999999, not {size}")
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {size}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
             raise ParameterError(_SIZES.format(size))
         first, last = int(match[1]), int(match[2] or match[1])
@@ -170,7 +172,7 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
         return (positive_integer("size", size),)
     sizes = tuple(positive_integer("size", each) for each in islice(size, _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
-        raise ParameterError(f"size must be a range of at most {_MOST_SIZES} sizes")
+        raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
         raise ParameterError(_SIZES.format(list(sizes)))
     return sizes
@@ -178,4 +180,4 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
 # No range of sizes is longer: each gets a part of the budget.
 _MOST_SIZES = 64
-_SIZES = "size must be a whole number of at least 1, or a range such as 2-4, not {!r}"
+_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"

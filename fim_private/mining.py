@@ -12,7 +12,7 @@ from typing import Any
 
 from fim_private.agreement import SUPPORTS_SHARE, agree
 from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.menu import CAPPED, MECHANISMS, Terms, maker, parse_sizes
 from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.randomness import Randomness
@@ -135,7 +135,7 @@ def mine(
 
 def _top(top: int) -> int:
     if positive_integer("top", top) > LARGEST_TOP:
-        raise ParameterError(f"top must be at most {LARGEST_TOP:,}, not {top!r}")
+        raise ParameterError(f"{parameter('top')} must be at most {LARGEST_TOP:,}, not {top!r}")
     return top
 
 
@@ -147,9 +147,11 @@ def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
     except (TypeError, ValueError):
         exact = Fraction(0)
     if not 0 < exact < 1:
-        raise ParameterError(f"supports_share must be a number above 0 and below 1, not {share!r}")
+        raise ParameterError(f"{parameter('supports_share')} must be a number above 0 and below 1, not {share!r}")
     if not supports and exact != SUPPORTS_SHARE:
-        raise ParameterError("supports_share goes with supports: which part of the budget they take")
+        raise ParameterError(
+            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
+        )
     return exact if supports else None
 
 
@@ -158,25 +160,32 @@ def _check_caps(mechanism: str, terms: Terms, by_user: bool) -> None:
         maker(mechanism)
     if terms.max_basket is not None and mechanism not in CAPPED:
         raise ParameterError(
-            f"max_basket is of use to {' and '.join(CAPPED)} only; leave it out, for it would only lose purchases"
+            f"{parameter('max_basket')} is of use to {' and '.join(CAPPED)} only; leave it out, "
+            "for it would only lose purchases"
         )
     if terms.max_baskets is not None and (terms.max_basket is None or not by_user):
-        raise ParameterError("max_baskets goes with max_basket and user: how many baskets of a user count at most")
+        raise ParameterError(
+            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
+            "how many baskets of a user count at most"
+        )
     if terms.max_basket is not None and by_user and terms.max_baskets is None:
-        raise ParameterError("max_baskets is needed to protect users with max_basket: how many of their baskets count")
+        raise ParameterError(
+            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
+            "how many of their baskets count"
+        )
 
 
 def _randomness(seed: int | None) -> Randomness:
     if seed is None:
         return Randomness()
     if not isinstance(seed, int):
-        raise ParameterError(f"seed must be a whole number, not {seed!r}")
+        raise ParameterError(f"{parameter('seed')} must be a whole number, not {seed!r}")
     return Randomness.seeded(seed)
 
 
 def _universe(catalogue: Any, universe_size: int | None) -> Universe:
     if catalogue is not None and universe_size is not None:
-        raise ParameterError("give a catalogue or universe_size, not both: a catalogue has its size")
+        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:
         return Catalogue(read_catalogue(catalogue))
     if universe_size is not None:

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.errors import FimPrivateError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.privacy import Neighbors, exact_neighbors, positive_integer
 from fim_private.randomness import Randomness
@@ -53,7 +53,10 @@ def measurement(
     dp = _opendp()
     check_mechanism(mechanism)
     if getattr(mechanism, "max_itemsets", None) is not None:
-        raise ParameterError("mechanism must have no max_itemsets: no metric of OpenDP says how many scores move")
+        raise ParameterError(
+            f"{parameter('mechanism')} must have no {parameter('max_itemsets')}: "
+            "no metric of OpenDP says how many scores move"
+        )
     exact = _of_doubles(mechanism)
     unit = positive_integer("sensitivity", sensitivity)
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
@@ -65,7 +68,7 @@ def measurement(
 
     def privacy_map(distance: int) -> float | tuple[float, float]:
         if distance < 0:
-            raise ParameterError("d_in must be 0 or more")
+            raise ParameterError(f"{parameter('d_in')} must be 0 or more")
         steps = -(-distance // unit)
         group_epsilon = round_up(steps * epsilon)
         return (group_epsilon, group_delta(epsilon, delta, steps)) if delta else group_epsilon

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fim_private.errors import OutputError
+from fim_private.errors import OutputError, parameter
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def staged(path: Path) -> Iterator[Callable[[str], object]]:
     name = str(path)
     path = path.resolve()
     if path.is_dir():
-        raise OutputError(f"cannot write {name!r}: it is a folder; give --output a file name")
+        raise OutputError(f"cannot write {name!r}: it is a folder; give {parameter('output')} a file name")
     direct = path.exists() and not path.is_file()
     # A short name of its own: the file's name with more on it may be too long.
     target = path if direct else path.with_name(f".fim-private.{os.getpid()}.part")
@@ -55,5 +55,5 @@ def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.parent.is_dir():
         return f"the folder {str(path.parent)!r} does not exist; create it first"
     if isinstance(error, PermissionError):
-        return "permission denied; choose another --output"
-    return f"{error.strerror or 'the system refused'}; choose another --output"
+        return f"permission denied; choose another {parameter('output')}"
+    return f"{error.strerror or 'the system refused'}; choose another {parameter('output')}"

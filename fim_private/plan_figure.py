@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fim_private.errors import OutputError, ParameterError
+from fim_private.errors import OutputError, ParameterError, parameter
 from fim_private.planned import Plan, of_units, percent
 from fim_private.privacy import at_least
 
@@ -57,12 +57,14 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     """
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
-        raise ParameterError(f"figure must be a name that ends in {', '.join(SUFFIXES)}, not {str(path)!r}")
+        raise ParameterError(
+            f"{parameter('figure')} must be a name that ends in {', '.join(SUFFIXES)}, not {str(path)!r}"
+        )
     if not plans:
-        raise ParameterError("plans must hold at least one")
+        raise ParameterError(f"{parameter('plans')} must hold at least one")
     same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
     if len(same) > 1:
-        raise ParameterError("plans must differ in epsilon only: take them from plan_grid")
+        raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
     _write(target, _image(plans, target.suffix.lower()[1:]))
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, PermuteAndFlip
 from fim_private.mechanisms.large_margin import STEP_SCALE
 from fim_private.mechanisms.noise import LaplaceSum
@@ -49,7 +49,7 @@ def required_support(mechanism: LargeMargin, confidence: float = CONFIDENCE) -> 
     slope = float(mechanism.epsilon) / STEP_SCALE
     found = least(lambda support: noise.tail(1 - (support - threshold)), confidence, threshold, FARTHEST, slope)
     if found is None:
-        raise ParameterError(f"confidence must be a number above 0 and below 1, not {confidence!r}")
+        raise ParameterError(f"{parameter('confidence')} must be a number above 0 and below 1, not {confidence!r}")
     return found[0]
 
 
@@ -106,7 +106,7 @@ def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
     Raises ParameterError for no epsilon, and as plan does.
     """
     if not len(epsilons):
-        raise ParameterError("epsilons must hold at least one")
+        raise ParameterError(f"{parameter('epsilons')} must hold at least one")
     return tuple(plan(epsilon=epsilon, **parameters) for epsilon in epsilons)
 
 
@@ -133,10 +133,14 @@ class _Given:
             if (value := getattr(self, name)) is not None or name == "size":
                 object.__setattr__(self, name, positive_integer(name, value))  # a numpy integer is no plain value
         if not isinstance(self.confidence, float | int | Fraction) or not 0 < self.confidence < 1:
-            raise ParameterError(f"confidence must be a number above 0 and below 1, not {self.confidence!r}")
+            raise ParameterError(
+                f"{parameter('confidence')} must be a number above 0 and below 1, not {self.confidence!r}"
+            )
         object.__setattr__(self, "confidence", float(self.confidence))
         if self.max_basket is not None and self.max_basket < self.size:
-            raise ParameterError(f"max_basket must be at least the size {self.size}, not {self.max_basket}")
+            raise ParameterError(
+                f"{parameter('max_basket')} must be at least the size {self.size}, not {self.max_basket}"
+            )
         for count in (self.universe_size, self.max_basket):
             _candidates(count, self.size)
 

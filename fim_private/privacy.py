@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 
 
 class Neighbors(StrEnum):
@@ -121,14 +121,14 @@ def exact_epsilon(epsilon: float | Fraction) -> Fraction:
     Fraction(1, 10)
     """
     if not _is_finite(epsilon) or epsilon <= 0:
-        raise ParameterError(f"epsilon must be a number above 0, not {epsilon!r}")
+        raise ParameterError(f"{parameter('epsilon')} must be a number above 0, not {epsilon!r}")
     return _exact("epsilon", epsilon, EPSILON_RANGE)
 
 
 def exact_delta(delta: float | Fraction) -> Fraction:
     """Return delta as the rational its decimal digits say. Raises ParameterError unless 1e-300 <= delta < 1."""
     if not _is_finite(delta) or not 0 < delta < 1:
-        raise ParameterError(f"delta must be a number above 0 and below 1, not {delta!r}")
+        raise ParameterError(f"{parameter('delta')} must be a number above 0 and below 1, not {delta!r}")
     return _exact("delta", delta, DELTA_RANGE)
 
 
@@ -144,7 +144,7 @@ def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> F
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= exact <= high:
         shown = short(value) if isinstance(value, Fraction) else repr(value)  # what was typed, as it was
-        raise ParameterError(f"{name} must lie between {limits[0]:g} and {limits[1]:g}, not {shown}")
+        raise ParameterError(f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {shown}")
     return exact
 
 
@@ -158,7 +158,9 @@ def exact_neighbors(neighbors: str) -> Neighbors:
     try:
         return Neighbors(neighbors)
     except ValueError:
-        raise ParameterError(f"neighbors must be one of {', '.join(Neighbors)}, not {neighbors!r}") from None
+        raise ParameterError(
+            f"{parameter('neighbors')} must be one of {', '.join(Neighbors)}, not {neighbors!r}"
+        ) from None
 
 
 def positive_integer(name: str, value: int) -> int:
@@ -168,5 +170,5 @@ def positive_integer(name: str, value: int) -> int:
     except AttributeError:
         integer = 0
     if integer < 1 or isinstance(value, bool):
-        raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
+        raise ParameterError(f"{parameter(name)} must be a whole number of at least 1, not {value!r}")
     return integer

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, ParameterError
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.sources import frames
 from fim_private.sources.arrow import read_arrow, table_source
 from fim_private.sources.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
@@ -74,7 +74,9 @@ def read_transactions(
     options = Options(user, basket, item, items, missing_user)
     if isinstance(source, Transactions):
         if given := options.given():
-            raise ParameterError(f"leave out {' and '.join(given)}: these purchases have been read already")
+            raise ParameterError(
+                f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
+            )
         return source
     found = _read(source, options)
     # A table without rows has no users to tell apart; the promise is made for users all the same.

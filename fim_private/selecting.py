@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
@@ -80,9 +80,9 @@ def select(
     steps = scaled(scores, sensitivity)
     names: list[Any] = list(range(len(steps))) if labels is None else _listed("labels", labels)
     if len(names) != len(steps):
-        raise ParameterError("labels must be as many as scores: one per candidate")
+        raise ParameterError(f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate")
     if any(name is None for name in names):
-        raise ParameterError("labels must not be None: that is what an abstention returns")
+        raise ParameterError(f"{parameter('labels')} must not be None: that is what an abstention returns")
     check_mechanism(mechanism)
     chosen = choose_index(steps, mechanism, _randomness(seed))
     return None if chosen is None else names[chosen]
@@ -100,10 +100,10 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
-        raise ParameterError(f"sensitivity must be above 0, not {sensitivity!r}")
+        raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {sensitivity!r}")
     values = [_rational("scores", score) for score in _listed("scores", scores)]
     if not values:
-        raise ParameterError("scores must hold at least one candidate")
+        raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
     return [math.floor(value / unit) for value in values]
 
 
@@ -122,14 +122,18 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
         return None
     tied = [index for index, score in enumerate(scores) if score + shift == level]
     if not tied:
-        raise ParameterError("mechanism chose a level that no candidate has: it is none for a public universe")
+        raise ParameterError(
+            f"{parameter('mechanism')} chose a level that no candidate has: it is none for a public universe"
+        )
     return tied[randomness.below(len(tied))]
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
     """Raise ParameterError for what is no mechanism over a public universe, on which differences alone count."""
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
-        raise ParameterError("mechanism must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)")
+        raise ParameterError(
+            f"{parameter('mechanism')} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
+        )
     if isinstance(mechanism, NamedExponential):
         # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here all have names.
         raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")
@@ -138,7 +142,7 @@ def check_mechanism(mechanism: Mechanism) -> None:
 def _listed(name: str, values: Any) -> list[Any]:
     is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
     if not is_listed or getattr(values, "ndim", 1) == 0:
-        raise ParameterError(f"{name} must be a list or an array, in the order of the candidates")
+        raise ParameterError(f"{parameter(name)} must be a list or an array, in the order of the candidates")
     return list(values)
 
 
@@ -146,11 +150,11 @@ def _rational(name: str, value: Any) -> Fraction:
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(
-            f"{name} must be whole numbers or Fractions, not floats: a float's rounding is no function of the stated "
-            "sensitivity; scale and round each unit's share to an integer, or give Fractions"
+            f"{parameter(name)} must be whole numbers or Fractions, not floats: a float's rounding is no function of "
+            "the stated sensitivity; scale and round each unit's share to an integer, or give Fractions"
         )
     if isinstance(value, bool) or not isinstance(value, int | np.integer | Fraction):
-        raise ParameterError(f"{name} must be whole numbers or Fractions, not {type(value).__name__}")
+        raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")
     return value if isinstance(value, Fraction) else Fraction(int(value))
 
 
@@ -158,5 +162,5 @@ def _randomness(seed: int | None) -> Randomness:
     if seed is None:
         return Randomness()
     if not isinstance(seed, int):
-        raise ParameterError(f"seed must be a whole number, not {type(seed).__name__}")
+        raise ParameterError(f"{parameter('seed')} must be a whole number, not {type(seed).__name__}")
     return Randomness.seeded(seed)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.privacy import positive_integer
 from fim_private.randomness import Randomness
 from fim_private.transactions import Item
@@ -87,7 +87,9 @@ class SupportSpectrum:
         Never negative: a universe smaller than the data contradicts its promise and has no zero level.
         """
         if self.universe_size is None:
-            raise ParameterError("universe_size is not public, so itemsets of support 0 cannot be counted")
+            raise ParameterError(
+                f"{parameter('universe_size')} is not public, so itemsets of support 0 cannot be counted"
+            )
         return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
@@ -127,7 +129,7 @@ class SupportSpectrum:
         counted = Counter(levels)
         wanted = [(level, self.multiplicity(level), number) for level, number in sorted(counted.items(), reverse=True)]
         if any(multiplicity < number for _, multiplicity, number in wanted):
-            raise ParameterError("level must be a support that the spectrum has")
+            raise ParameterError(f"{parameter('level')} must be a support that the spectrum has")
         if not wanted:
             return []
         names = {

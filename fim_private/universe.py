@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import SupportSpectrum
 from fim_private.transactions import Transactions, Vocabulary
 
@@ -68,7 +68,9 @@ Universe = UnknownUniverse | Catalogue | SizedUniverse
 def _candidates(count: int, size: int, name: str) -> int:
     if count < size:
         items = "item" if count == 1 else "items"
-        raise ParameterError(f"{name} has {count} {items}, too few for an itemset of size {size}")
+        raise ParameterError(f"{parameter(name)} has {count} {items}, too few for an itemset of size {size}")
     if min(size, count - size) > _LARGEST_SIZE:
-        raise ParameterError(f"size must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}")
+        raise ParameterError(
+            f"{parameter('size')} must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}"
+        )
     return math.comb(count, size)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -64,7 +64,7 @@ def main() -> None:
     try:
         code = typer.main.get_command(app).main(standalone_mode=False)
     except FimPrivateError as error:
-        _fail(_as_options(str(error)))
+        _fail(error.spelled(as_typed))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
@@ -89,23 +89,20 @@ def _exit_for(error: Any) -> None:
     raise error
 
 
-# What is quoted is a file, a column or a value: it stays as it is.
-_QUOTED_OR_PARAMETER = re.compile(
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<anywhere>universe_size|max_rank|max_work|max_baskets?|missing_user"""
-    r"|supports_share|(?<=goes with )supports|(?<=goes with max_basket and )user)\b"
-    r"|\A(?P<first>size|epsilon|delta|mechanism|neighbors|top|seed|item|basket|items|user|units|confidence|epsilons"
-    r"|trials)\b"
-)
+def as_typed(name: str) -> str:
+    """Return a parameter as the command line spells it; what no command takes stays as Python names it."""
+    return _spellings().get(name, name)
 
 
-def _as_options(message: str) -> str:
-    """Name parameters as the command line spells them."""
-
-    def spell(match: re.Match[str]) -> str:
-        name = match["anywhere"] or match["first"]
-        return f"--{name.replace('_', '-')}" if name else match[0]
-
-    return _QUOTED_OR_PARAMETER.sub(spell, message)
+@cache
+def _spellings() -> dict[str, str]:
+    """Return the option of each parameter of each command, or what stands for it in the command's usage."""
+    group: Any = typer.main.get_command(app)
+    return {
+        given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
+        for command in group.commands.values()
+        for given in command.params
+    }
 
 
 def _fail(message: str) -> None:

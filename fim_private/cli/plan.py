@@ -70,7 +70,9 @@ def plan(
     from fim_private.plan_table import render_plan
 
     if (epsilons is None) != (figure is None):
-        raise ParameterError("epsilons and figure go together: the privacy losses to compare, and where to draw them")
+        raise ParameterError(
+            "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
+        )
     public: dict[str, Any] = {
         "units": units,
         "size": size,
@@ -106,4 +108,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ParameterError(f"epsilons must be numbers with commas between them, not {text!r}") from None
+        raise ParameterError(f"--epsilons must be numbers with commas between them, not {text!r}") from None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fim_private.counting.effort import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.ranking import Top, descending
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.privacy import positive_integer
 from fim_private.randomness import Randomness, distinct_integers
 from fim_private.spectrum import Level, SupportSpectrum, Wanted
@@ -203,7 +203,7 @@ def _counter(
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
     min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
     if name is not None and name not in COUNTERS:
-        raise ParameterError(f"counter must be one of {', '.join(COUNTERS)}, not {name!r}")
+        raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {name!r}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
         name = "numpy"
     make = partial(COUNTERS[name or active_counter()], transactions, size, min_support, effort or Effort())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import WorkLimitError
+from fim_private.errors import WorkLimitError, parameter
 from fim_private.privacy import positive_integer
 
 # Some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
@@ -120,15 +120,15 @@ class Effort:
         if steps > self.max_work:
             raise WorkLimitError(
                 f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
-                f"than max_work = {_figure(self.max_work)}: ask for a smaller size, use large-margin, which "
-                "reads the most frequent itemsets only, or raise max_work"
+                f"than {parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, use large-margin, "
+                f"which reads the most frequent itemsets only, or raise {parameter('max_work')}"
             )
 
     def over_limit(self, size: int) -> WorkLimitError:
         """Return the error of a count that was given up on its way."""
         return WorkLimitError(
-            f"counting itemsets of size {size} in these baskets took more than max_work = {_figure(self.max_work)} "
-            "steps: ask for a smaller size, or raise max_work"
+            f"counting itemsets of size {size} in these baskets took more than {parameter('max_work')} = "
+            f"{_figure(self.max_work)} steps: ask for a smaller size, or raise {parameter('max_work')}"
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.selection import Selection
 from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, choose_many, named
 from fim_private.privacy import (
@@ -54,7 +54,7 @@ def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int
     """Return every level of a public universe, 0 included; raise ParameterError when it is not public."""
     if spectrum.universe_size is None:
         raise ParameterError(
-            f"the {mechanism} mechanism needs a public universe: give universe_size or a catalogue "
+            f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "
             "(candidates taken from the data would reveal which items somebody bought)"
         )
     return [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.intervals import Bounds, laplace_tail_bounds
 from fim_private.mechanisms.exponential import universe_levels
 from fim_private.mechanisms.race import winner
@@ -149,7 +149,9 @@ def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], sc
     first = math.floor(-42 * scale)
     last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
     if last - first > _LARGEST_VALUES:
-        raise ParameterError("epsilon is too small for the exact distribution to be held in memory; select still works")
+        raise ParameterError(
+            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+        )
     shares = np.zeros(len(distances))
     step = max(_CHUNK // (len(distances) * _NODES), 1)
     for start in range(first, last, step):

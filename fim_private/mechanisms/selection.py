@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.privacy import PrivacyCost
 from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
@@ -54,7 +54,8 @@ def check_countable(spectrum: SupportSpectrum, mechanism: str) -> None:
     """Raise ParameterError for more candidates than a distribution can be computed over."""
     if (spectrum.universe_size or 0) > MOST_CANDIDATES:
         raise ParameterError(
-            f"universe_size must be at most 1e300 for the exact distribution of {mechanism} (it can draw from more)"
+            f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {mechanism} "
+            "(it can draw from more)"
         )
 
 

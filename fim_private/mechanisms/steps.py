@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.intervals import Bounds, exp_bounds, laplace_tail_bounds
 from fim_private.mechanisms.noise import LaplaceSum
 from fim_private.randomness import Randomness, discrete_laplace_integer, geometric
@@ -144,5 +144,7 @@ class OneSidedSteps:
 
 def _checked(reach: int) -> int:
     if reach > _LARGEST_REACH:
-        raise ParameterError("epsilon is too small for the exact distribution to be held in memory; select still works")
+        raise ParameterError(
+            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+        )
     return reach

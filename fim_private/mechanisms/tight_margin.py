@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.limited_domain import LimitedDomain
 from fim_private.mechanisms.selection import OutcomeDistribution, Selection
 from fim_private.mechanisms.steps import OneSidedSteps
@@ -66,7 +66,9 @@ class TightMargin:
         exact_neighbors(self.neighbors)
         positive_integer("max_rank", self.max_rank)
         if not (self.shared_share > 0 and self.step_share > 0 and self.shared_share + self.step_share < 1):
-            raise ParameterError("shared_share and step_share must be above 0 and together below 1")
+            raise ParameterError(
+                f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"
+            )
 
     @property
     def cost(self) -> PrivacyCost:

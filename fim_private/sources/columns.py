@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NoReturn
 
-from fim_private.errors import DataError, ParameterError
+from fim_private.errors import DataError, ParameterError, parameter
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
@@ -37,19 +37,29 @@ class Options:
         """Raise ParameterError for an unknown rule, and for names that contradict each other."""
         if self.missing_user is not None:
             if self.missing_user not in list(MissingUser):
-                raise ParameterError(f"missing_user must be one of {', '.join(MissingUser)}, not {self.missing_user!r}")
+                raise ParameterError(
+                    f"{parameter('missing_user')} must be one of {', '.join(MissingUser)}, not {self.missing_user!r}"
+                )
             if self.user is None:
-                raise ParameterError("missing_user needs user too: the column that names the user of each row")
+                raise ParameterError(
+                    f"{parameter('missing_user')} needs {parameter('user')} too: "
+                    "the column that names the user of each row"
+                )
         if self.item is not None and self.items is not None:
             raise ParameterError(
-                "item and items exclude each other: item for one row per item, items for a list column"
+                f"{parameter('item')} and {parameter('items')} exclude each other: "
+                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
             )
         if self.item is not None and self.basket is None:
-            raise ParameterError("item needs basket too: one row per item takes both column names")
+            raise ParameterError(
+                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
+            )
         for name in ("basket", "user"):
             column = getattr(self, name)
             if column is not None and column in (self.item, self.items):
-                raise ParameterError(f"{name} and {'item' if self.item else 'items'} name the same column")
+                raise ParameterError(
+                    f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
+                )
 
     def given(self) -> list[str]:
         """Return which columns were named."""
@@ -59,7 +69,7 @@ class Options:
         """Raise ParameterError if any option was given to a source without named columns."""
         if self.given():
             raise ParameterError(
-                f"{' and '.join(self.given())} cannot be used with {source}, which has no such columns"
+                f"{' and '.join(map(parameter, self.given()))} cannot be used with {source}, which has no such columns"
             )
 
 
@@ -117,7 +127,10 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     if options.item is not None:
         column = _find(columns, options.item)
         if column.is_list:
-            raise DataError(f"column {options.item!r} of {source} holds lists: name it with --items instead of --item")
+            raise DataError(
+                f"column {options.item!r} of {source} holds lists: "
+                f"name it with {parameter('items')} instead of {parameter('item')}"
+            )
         if column.is_nested:
             _wrong_type(column, source, "an item")
         return Roles(options.item, False, options.basket, options.user, missing_user)
@@ -135,20 +148,26 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     if not found and any(column.is_boolean for column in columns):
         raise DataError(
             f"{source} has columns of booleans and others; give booleans only, one column an item, where each row is a "
-            f"basket, or name --basket and --item for one row per item; it has the columns {listing(columns)}"
+            f"basket, or name {parameter('basket')} and {parameter('item')} for one row per item; "
+            f"it has the columns {listing(columns)}"
         )
     number = "several list columns" if found else "no list column"
     raise DataError(
-        f"{source} has {number}: name it with --items, or --basket and --item for one row per item; "
-        f"it has the columns {listing(columns)}"
+        f"{source} has {number}: name it with {parameter('items')}, or {parameter('basket')} and {parameter('item')} "
+        f"for one row per item; it has the columns {listing(columns)}"
     )
+
+
+def shown_type(kind: object) -> str:
+    """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
+    return repr(str(kind)[:_TYPE_WIDTH])[1:-1]
 
 
 def listing(columns: Iterable[Column]) -> str:
     """Return names and types of columns for an error message."""
     columns = list(columns)
     named = [column for column in columns if not column.is_boolean]
-    shown = [f"{str(column.name)!r} ({column.kind[:_TYPE_WIDTH]})" for column in named]
+    shown = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
     more = [f"and {len(shown) - _LISTED_COLUMNS} more"] if len(shown) > _LISTED_COLUMNS else []
     if len(named) < len(columns):  # a one-hot frame with something else beside it
         more.append("columns of booleans, whose names may be items and are not shown")
@@ -169,6 +188,6 @@ def _check(columns: Sequence[Column], name: str, source: str) -> None:
 
 def _wrong_type(column: Column, source: str, wanted: str) -> NoReturn:
     raise DataError(
-        f"column {column.name!r} of {source} has type {column.kind[:_TYPE_WIDTH]}, "
+        f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
         f"which does not hold {wanted}; name another column, or convert this one"
     )

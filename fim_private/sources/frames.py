@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.arrays import arrow_of, numpy_of
-from fim_private.errors import DataError
+from fim_private.errors import DataError, parameter
 from fim_private.sources.arrow import LIST_ROWS, LONG_ROWS, ONE_HOT_CELLS, keyed, one_hot_rows
-from fim_private.sources.columns import Column, Options, Roles, choose
+from fim_private.sources.columns import Column, Options, Roles, choose, shown_type
 from fim_private.sources.gathering import Rows, gather
 from fim_private.sources.labels import ArrowLabels, Labels, lists
 from fim_private.sources.python_labels import PythonLabels, is_missing
@@ -44,7 +44,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     if dtypes and not options.given() and all(_is_number(dtype) for dtype in dtypes):
         raise DataError(
             "the frame has only numbers; for one 0/1 column per item use frame.astype(bool), "
-            "for one row per item name --basket and --item"
+            f"for one row per item name {parameter('basket')} and {parameter('item')}"
         )
     roles = choose([_column(frame, index) for index in range(len(dtypes))], options, "the frame")
     labels: Labels = PythonLabels()
@@ -93,7 +93,7 @@ def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Tran
     """Read an arrow array of lists."""
     options.refuse("an array of baskets")
     if not lists(array.type):
-        raise DataError(f"each basket must be a collection of items, not {array.type}")
+        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
     labels = ArrowLabels("the array")
     return gather((Rows(*labels.encode_lists(part)) for part in _parts(array, LIST_ROWS)), labels)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fim_private.arrays import arrow_of, null_mask, numpy_of
 from fim_private.errors import DataError
+from fim_private.sources.columns import shown_type
 from fim_private.transactions import Vocabulary, canonical_vocabulary
 
 Codes = NDArray[np.int32]
@@ -157,7 +158,8 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
     except pa.ArrowException:
         # The exception's own text may quote a value.
         raise DataError(
-            f"{where} has items of type {values.type}, which cannot be labels; make them strings or integers"
+            f"{where} has items of type {shown_type(values.type)}, which cannot be labels; "
+            "make them strings or integers"
         ) from None
 
 

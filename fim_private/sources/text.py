@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.arrays import arrow_strings
-from fim_private.errors import DataError, ParameterError
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.sources.arrow import ArrowSource, read_arrow
 from fim_private.sources.columns import Options, Roles
 from fim_private.sources.files import DELIMITERS, FIMI_SUFFIXES, File, empty
@@ -47,7 +47,10 @@ def read_text(file: File, options: Options) -> Transactions:
     delimiter = DELIMITERS.get(file.form)
     if delimiter is not None and (options.basket is not None or options.item is not None):
         return _read_long(file, options, delimiter)
-    options.refuse("one basket per line" + (" (name basket and item for one row per item)" if delimiter else ""))
+    options.refuse(
+        "one basket per line"
+        + (f" (name {parameter('basket')} and {parameter('item')} for one row per item)" if delimiter else "")
+    )
     labels = ArrowLabels(file.name, text=True)
     with file.open() as stream:
         blocks = _blocks(stream, file.name)
@@ -121,12 +124,18 @@ def _refuse_header(block: bytes, name: str) -> None:
         re.sub(rb"[^a-z]", b"", field.lower()).decode() for field in re.split(rb"[,;\t]", block[: block.index(b"\n")])
     ]
     if any(map(_BASKET_NAMES.fullmatch, fields)) and any(map(_ITEM_NAMES.fullmatch, fields)):
-        raise DataError(f"{name} looks like one row per item, with a header; name its columns with --basket and --item")
+        raise DataError(
+            f"{name} looks like one row per item, with a header; "
+            f"name its columns with {parameter('basket')} and {parameter('item')}"
+        )
 
 
 def _read_long(file: File, options: Options, delimiter: str) -> Transactions:
     if options.items is not None or options.item is None or options.basket is None:
-        raise ParameterError("one row per item in text takes both basket and item, and no items")
+        raise ParameterError(
+            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+            f"and no {parameter('items')}"
+        )
     header = _header(file, delimiter)
     names = header.names
     for option in options.given():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.arrays import arrow_of, null_mask, numpy_of
-from fim_private.errors import DataError
+from fim_private.errors import DataError, parameter
 from fim_private.sources.columns import MissingUser, Roles
 
 # Bytes may be no text; ASCII's white space they can hold all the same.
@@ -36,9 +36,10 @@ def settled(users: pa.Array, roles: Roles, source: str) -> tuple[pa.Array, pa.Ar
             return users.filter(stays), stays
         case None:
             raise DataError(
-                f"column {roles.user!r} of {source} has rows without a user; missing_user {MissingUser.DROP.value!r} "
-                f"leaves them out, missing_user {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit "
-                "of its own"
+                f"column {roles.user!r} of {source} has rows without a user; "
+                f"{parameter('missing_user')} {MissingUser.DROP.value!r} leaves them out, "
+                f"{parameter('missing_user')} {MissingUser.OWN_UNIT.value!r} makes each of their baskets "
+                "a unit of its own"
             )
 
 

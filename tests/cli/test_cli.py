@@ -551,8 +551,11 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["long.parquet"], r"no list column.*--basket and --item.*'order_id'"),
     (["two_lists.parquet"], r"several list columns.*--items.*'items' .*'returned'"),
     (["long.csv"], r"name its columns with --basket and --item"),
-    (["long.csv", "--item", "product"], r"item needs .*basket"),
-    (["list.parquet", "--item", "items", "--items", "items"], r"item and .*items exclude each other"),
+    (["long.csv", "--item", "product"], r"--item needs --basket too"),
+    (
+        ["list.parquet", "--item", "items", "--items", "items"],
+        r"--item and --items exclude each other: --item for .*, --items for",
+    ),
     (["baskets.dat", "--items", "items"], r"items cannot be used"),
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
     (["baskets.dat", "--epsilon", "-1"], r"epsilon must be a number above 0, not -1"),
@@ -591,15 +594,15 @@ ERRORS: list[tuple[Sequence[str], str]] = [
         r"column 'customer' of 'customers\.csv' has rows without a user; --missing-user 'drop' .*'own-unit'",
     ),
     (["customers.parquet", "--user", "missing_user"], r"has no column 'missing_user'; it has"),
-    (["customers.parquet", "--missing-user", "drop"], r"--missing-user needs user too"),
+    (["customers.parquet", "--missing-user", "drop"], r"--missing-user needs --user too"),
     (
         ["customers.parquet", "--user", "customer", "--missing-user", "keep"],
         r"--missing-user must be one of drop, own-unit, not 'keep'",
     ),
     (["customers.parquet", "--user", "items"], r"column 'items' .*does not hold an identifier"),
-    (["customers.parquet", "--user", "items", "--items", "items"], r"--user and items name the same column"),
+    (["customers.parquet", "--user", "items", "--items", "items"], r"--user and --items name the same column"),
     (["baskets.dat", "--user", "customer"], r"--user cannot be used with one basket per line"),
-    (["customers.csv", "--item", "product", "--user", "customer"], r"--item needs basket too"),
+    (["customers.csv", "--item", "product", "--user", "customer"], r"--item needs --basket too"),
     (["baskets.dat", "--no-such-option"], r"--no-such-option"),
     (["baskets.dat", "little.dat"], r"little\.dat"),
     ([], r"FILE"),
@@ -799,10 +802,23 @@ def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
 
 
 def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
-    for name in ("universe_size.dat", "max_rank/item.csv"):
+    for name in ("universe_size.dat", "max_rank/item.csv", "size"):
         done = run(shop, "mine", name)
         assert_refused(done)
         assert repr(name) in done.stderr
+
+
+def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: Path, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"max_rank": [1], "size": [{"max_work": 1}]}), tmp_path / "size.parquet")
+    done = run(tmp_path, "mine", "size.parquet")
+    assert_refused(done)
+    assert done.stderr == (
+        "Error: 'size.parquet' has no list column: name it with --items, or --basket and --item for one row per item; "
+        "it has the columns 'max_rank' (int64), 'size' (struct<max_work: int64>)\n"
+    )
+    done = run(shop, "mine", "baskets.dat", "--mechanism", "top")
+    assert_refused(done)
+    assert re.fullmatch(r"Error: --mechanism must be one of [a-z, -]+, not 'top'\n", done.stderr)
 
 
 def test_parameters_are_named_as_options(shop: Path) -> None:

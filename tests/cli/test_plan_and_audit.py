@@ -84,7 +84,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
     [
         (["plan", "--units", "0"], "Error: --units must be a whole number of at least 1, not 0"),
         (["plan", "--confidence", "2"], "Error: --confidence must be a number above 0 and below 1, not 2.0"),
-        (["plan", "--epsilons", "1,2"], "Error: --epsilons and figure go together"),
+        (["plan", "--epsilons", "1,2"], "Error: --epsilons and --figure go together"),
         (["plan", "--epsilons", "one", "--figure", "x.png"], "Error: --epsilons must be numbers with commas"),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
         (["audit", "--mechanism", "levelwise"], "Error: --mechanism must be one of all, large-margin"),

@@ -75,7 +75,7 @@ def test_a_file_instead_of_a_folder_fails_at_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_fails_at_once(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="it is a folder; give --output a file name"):
+    with pytest.raises(OutputError, match="it is a folder; give output a file name"):
         entered(tmp_path)
     assert names(tmp_path) == []
 
@@ -85,7 +85,7 @@ def test_a_file_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypatc
     path.write_text("old")
     # Whoever runs the tests may be root, who may write anything: so the system's answer is made up.
     monkeypatch.setattr(os, "access", lambda *_args, **_kwargs: False)
-    with pytest.raises(OutputError, match="permission denied; choose another --output"):
+    with pytest.raises(OutputError, match="permission denied; choose another output"):
         entered(path)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["release.json"]
@@ -96,7 +96,7 @@ def test_a_folder_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypa
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(OutputError, match="permission denied; choose another --output"):
+    with pytest.raises(OutputError, match="permission denied; choose another output"):
         entered(tmp_path / "release.json")
 
 

@@ -496,7 +496,7 @@ def test_malformed_csv(tmp_path: Path) -> None:
 )
 def test_a_long_file_taken_for_lines(header: str, tmp_path: Path) -> None:
     path = file(tmp_path, "a.csv", f"{header}\n1,{SECRET}\n")
-    message(DataError, path, "a.csv", "one row per item", "--basket", "--item")
+    message(DataError, path, "a.csv", "one row per item", "with basket and item")
 
 
 def test_lines_that_only_mention_such_words(tmp_path: Path) -> None:
@@ -514,12 +514,12 @@ def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
 
 def test_columns_that_are_missing_or_several() -> None:
     table = pa.table({"b": [1], "i": [SECRET], "l": [[SECRET]], "m": [[2]], "s": [{"x": SECRET}]})
-    message(DataError, table, "several list columns", "'l' (list", "--items", "--basket", "--item")
-    message(DataError, table.select(["b", "i"]), "no list column", "'b' (int64)", "'i' (string)", "--items")
+    message(DataError, table, "several list columns", "'l' (list", "with items, or basket and item")
+    message(DataError, table.select(["b", "i"]), "no list column", "'b' (int64)", "'i' (string)", "with items")
     message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
     message(DataError, table, "no column 'x'", basket="x", item="i")
     message(DataError, table, "'i'", "string", "lists", items="i")
-    message(DataError, table, "'l'", "--items", basket="b", item="l")
+    message(DataError, table, "'l'", "with items instead of item", basket="b", item="l")
     message(DataError, table, "'s'", "struct", basket="b", item="s")
     message(DataError, table, "'s'", "struct", basket="s", item="i")
     message(DataError, table, "'l'", "list", user="l", items="m")

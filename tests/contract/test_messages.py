@@ -1,0 +1,113 @@
+"""How the package's own source names parameters in its errors, read from the source."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fim_private.cli import app, as_typed
+
+PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
+# The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
+OWN_WORDS = {"cli", "table.py", "errors.py"}
+SOURCES = {
+    path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+# `parameter`, and what hands a name on to it.
+NAMING = {"parameter", "positive_integer", "_exact", "_check", "_candidates", "_rational", "_listed"}
+# Parameters that no command has: of functions and classes that are for Python only.
+PYTHON_ONLY = {
+    *("count", "counter", "highest", "level", "lowest", "max_itemsets", "min_support", "picks", "ranks", "threads"),
+    *("labels", "mechanisms", "plans", "scores", "sensitivity", "shared_share", "spectrum", "step_share", "d_in"),
+}
+# Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
+NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}
+
+
+def called(node: ast.AST) -> str:
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name
+        case _:
+            return ""
+
+
+def texts(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+
+
+def options() -> dict[str, str]:
+    group: Any = typer.main.get_command(app)
+    return {
+        given.name: given.opts[0]
+        for command in group.commands.values()
+        for given in command.params
+        if given.param_type_name == "option"
+    }
+
+
+def test_every_marked_name_is_an_option_or_for_python_only() -> None:
+    named = {
+        text
+        for tree in SOURCES.values()
+        for call in ast.walk(tree)
+        if called(call) in NAMING and isinstance(call, ast.Call)
+        for argument in call.args
+        for text in texts(argument)
+    }
+    assert {"max_rank", "items", "output", "figure"} <= named
+    assert named - set(options()) == PYTHON_ONLY
+
+
+def test_the_command_line_spells_each_parameter_as_it_is_typed() -> None:
+    assert {name: as_typed(name) for name in options()} == options()
+    assert {name: option for name, option in options().items() if option != "--" + name.replace("_", "-")} == {
+        "output_format": "--format"
+    }
+    assert as_typed("data") == "FILE"
+    assert {as_typed(name) for name in PYTHON_ONLY} == PYTHON_ONLY
+
+
+def test_no_parameter_is_named_without_a_mark() -> None:
+    names = "|".join(sorted({*options(), *PYTHON_ONLY}, key=len, reverse=True))
+    unmarked = re.compile(rf"\A({names})\b|\b({'|'.join(name for name in names.split('|') if '_' in name)})\b")
+    found = {
+        message
+        for tree in SOURCES.values()
+        for call in ast.walk(tree)
+        if re.fullmatch(r"(Parameter|Data|WorkLimit|Output|MissingExtra)Error", called(call))
+        for message in messages(call)
+        if unmarked.search(message)
+    }
+    assert found == NO_PARAMETER
+
+
+def messages(call: ast.AST) -> Iterator[str]:
+    """The texts of a call's arguments, with \0 for what is put into them."""
+    assert isinstance(call, ast.Call)
+    for argument in call.args:
+        match argument:
+            case ast.Constant(value=str(text)):
+                yield text
+            case ast.JoinedStr(values=parts):
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in parts)
+
+
+def test_only_the_command_line_spells_options() -> None:
+    spelled = {
+        (name, text)
+        for name, tree in SOURCES.items()
+        if name.partition("/")[0] not in OWN_WORDS
+        for text in texts(tree)
+        if re.search(r"(?<![\w-])--[a-z]", text)
+    }
+    assert spelled == set()

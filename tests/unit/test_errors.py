@@ -1,0 +1,67 @@
+"""The messages of errors: which words of them are parameters, and that nothing else is taken for one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.cli import as_typed
+from fim_private.errors import DataError, FimPrivateError, OutputError, ParameterError, WorkLimitError, parameter
+from fim_private.opendp import MissingExtraError
+
+MARKED = f"{parameter('max_rank')} goes with {parameter('size')}"
+FAMILY = [FimPrivateError, ParameterError, DataError, WorkLimitError, OutputError, MissingExtraError]
+
+
+@pytest.mark.parametrize("kind", FAMILY)
+def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError]) -> None:
+    error = kind(MARKED)
+    assert str(error) == "max_rank goes with size"
+    assert error.args == ("max_rank goes with size",)
+    assert repr(error) == f"{kind.__name__}('max_rank goes with size')"
+    assert error.spelled(as_typed) == "--max-rank goes with --size"
+
+
+@pytest.mark.parametrize("kind", FAMILY)
+def test_a_plain_message_has_nothing_to_spell(kind: type[FimPrivateError]) -> None:
+    error = kind("max_rank goes with size")
+    assert str(error) == error.spelled(str.upper) == "max_rank goes with size"
+
+
+@pytest.mark.parametrize("kind", FAMILY)
+def test_an_error_from_another_process_is_spelled_as_well(kind: type[FimPrivateError]) -> None:
+    error = kind(MARKED)
+    for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(other) is kind
+        assert str(other) == str(error)
+        assert other.spelled(as_typed) == "--max-rank goes with --size"
+
+
+@given(st.text())
+@example("size")
+@example("it's size")
+@example(parameter("size"))
+def test_what_a_caller_chose_is_never_respelled(value: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        fim.mine("no such file.parquet", neighbors=value)
+    rest = f" must be one of replace-one, add-remove, not {value!r}"
+    assert str(caught.value) == "neighbors" + rest
+    assert caught.value.spelled(str.upper) == "NEIGHBORS" + rest
+
+
+@pytest.mark.parametrize("field", ["max_rank", "size", "two\nlines", "\x1b[2J", parameter("size")])
+def test_the_fields_of_a_struct_are_never_respelled(field: str) -> None:
+    struct = pa.array([{field: 1}])
+    shown = f"struct<{field}: int64>".encode("unicode_escape").decode()
+    table = pa.table({"max_rank": struct, "items": [["tea"]]})
+    for source, options in ((table.select(["max_rank"]), {}), (table, {"user": "max_rank"}), (struct, {})):
+        with pytest.raises(DataError) as caught:
+            fim.read_transactions(source, **options)
+        assert shown in str(caught.value)
+        assert shown in caught.value.spelled(as_typed)

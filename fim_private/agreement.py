@@ -15,7 +15,7 @@ from fim_private.accounting import zcdp_rho
 from fim_private.counting import Effort
 from fim_private.levelwise import Levelwise
 from fim_private.mechanisms import Mechanism, limited_domain
-from fim_private.mechanisms.top_k import Build, OnePass, TopK, growth_bound
+from fim_private.mechanisms.top_k import Build, TopK, growth_bound, is_one_pass
 from fim_private.menu import LEVELWISE, Terms, counted_universe, maker
 from fim_private.privacy import Exact, PrivacyCost
 from fim_private.randomness import Randomness
@@ -150,7 +150,7 @@ def _concentrated(
     """Compose all parts in zero-concentrated privacy, where the mechanism's picks are bounded-range."""
     growth = growth_bound(epsilon)
     picks = None if mechanism == LEVELWISE else maker(mechanism)(epsilon, delta, groups[0])
-    if growth is None or not (picks is None or isinstance(picks, OnePass)):
+    if growth is None or not (picks is None or is_one_pass(picks)):
         return None
     pure = picks is not None and not picks.cost.delta
     composing = delta if pure else delta / 2

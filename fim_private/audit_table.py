@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fim_private.privacy import at_least
+from fim_private.privacy import at_least, rounded_up
 
 if TYPE_CHECKING:
     from fim_private.audit import AuditReport, Finding
@@ -33,12 +33,12 @@ def render_audit(reports: Sequence[AuditReport], *, colour: bool, ascii_only: bo
         table.add_column("share of δ", justify="right")
         table.add_column("worst neighbours, supports by itemset", overflow="fold")
         for finding in (report.whole, *report.stages):
-            share = "-" if finding.share is None else at_least(finding.share, 2)
+            share = "-" if finding.share is None else rounded_up(finding.share, 2)
             table.add_row(
                 finding.name,
-                at_least(finding.epsilon, 3),
-                at_least(finding.delta, 3),
-                at_least(finding.divergence, 3) + ("" if finding.holds else " !"),
+                at_least(finding.epsilon),
+                at_least(finding.delta),
+                _used(finding, report.numerical_error) + ("" if finding.holds else " !"),
                 share,
                 Text(_pair(finding)),
             )
@@ -49,6 +49,10 @@ def render_audit(reports: Sequence[AuditReport], *, colour: bool, ascii_only: bo
         )
     text = stream.getvalue()
     return text.replace("ε", "epsilon").replace("δ", "delta").replace("→", "->") if ascii_only else text
+
+
+def _used(finding: Finding, numerical_error: float) -> str:
+    return rounded_up(finding.divergence, 3) if finding.divergence > numerical_error else "0"
 
 
 def _pair(finding: Finding) -> str:

@@ -92,7 +92,16 @@ def at_least(value: float | Fraction, digits: int = 6) -> str:
     exact = Exact(value)
     if Fraction(written := f"{float(exact):.15g}") == exact:
         return written
-    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return rounded_up(exact, digits)
+
+
+def rounded_up(value: float | Fraction, digits: int) -> str:
+    """Write a number with so many significant digits, none of them too small.
+
+    >>> rounded_up(0.25, 1), rounded_up(3.00417, 3)
+    ('0.3', '3.01')
+    """
+    exact, up = Exact(value), Context(prec=digits, rounding=ROUND_CEILING)
     return f"{float(up.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
 
 

@@ -11,7 +11,7 @@ from fim_private.intervals import exp_bounds
 from fim_private.mechanisms import LargeMargin
 from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
 from fim_private.planning import CONFIDENCE, required_support
-from fim_private.privacy import EPSILON_RANGE, Neighbors, at_least
+from fim_private.privacy import EPSILON_RANGE, Neighbors, at_least, rounded_up
 from fim_private.release import Itemset, Release, Share
 from fim_private.sources.columns import MissingUser
 
@@ -138,7 +138,7 @@ def _guarantee(release: Release) -> str:
 def _growth(epsilon: Fraction) -> str:
     """Return e^ε, rounded up to three digits."""
     bits = 128
-    return at_least(Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0]), 3)
+    return rounded_up(Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0]), 3)
 
 
 def _protected(release: Release) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -45,16 +45,23 @@ class Laws:
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> Law:
         """Return the law of the mechanism's result."""
+        return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
-        def law(counts: Counts) -> Outcomes:
-            key = mechanism, universe, _levels(counts)
-            if key not in self._shares:
-                searched = isinstance(mechanism, LargeMargin | TightMargin)
-                stops = self.ranks(mechanism, universe)(counts) if searched else None
-                self._shares[key] = exact.distribution(mechanism, key[2], universe, stops)
-            return _named(self._shares[key], counts, universe)
+    def in_order(self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str]) -> Outcomes:
+        """Return the probabilities by name, without abstaining, if those tied at the cap are taken in this order."""
+        named = [name for name in order if counts[name] or universe]
+        named.sort(key=lambda name: -counts[name])  # it is stable
+        taken = {name: counts[name] for name in named[: getattr(mechanism, "max_rank", None)]}
+        shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
+        return {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
 
-        return law
+    def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> exact.Shares:
+        key = mechanism, universe, _levels(counts)
+        if key not in self._shares:
+            searched = isinstance(mechanism, LargeMargin | TightMargin)
+            stops = self.ranks(mechanism, universe)(counts) if searched else None
+            self._shares[key] = exact.distribution(mechanism, key[2], universe, stops)
+        return self._shares[key]
 
     def ranks(self, mechanism: Mechanism, universe: int | None) -> Law:
         """Return the law of the rank at which the search stops, None for none."""
@@ -114,6 +121,34 @@ def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent
         return exact.divergence({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
 
     return spent
+
+
+def excess_range(laws: Laws, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
+    """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
+
+    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
+    at a cap are candidates goes by names, one way and the other: the theorem is about each order, not their mixture.
+    """
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        with localcontext(exact.DIGITS):
+            changes = (
+                _change(*(laws.in_order(mechanism, universe, counts, order) for counts in (one, two)))
+                for order in (sorted(one), sorted(one, reverse=True))
+            )
+            return max(Decimal(0), *(change / exact.number(epsilon).exp() - 1 for change in changes))
+
+    return spent
+
+
+def _change(p: Outcomes, q: Outcomes) -> Decimal:
+    """Return by what factor the odds of two outcomes change at most."""
+    both = [name for name in p if p[name] and q.get(name)]
+    rest = [1 - sum((chances[name] for name in both), Decimal(0)) for chances in (p, q)]
+    ratios = [p[name] / q[name] for name in both]
+    if min(rest) > exact.NUMERICAL_ERROR:
+        ratios.append(rest[0] / rest[1])
+    return max(ratios) / min(ratios) if ratios else Decimal(1)
 
 
 def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> Law:

@@ -15,6 +15,7 @@ from fim_private.auditing.laws import (
     Laws,
     Outcomes,
     drawn_by_both,
+    excess_range,
     good_draw,
     lead_certified,
     noisy_maximum,
@@ -31,7 +32,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.privacy import Neighbors, exact_delta, exact_epsilon
+from fim_private.privacy import Neighbors, exact_epsilon
 from fim_private.spectrum import SupportSpectrum
 
 # What caps and limits are replaced by.
@@ -83,11 +84,19 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
 
 def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
     """Return, for the whole and then for each stage, the promises in every setting."""
-    epsilon, delta = _budget(mechanism)
+    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     all_settings = settings(mechanism)
     promises = [
         [_possible(m, _promise("whole", what, epsilon, delta, laws.itemsets(m, u))) for m, u, what in all_settings]
     ]
+    if theorem := getattr(type(mechanism), "bounded_range", None):
+        name, nothing = f"bounded range ({theorem})", Fraction(0)
+        promises.append(
+            [
+                _possible(m, Promise(name, what, epsilon, nothing, excess_range(laws, m, u, epsilon)))
+                for m, u, what in all_settings
+            ]
+        )
     if isinstance(mechanism, LargeMargin):
         promises += _large_margin_stages(mechanism, epsilon, delta, laws)
     if isinstance(mechanism, TightMargin):
@@ -107,13 +116,6 @@ def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
             ],
         ]
     return promises
-
-
-def _budget(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
-    """Return what the mechanism was built with: its cost is rounded to doubles."""
-    delta = getattr(mechanism, "delta", None)
-    epsilon: float | Fraction = mechanism.epsilon  # type: ignore[attr-defined]
-    return exact_epsilon(epsilon), Fraction(0) if delta is None else exact_delta(delta)
 
 
 def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, laws: Laws) -> list[list[Promise]]:

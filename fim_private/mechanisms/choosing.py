@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named
 from fim_private.privacy import (
@@ -31,6 +32,8 @@ class Choosing(Weighed):
     Over a known universe it is the exponential mechanism.
     Raises ParameterError for a parameter outside its range.
     """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction
     delta: float | Fraction

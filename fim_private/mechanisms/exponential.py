@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.selection import Selection
@@ -32,6 +33,8 @@ class Exponential(Weighed):
     epsilon: > 0. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction
     neighbors: str = Neighbors.REPLACE_ONE
@@ -72,6 +75,8 @@ class NamedExponential(Weighed):
     epsilon: > 0. delta: in (0, 1). universe_size: number of candidate itemsets, >= 1.
     Raises ParameterError for a parameter outside its range.
     """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction
     delta: float | Fraction

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named, top
 from fim_private.privacy import (
@@ -35,6 +36,8 @@ class LimitedDomain(Weighed):
     Over a known universe of no more than max_rank candidates it is the exponential mechanism.
     Raises ParameterError for a parameter outside its range.
     """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6

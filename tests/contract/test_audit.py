@@ -43,7 +43,9 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
 from fim_private.mechanisms.stopping import Run, Search
+from fim_private.mechanisms.top_k import TopK, is_one_pass
 from fim_private.mechanisms.weighing import Bottom, Candidate, named
+from fim_private.randomness import Randomness
 from fim_private.spectrum import Level, SupportSpectrum
 
 ROUNDING = 1e-12
@@ -604,3 +606,52 @@ def test_a_delta_below_what_the_digits_tell_is_refused(name: str) -> None:
 def test_the_least_delta_that_can_be_audited_is_held_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with_abstaining(monkeypatch, Fraction(99, 100))
     assert not auditing.audit(LimitedDomain(1.0, 1e-24, "add-remove"), trials=0).holds
+
+
+class DeclaredFlip(PermuteAndFlip):
+    """Permute-and-flip, falsely declared bounded-range."""
+
+    bounded_range = "no theorem"
+
+
+class DeclaredLaplaces(MaxOfLaplaces):
+    bounded_range = "no theorem"
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+class TestBoundedRange:
+    @pytest.mark.parametrize("make", [DeclaredFlip, DeclaredLaplaces])
+    def test_who_declares_it_is_held_to_it(self, make: Any, neighbors: str) -> None:
+        """Each is ε-private, and its odds change by more: its picks must not be composed as if they did not."""
+        assert broken(make(1.0, neighbors)) == {"bounded range (no theorem)"}
+
+    @pytest.mark.parametrize(
+        "name",
+        subset("exponential", "named-exponential", "limited-domain", "choosing"),
+    )
+    def test_every_one_pass_mechanism_is_held_to_it(self, name: str, neighbors: str) -> None:
+        mechanism = ALL[name](neighbors)
+        assert is_one_pass(mechanism)
+        assert auditing.audit(mechanism, trials=0).stages[0].name == f"bounded range ({mechanism.bounded_range})"
+
+    def test_a_cut_that_rises_where_zeros_get_names(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without M zeros more in the weight of abstaining one pick is still private, and several are not."""
+        shipped = Bottom.candidate
+        monkeypatch.setattr(
+            Bottom, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
+        )
+        for delta in (1e-3, 0.5):
+            assert broken(LimitedDomain(1.0, delta, neighbors)) == {"bounded range (Theorem 8)"}
+
+
+def test_a_method_s_name_declares_nothing() -> None:
+    class Many(PermuteAndFlip):
+        def select_many(self, *_: Any) -> Any:
+            raise AssertionError("must not be called")
+
+    make = lambda epsilon, delta: Many(epsilon, "add-remove")  # noqa: E731
+    several = TopK.by_addition(make, 3, Fraction(1), Fraction(1, 10**6))
+    assert several.mechanism.cost.epsilon == Fraction(1, 3)
+    spectrum = SupportSpectrum.from_supports([50, 40, 30, 3], universe_size=4)
+    assert len(several.select(spectrum, Randomness.seeded(1))) == 3

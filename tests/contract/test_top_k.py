@@ -22,7 +22,7 @@ from fim_private.counting import Effort, itemset_spectrum
 from fim_private.errors import ParameterError
 from fim_private.levelwise import Levelwise, items_sought
 from fim_private.mechanisms import Choosing, Distance, Exponential, LargeMargin, LimitedDomain, NamedExponential
-from fim_private.mechanisms.top_k import TopK
+from fim_private.mechanisms.top_k import TopK, is_one_pass
 from fim_private.menu import MECHANISMS, Terms
 from fim_private.privacy import PrivacyCost
 from fim_private.randomness import Randomness
@@ -218,7 +218,7 @@ def test_no_agreement_spends_more_than_was_allowed(
         )
         for step, picks in steps:
             cost = step.cost
-            one_pass = hasattr(step, "select_many")
+            one_pass = is_one_pass(step)
             bottoms += cost.delta if one_pass else nothing
             delta = nothing if one_pass else picks * cost.delta
             spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))

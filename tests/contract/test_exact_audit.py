@@ -302,7 +302,7 @@ class TestOthers:
             return [*spectrum.all_levels()] or [(0, 1)]
 
         monkeypatch.setattr(exponential, "universe_levels", levels)
-        assert broken(Exponential(1.0, neighbors)) == {"whole"}
+        assert "whole" in broken(Exponential(1.0, neighbors))
 
     def test_ties_cut_by_the_order_of_the_rows(self, neighbors: str) -> None:
         """If the first unit's itemset wins ties at the cut, the cut tells who came first."""

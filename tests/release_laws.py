@@ -1,0 +1,359 @@
+"""The exact law of a whole release over a few named items: every pick of every selection, and the noise on supports.
+
+Written from docs/privacy.md (equation 7, Theorems 5 to 13, "Noisy supports"), without the package. A `Plan` holds what
+is agreed before the data is read; `release_law` gives the probability of each sequence of itemsets, and `divergence`
+the exact δ of whole releases, noise included, between two data sets.
+
+Itemsets are named as the release names them. Equal supports are equally likely, and are picked without replacement.
+The single runs of the mechanisms that are not one pass of weights come from the oracles, which are independent too.
+All probabilities are Decimals, but for the search of the large margin mechanism, which is good to 1e-13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import oracles
+import selection_oracles
+
+PRECISION = 40
+# What the law may be wrong by in all: doubles in one of the oracles, and noise cut where less than this is left.
+ERROR = Decimal("1e-12")
+_TAIL = Decimal("1e-25")
+
+Itemset = tuple[str, ...]
+Supports = Mapping[Itemset, int]
+Picked = tuple[Itemset | None, ...]
+Law = dict[Picked, Decimal]
+
+
+def decimal(value: Fraction | int) -> Decimal:
+    return Decimal(Fraction(value).numerator) / Decimal(Fraction(value).denominator)
+
+
+# ------------------------------------------------------------------------------------------------ what is agreed
+
+
+@dataclass(frozen=True)
+class Picks:
+    """One selection. epsilon, delta: what its mechanism is run with, for each pick.
+
+    known: whether every itemset has a name, those without support too. units: the most itemsets that one unit may
+    support, None without such a limit. bottom_factor: multiplies the weight of ⊥, for mutants.
+    """
+
+    mechanism: str
+    sizes: tuple[int, ...]
+    count: int
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: oracles.Neighbors
+    known: bool
+    max_rank: int = 0
+    units: int | None = None
+    bottom_factor: Fraction = Fraction(1)
+
+    @property
+    def offset(self) -> int:
+        """How far above the next support ⊥ weighs; also what ε is divided by: 1 or 2."""
+        return 1 if self.neighbors == "add-remove" else 2
+
+
+@dataclass(frozen=True)
+class TwoSteps:
+    """Levelwise: items, then itemsets made of these items only."""
+
+    items: Picks
+    itemsets: Picks
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.itemsets.sizes
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise on each of some supports. parameter: the scale of discrete Laplace, or σ² of the discrete Gaussian."""
+
+    gaussian: bool
+    parameter: Fraction
+
+    def excess(self, moved: int, ratio: Decimal) -> Decimal:
+        """Σ max(0, P(z) - ratio Q(z)) over all values z, where that many of the supports are one apart in P and Q.
+
+        Values of equal P/Q are taken together. Discrete Laplace has two, e^{1/b} and e^{-1/b}, for each support.
+        The discrete Gaussian has one for each sum of the values, on which P/Q falls as it grows.
+        """
+        if not moved:
+            return max(Decimal(0), 1 - ratio)
+        if not self.gaussian:
+            likely = 1 / (1 + decimal(-1 / self.parameter).exp())
+            cells = [
+                math.comb(moved, k)
+                * (likely**k * (1 - likely) ** (moved - k) - ratio * likely ** (moved - k) * (1 - likely) ** k)
+                for k in range(moved + 1)
+            ]
+            return sum((cell for cell in cells if cell > 0), Decimal(0))
+        first, below, missing = _gaussian_sums(self.parameter, moved)
+        edge = Decimal(moved) / 2 - decimal(self.parameter) * ratio.ln()  # P > ratio Q below it
+        last = int(edge.to_integral_value(rounding=ROUND_CEILING)) - 1
+
+        def up_to(value: int) -> Decimal:
+            return below[min(max(value - first + 1, 0), len(below) - 1)]
+
+        return up_to(last) - ratio * up_to(last - moved) + missing
+
+    def chances(self) -> dict[int, Decimal]:
+        """The probability of each value of one noise, without a tail of less than 1e-25."""
+        with localcontext(prec=PRECISION):
+            rate = 1 / decimal(self.parameter)
+            ratio = (-rate / (2 if self.gaussian else 1)).exp()
+            weights = [Decimal(1)]
+            while weights[-1] > _TAIL * (1 - ratio):
+                z = len(weights)
+                weights.append(ratio ** (z * z if self.gaussian else z))
+            total = 2 * sum(weights) - 1
+            return {z: weights[abs(z)] / total for z in range(1 - len(weights), len(weights))}
+
+
+@cache
+def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], Decimal]:
+    """The least sum of so many noises, P(sum < each value from there on), and a bound of what is left out."""
+    one = Noise(True, sigma2).chances()
+    sums = {0: Decimal(1)}
+    for _ in range(moved):
+        longer: Counter[int] = Counter()
+        for value, chance in sums.items():
+            for z, part in one.items():
+                longer[value + z] += chance * part  # type: ignore[assignment]
+        sums = dict(longer)  # type: ignore[arg-type]
+    below = [Decimal(0)]
+    for value in sorted(sums):
+        below.append(below[-1] + sums[value])
+    return min(sums), below, moved * _TAIL
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is agreed. noises: that of n released supports, at n - 1; empty where none are released."""
+
+    selections: tuple[Picks | TwoSteps, ...]
+    noises: tuple[Noise, ...]
+    epsilon: Fraction
+    delta: Fraction
+
+
+# ------------------------------------------------------------------------------------------------ the law
+
+
+def release_law(plan: Plan, supports: Supports) -> Law:
+    """P(each sequence of itemsets released), all selections one after the other. supports: of every itemset, 0 too."""
+    law: Law = {(): Decimal(1)}
+    with localcontext(prec=PRECISION):
+        for selection in plan.selections:
+            own = selection_law(selection, supports)
+            joined: Law = {}
+            for (before, chance), (more, part) in ((x, y) for x in law.items() for y in own.items()):
+                joined[before + more] = joined.get(before + more, Decimal(0)) + chance * part
+            law = joined
+    return law
+
+
+def selection_law(selection: Picks | TwoSteps, supports: Supports) -> Law:
+    if isinstance(selection, TwoSteps):
+        law: Law = {}
+        for items, chance in item_sets(selection, supports).items():
+            for picked, part in second_step(selection, supports, items).items():
+                law[picked] = law.get(picked, Decimal(0)) + chance * part
+        return law
+    candidates = {
+        itemset: support
+        for itemset, support in supports.items()
+        if len(itemset) in selection.sizes and (support or selection.known)
+    }
+    if selection.mechanism in ("exponential", "choosing", "limited-domain"):
+        return _one_pass(selection, candidates)
+    return _runs(selection, candidates, selection.count)
+
+
+def item_sets(selection: TwoSteps, supports: Supports) -> dict[frozenset[str], Decimal]:
+    """P(the items that the first step of levelwise finds are these)."""
+    found: dict[frozenset[str], Decimal] = {}
+    for picked, chance in selection_law(selection.items, supports).items():
+        items = frozenset(item for itemset in picked if itemset for item in itemset)
+        found[items] = found.get(items, Decimal(0)) + chance
+    return found
+
+
+def second_step(selection: TwoSteps, supports: Supports, items: frozenset[str]) -> Law:
+    """The law of the itemsets given the items: a public universe, those without support too (Theorem 13)."""
+    return selection_law(selection.itemsets, {i: support for i, support in supports.items() if items.issuperset(i)})
+
+
+def _one_pass(picks: Picks, candidates: Supports) -> Law:
+    """Theorem 8: by weight among those left, until ⊥. ⊥ is reported as an itemset without a name by one mechanism."""
+    rate = decimal(picks.epsilon / picks.offset)
+    weights = {itemset: (rate * support).exp() for itemset, support in candidates.items()}
+    if picks.mechanism == "limited-domain":
+        law: Law = {}
+        following, tops = _tops(candidates, picks.max_rank)
+        new = min(picks.max_rank, picks.units or picks.max_rank)
+        bottom = Decimal(0)
+        if not (picks.known and len(candidates) <= picks.max_rank):
+            many = _multiplicity(picks, new) + (new if not picks.known and not following else 0)
+            bottom = many * (rate * (following + picks.offset)).exp()
+        for top in tops:
+            for picked, chance in _peeled(
+                {i: weights[i] for i in top}, bottom * decimal(picks.bottom_factor), picks.count
+            ):
+                law[picked] = law.get(picked, Decimal(0)) + chance / len(tops)
+        return law
+    if picks.known:
+        return dict(_peeled(weights, Decimal(0), picks.count))
+    assert picks.units is not None
+    bottom = _multiplicity(picks, picks.units) * (rate * picks.offset).exp() * decimal(picks.bottom_factor)
+    ending: Picked = (None,) if picks.mechanism == "exponential" else ()
+    return dict(_peeled(weights, bottom, picks.count, ending))
+
+
+def _multiplicity(picks: Picks, new: int) -> int:
+    """B of equation (7)."""
+    if picks.neighbors == "add-remove":
+        return math.ceil(new / min(picks.delta, picks.epsilon))
+    x = picks.epsilon / 2
+    decay = decimal(-x).exp()
+    most = new * max((1 + decay) / decimal(picks.delta), decay / decimal(x))
+    return int(most.to_integral_value(rounding=ROUND_CEILING))
+
+
+def _tops(candidates: Supports, rank: int) -> tuple[int, list[tuple[Itemset, ...]]]:
+    """The support next below the top rank, and all that the top may be, equally likely: ties are in random order."""
+    ordered = sorted(candidates.values(), reverse=True)
+    if len(ordered) <= rank:
+        return 0, [tuple(candidates)]
+    edge = ordered[rank - 1]
+    above = tuple(itemset for itemset, support in candidates.items() if support > edge)
+    tied = [itemset for itemset, support in candidates.items() if support == edge]
+    return ordered[rank], [above + rest for rest in combinations(tied, rank - len(above))]
+
+
+def _peeled(
+    weights: Mapping[Itemset, Decimal], bottom: Decimal, count: int, ending: Picked = ()
+) -> Iterator[tuple[Picked, Decimal]]:
+    """Each sequence of picks with its probability; `ending` is what is reported in place of ⊥."""
+    total = sum(weights.values(), bottom)
+    if not count or not total:
+        yield (), Decimal(1)
+        return
+    if bottom:
+        yield ending, bottom / total
+    for itemset, weight in weights.items():
+        left = {other: w for other, w in weights.items() if other != itemset}
+        for picked, chance in _peeled(left, bottom, count - 1, ending):
+            yield (itemset, *picked), weight / total * chance
+
+
+def _runs(picks: Picks, candidates: Supports, runs: int) -> Law:
+    """The mechanism run again and again, each time on what is left; a run that abstains releases nothing."""
+    if not runs or (picks.known and not candidates):
+        return {(): Decimal(1)}
+    law: Law = {}
+    chances, abstain = _single(picks, tuple(sorted(candidates.values(), reverse=True)))
+    for picked, chance in _runs(picks, candidates, runs - 1).items() if abstain else ():
+        law[picked] = law.get(picked, Decimal(0)) + abstain * chance
+    for itemset, support in candidates.items():
+        left = {other: c for other, c in candidates.items() if other != itemset}
+        for more, chance in _runs(picks, left, runs - 1).items() if chances[support] else ():
+            law[(itemset, *more)] = law.get((itemset, *more), Decimal(0)) + chances[support] * chance
+    return law
+
+
+@cache
+def _single(picks: Picks, supports: tuple[int, ...]) -> tuple[dict[int, Decimal], Decimal]:
+    """P(an itemset of each support) and P(⊥) of one run."""
+    size = len(supports) if picks.known else None
+    counts = dict(enumerate(supports))
+    shares: dict[int | None, Decimal]
+    if picks.mechanism == "large-margin":
+        levels, abstain = oracles.large_margin_distribution(
+            supports, picks.epsilon, picks.delta, universe_size=size, max_rank=picks.max_rank
+        )
+        tied = Counter(supports)
+        return {c: Decimal(levels[c]) / tied[c] for c in tied}, Decimal(abstain)
+    if picks.mechanism == "permute-and-flip":
+        shares = selection_oracles.permute_and_flip_exact(
+            counts, picks.epsilon, neighbors=picks.neighbors, universe_size=len(supports), digits=PRECISION
+        )
+    elif picks.mechanism == "max-of-laplaces":
+        shares = selection_oracles.max_of_laplaces_exact(
+            counts, picks.epsilon, neighbors=picks.neighbors, universe_size=len(supports), digits=18
+        )
+    elif picks.mechanism == "distance":
+        shares = selection_oracles.distance_exact(counts, picks.epsilon, picks.delta, neighbors=picks.neighbors)
+    else:
+        assert picks.mechanism == "tight-margin", picks
+        split = Fraction(4, 100), Fraction(8, 100), Fraction(88, 100)
+        shares = selection_oracles.tight_margin_exact(
+            counts,
+            picks.epsilon,
+            picks.delta,
+            max_rank=picks.max_rank,
+            neighbors=picks.neighbors,
+            split=split,
+            thresholds=lambda rank: _tight_threshold(picks, split, rank),
+            universe_size=size,
+            digits=18,
+        )
+    return {c: shares[place] for place, c in counts.items()}, shares[None]
+
+
+def _tight_threshold(picks: Picks, split: selection_oracles.Split, rank: int) -> int:
+    """τ(ℓ) of equation (8), with the rates halved under replace-one."""
+    with localcontext(prec=PRECISION):
+        step, choice = (decimal(part * picks.epsilon / picks.offset) for part in split[1:])
+        lead = (decimal(rank / picks.delta)).ln() / choice + Decimal(10 * (rank + 1)).ln() / step
+        return 1 + int(lead.to_integral_value(rounding=ROUND_CEILING))
+
+
+# ------------------------------------------------------------------------------------------------ the promise
+
+
+def divergence(plan: Plan, one: Supports, other: Supports, law: Law, other_law: Law) -> Decimal:
+    """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set O of releases.
+
+    A release is the sequence of itemsets and, where the plan says so, the noisy support of each: what is printed of
+    them is made of these alone. law, other_law: release_law of the two.
+    """
+    with localcontext(prec=PRECISION):
+        factor = decimal(plan.epsilon).exp()
+        alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()  # the names of items make no difference
+        for picked, chance in law.items():
+            named = [itemset for itemset in picked if itemset is not None] if plan.noises else []
+            moved = sum(abs(one[itemset] - other[itemset]) for itemset in named)
+            assert moved <= len(named), "no neighbours"
+            alike[chance, other_law.get(picked, Decimal(0)), len(named), moved] += 1
+        total = Decimal(0)
+        for (chance, other_chance, count, moved), many in alike.items():
+            if not other_chance:
+                total += many * chance
+            elif chance:
+                ratio = factor * other_chance / chance
+                excess = plan.noises[count - 1].excess(moved, ratio) if moved else max(Decimal(0), 1 - ratio)
+                total += many * chance * excess
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ what is printed
+
+
+def consistent(itemsets: Iterable[Itemset], values: Iterable[int]) -> list[int]:
+    """The estimates printed: the mean of the least among subsets and the greatest among supersets, not below 0."""
+    rows = [(set(itemset), value) for itemset, value in zip(itemsets, values, strict=True)]
+    return [max(0, (min(w for t, w in rows if t <= s) + max(w for t, w in rows if t >= s)) // 2) for s, _ in rows]

@@ -27,7 +27,7 @@ from fim_private import counting
 from fim_private import supports as noisy_supports
 from fim_private.agreement import Agreement, agree
 from fim_private.levelwise import Levelwise
-from fim_private.mechanisms import weighing
+from fim_private.mechanisms import PermuteAndFlip, weighing
 from fim_private.menu import Terms
 from fim_private.randomness import discrete_laplace
 from fim_private.reading import read_catalogue, read_transactions
@@ -448,10 +448,6 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
         Ask("exponential", sizes=(1,), universe=ITEMS, delta=MINUTE),
         lambda plan: replace(plan, noises=(Noise(False, 3 / plan.epsilon),)),
     ),
-    "permute-and-flip composed as if it were bounded-range, as exponential is": (
-        Ask("exponential", top=2, universe=ITEMS, delta=Fraction(1, 20)),
-        lambda plan: each(plan, mechanism=lambda s: "permute-and-flip"),
-    ),
     "replace-one with the rate of add-remove": (
         Ask("permute-and-flip", top=2, universe=ITEMS),
         lambda plan: each(plan, epsilon=lambda s: s.epsilon * s.offset),
@@ -467,6 +463,14 @@ def test_what_is_broken_is_caught(name: str) -> None:
     assert any(
         worst(plan, pairs) > release_laws.decimal(plan.delta * Fraction(11, 10)) + ERROR for plan, pairs in plans
     )
+
+
+def test_permute_and_flip_is_not_bounded_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it declared to be, its picks would be composed in zero-concentrated privacy, and spend too much."""
+    ask = ask_for("permute-and-flip", (1, 0.05), top=2, universe=ITEMS)
+    monkeypatch.setattr(PermuteAndFlip, "bounded_range", "no theorem", raising=False)
+    plan = agreed_plan(ask, "add-remove")
+    assert worst(plan, all_pairs(ask, "add-remove")) > 2 * plan.delta
 
 
 # On three baskets the first step of levelwise hardly ever finds an item, which would hide what the second does wrong.
@@ -612,12 +616,11 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3])
 @pytest.mark.parametrize("drawn", DRAWN + DRAWN_SLOWLY, ids=str)
-def test_many_releases_are_drawn_from_the_law(drawn: Drawn, seed: int) -> None:
+def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     law, enough = law_and_draws(drawn)
-    draws = 10 * enough
-    assert oracles.chi_square_pvalue(drawn.releases(draws, seed), law, draws) > LEVEL
+    draws = 4 * enough
+    assert oracles.chi_square_pvalue(drawn.releases(draws, 2), law, draws) > LEVEL
 
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:

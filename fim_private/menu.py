@@ -139,6 +139,8 @@ MAKERS: dict[str, Maker] = {
 MECHANISMS = (*MAKERS, LEVELWISE)
 # Of these one unit's number of itemsets matters; for the others a cap on baskets would only lose purchases.
 CAPPED = ("limited-domain", "choosing")
+# These look at the top ranks only, so many as the public cap says.
+RANKED = ("large-margin", "tight-margin", "limited-domain", LEVELWISE)
 
 
 def maker(name: str) -> Maker:

@@ -13,7 +13,7 @@ from typing import Any
 from fim_private.agreement import SUPPORTS_SHARE, agree
 from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.errors import ParameterError, parameter
-from fim_private.menu import CAPPED, MECHANISMS, Terms, maker, parse_sizes
+from fim_private.menu import CAPPED, MECHANISMS, RANKED, Terms, maker, parse_sizes
 from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
@@ -66,11 +66,11 @@ def mine(
         items first and then sets of them, for several itemsets without a universe.
     neighbors: "replace-one" or "add-remove".
     top: how many itemsets of each size are wanted, >= 1; fewer come out where the mechanism abstains.
-    union: the itemsets of all sizes are ranked together in one selection, `top` of them in all.
+    union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
         above 0 and below 1, and of no use without them.
     max_rank: public cap, 10,000 unless given: on the rank search of large-margin and tight-margin over an unknown
-        universe, and on how many itemsets (for levelwise, items) are candidates of limited-domain.
+        universe, and on how many itemsets (for levelwise, items) are candidates of limited-domain. Of no use to others.
     max_basket: public cap on a basket's items, for choosing and limited-domain: of a longer basket the first items in
         label order count. max_baskets: with it and with user, how many different baskets of a user count, drawn by what
         is in that user's baskets alone.
@@ -107,6 +107,8 @@ def mine(
         max_basket=None if max_basket is None else positive_integer("max_basket", max_basket),
         max_baskets=None if max_baskets is None else positive_integer("max_baskets", max_baskets),
     )
+    if union and len(terms.sizes) == 1:
+        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     _check_caps(mechanism, terms, data.by_user if isinstance(data, Transactions) else user is not None)
     share = _supports_share(supports, supports_share)
     agreed = agree(mechanism, terms, exact_epsilon(epsilon), exact_delta(delta), union=union, supports_share=share)
@@ -158,6 +160,14 @@ def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
 def _check_caps(mechanism: str, terms: Terms, by_user: bool) -> None:
     if mechanism not in MECHANISMS:
         maker(mechanism)
+    if terms.max_rank is not None and mechanism not in RANKED:
+        raise ParameterError(
+            f"{parameter('max_rank')} is of use to {', '.join(RANKED)} only; {mechanism} has no cap on ranks"
+        )
+    if terms.max_rank is not None and mechanism == "large-margin" and isinstance(terms.universe, Catalogue):
+        raise ParameterError(
+            f"{parameter('max_rank')} is of no use to large-margin with a catalogue, all of which it searches"
+        )
     if terms.max_basket is not None and mechanism not in CAPPED:
         raise ParameterError(
             f"{parameter('max_basket')} is of use to {' and '.join(CAPPED)} only; leave it out, "

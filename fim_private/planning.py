@@ -8,16 +8,14 @@ from fractions import Fraction
 from typing import Any, cast
 
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, PermuteAndFlip
-from fim_private.mechanisms.large_margin import STEP_SCALE
-from fim_private.mechanisms.noise import LaplaceSum
+from fim_private.mechanisms import Exponential, MaxOfLaplaces, PermuteAndFlip
 from fim_private.menu import CAPPED, MAKERS, Terms
 from fim_private.planned import Plan, PlannedMechanism, reason, recommended
-from fim_private.planning_search import FARTHEST, PlannableMechanism, least, prospects
+from fim_private.planning_search import PlannableMechanism, prospects
 from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.universe import SizedUniverse, UnknownUniverse
 
-__all__ = ["CONFIDENCE", "Plan", "PlannedMechanism", "plan", "plan_grid", "required_support"]
+__all__ = ["CONFIDENCE", "Plan", "PlannedMechanism", "plan", "plan_grid"]
 
 CATALOGUE = "catalogue of all items"
 BASKET_CAP = "cap on basket size"
@@ -35,22 +33,6 @@ _OVER_CATALOGUE: dict[str, Callable[[float | Fraction, str], PlannableMechanism]
 _RANKED = ("tight-margin", "limited-domain")
 # No larger epsilon is advised.
 _LARGEST_ADVISED = 10
-
-
-def required_support(mechanism: LargeMargin, confidence: float = CONFIDENCE) -> int:
-    """Return the support, in units, at which one itemset far above all others is released.
-
-    confidence: the probability of releasing it, in (0, 1). Only stopping at rank 1 is counted, so the figure
-    is the lead over the runner-up that a single leader needs, never too low; prospects() counts all ranks.
-    """
-    noise = LaplaceSum.of(mechanism.scales)
-    threshold = mechanism.integer_threshold(1)
-    # Rank 1 stops when Z_1 + G - Z < c - T̂(1), and the sum is symmetric.
-    slope = float(mechanism.epsilon) / STEP_SCALE
-    found = least(lambda support: noise.tail(1 - (support - threshold)), confidence, threshold, FARTHEST, slope)
-    if found is None:
-        raise ParameterError(f"{parameter('confidence')} must be a number above 0 and below 1, not {confidence!r}")
-    return found[0]
 
 
 def plan(
@@ -72,7 +54,7 @@ def plan(
     epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
     universe_size: the public number of items, all of which a catalogue lists; None where there is no catalogue.
     max_basket: the public cap on items per basket, to which baskets are cut. max_baskets: that on baskets per unit,
-        1 if not given. Together they bound the itemsets of one unit.
+        1 if not given, of no use without it. Together they bound the itemsets of one unit.
     max_rank: the public cap of those that look at the top itemsets only; each has a default of its own.
     confidence: the probability of success that is planned for, in (0, 1).
 
@@ -137,6 +119,11 @@ class _Given:
                 f"{parameter('confidence')} must be a number above 0 and below 1, not {self.confidence!r}"
             )
         object.__setattr__(self, "confidence", float(self.confidence))
+        if self.max_baskets is not None and self.max_basket is None:
+            raise ParameterError(
+                f"{parameter('max_baskets')} goes with {parameter('max_basket')}: "
+                "how many baskets of a unit count at most"
+            )
         if self.max_basket is not None and self.max_basket < self.size:
             raise ParameterError(
                 f"{parameter('max_basket')} must be at least the size {self.size}, not {self.max_basket}"

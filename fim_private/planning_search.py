@@ -5,9 +5,8 @@ are made up here. No data is read.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import count
@@ -26,6 +25,7 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.large_margin import STEP_SCALE
 from fim_private.mechanisms.steps import OneSidedSteps
+from fim_private.mechanisms.stopping import Run, Search
 from fim_private.mechanisms.weighing import exponential_rate
 from fim_private.privacy import exact_epsilon
 from fim_private.spectrum import Level, SupportSpectrum
@@ -40,8 +40,11 @@ OTHERS = 10_000
 _LEAST_EPSILON = Fraction(1, 10)
 # Ranks of the large margin search that are looked at: what lies beyond only helps, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
-# The tight margin search is first solved with so few ranks.
-_TIGHT_RANKS = 256
+# A tight margin search of more ranks than this is grouped more coarsely than in its distribution: from rank 256 on, in
+# groups of a 256th of their rank, which moves a probability by some 1e-8. It is first solved with larger groups still.
+_MANY_RANKS = 1 << 14
+_TIGHT_GROUPS = 256
+_ROUGH_GROUPS = 32
 # The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
 _LARGEST_CANDIDATES = 10**300
 # A lead that would have to be higher than this is none: base and lead are int64.
@@ -49,6 +52,8 @@ FARTHEST = 1 << 61
 # A search over ranks that does not succeed with so many times its threshold never does.
 _FAR = 64
 
+
+_KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 
 PlannableMechanism = (
     Choosing | Distance | Exponential | LargeMargin | LimitedDomain | MaxOfLaplaces | PermuteAndFlip | TightMargin
@@ -85,7 +90,8 @@ def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int 
     if isinstance(mechanism, LargeMargin):
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
-        mechanism = _QuickTightMargin(**{field.name: getattr(mechanism, field.name) for field in fields(mechanism)})
+        groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
+        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     if isinstance(mechanism, LargeMargin | TightMargin):
@@ -137,16 +143,11 @@ def _solve(
     if isinstance(mechanism, LargeMargin):
         start = mechanism.integer_threshold(1)
         return least(released_by(mechanism), confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
-    if isinstance(mechanism, TightMargin):
+    if isinstance(mechanism, _QuickTightMargin):
         rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
-        start = mechanism.threshold(1)
-        farthest = _FAR * start
-        if mechanism.max_rank > _TIGHT_RANKS:
-            easier = replace(mechanism, max_rank=_TIGHT_RANKS)
-            if (found := least(released_by(easier), confidence, start, farthest, rate)) is None:
-                return None
-            # Abstaining at the last rank decides: it weighs so much more.
-            start = found[0] + round(math.log(mechanism.max_rank / _TIGHT_RANKS) / rate)
+        start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
+        rough = least(released_by(replace(mechanism, groups=_ROUGH_GROUPS)), confidence, start, farthest, rate)
+        start = farthest if rough is None else rough[0]
         return least(released_by(mechanism), confidence, start, farthest, rate)
     return least(released_by(mechanism), confidence, 1, FARTHEST, rate)
 
@@ -214,8 +215,15 @@ def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -
     return Prospects(lead, lead * (1 - confidence), lead, lead)
 
 
+@dataclass(frozen=True)
 class _QuickTightMargin(TightMargin):
-    """The same mechanism, asked again and again: it keeps its noise and its thresholds."""
+    """The same mechanism, asked again and again: it keeps its noise, and which ranks share a threshold.
+
+    groups: as _TIGHT_GROUPS; None for the distribution of TightMargin itself. known: shared with what is made of it.
+    """
+
+    groups: int | None = None
+    known: _KnownSegments = field(default_factory=dict, compare=False)
 
     @cached_property
     def noise(self) -> OneSidedSteps:
@@ -227,16 +235,24 @@ class _QuickTightMargin(TightMargin):
         """What is left of epsilon for the choice, as in TightMargin."""
         return super().selection_epsilon
 
-    @cached_property
-    def _known(self) -> tuple[list[int], list[int]]:
-        return [], []  # ranks, ascending, and their thresholds
+    def search(self, spectrum: SupportSpectrum) -> Search:
+        """Return the rank search, as in TightMargin."""
+        search = super().search(spectrum)
+        groups = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
+        return _QuickSearch(
+            search.spectrum, search.threshold, search.last_rank, search.noise, known=self.known, **groups
+        )
 
-    def threshold(self, rank: int) -> int:
-        """Return τ(ℓ), as in TightMargin; it is nondecreasing, so two equal ones tell what is between them."""
-        ranks, thresholds = self._known
-        place = bisect_left(ranks, rank)
-        if place < len(ranks) and (rank == ranks[place] or thresholds[place] in thresholds[place - 1 : place]):
-            return thresholds[place]
-        ranks.insert(place, rank)
-        thresholds.insert(place, super().threshold(rank))
-        return thresholds[place]
+
+@dataclass(frozen=True)
+class _QuickSearch(Search):
+    """A search whose segments, which do not depend on supports, are found once."""
+
+    known: _KnownSegments = field(default_factory=dict)
+
+    def segments(self, run: Run) -> Iterator[Run]:
+        """Split a run, as in Search."""
+        ends = (run.first, run.last)
+        if ends not in self.known:
+            self.known[ends] = [(segment.first, segment.last) for segment in super().segments(run)]
+        return (Run(first, last, run.next_support) for first, last in self.known[ends])

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from fim_private.intervals import exp_bounds
 from fim_private.mechanisms import LargeMargin
 from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
-from fim_private.planning import CONFIDENCE, required_support
+from fim_private.planning import CONFIDENCE
+from fim_private.planning_search import prospects
 from fim_private.privacy import EPSILON_RANGE, Neighbors, at_least, rounded_up
 from fim_private.release import Itemset, Release, Share
 from fim_private.sources.columns import MissingUser
@@ -158,9 +159,11 @@ def _advice(release: Release, max_rank: int | None) -> str:
         return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
     rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
     margin, easier = (
-        required_support(LargeMargin(epsilon, release.delta, release.neighbors, rank))
+        prospects(LargeMargin(epsilon, release.delta, release.neighbors, rank), CONFIDENCE).margin
         for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
     )
+    assert margin is not None
+    assert easier is not None
     ways = [f"more {unit}s"]
     if easier < margin:
         ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")

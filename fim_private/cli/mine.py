@@ -40,7 +40,9 @@ def mine(
         str, typer.Option(metavar="N or N-M", help="Items per itemset; with a range each size has an equal share.")
     ] = "2",
     top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = 1,
-    union: Annotated[bool, typer.Option("--union", help="Rank the itemsets of all sizes together.")] = False,
+    union: Annotated[
+        bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")
+    ] = False,
     supports: Annotated[
         bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.")
     ] = False,

@@ -31,7 +31,9 @@ def plan(
         int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
     ] = None,
     size: Annotated[int, typer.Option(help="Items per itemset.")] = 2,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default="1.0")
+    ] = None,
     delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
@@ -43,7 +45,7 @@ def plan(
         int | None, typer.Option(help="Public cap on a basket's items, for choosing.", show_default=False)
     ] = None,
     max_baskets: Annotated[
-        int | None, typer.Option(help="Public cap on the baskets of a user, for choosing.", show_default=False)
+        int | None, typer.Option(help="With --max-basket: public cap on the baskets of a user.", show_default=False)
     ] = None,
     max_rank: Annotated[
         int | None, typer.Option(help="Public cap on ranks, for the mechanisms that have one.", show_default=False)
@@ -73,6 +75,10 @@ def plan(
         raise ParameterError(
             "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
         )
+    if figure is not None and (output is not None or output_format is not PlanFormat.TABLE):
+        raise ParameterError("--figure is written instead of a table or JSON: leave out --output and --format")
+    if figure is not None and epsilon is not None:
+        raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
     public: dict[str, Any] = {
         "units": units,
         "size": size,
@@ -90,7 +96,7 @@ def plan(
         draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
         return
     with destination(output) as write:
-        found = planning.plan(epsilon=epsilon, **public)
+        found = planning.plan(epsilon=1.0 if epsilon is None else epsilon, **public)
         if output_format is PlanFormat.JSON:
             write(json.dumps(found.to_dict()) + "\n")
             return

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fim_private.counting.effort import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.ranking import Top, descending
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.privacy import positive_integer
 from fim_private.randomness import Randomness, distinct_integers
 from fim_private.spectrum import Level, SupportSpectrum, Wanted
@@ -36,10 +36,13 @@ __all__ = [
     "list_itemsets",
 ]
 
-# A reader of the top reads this many itemsets first, and then so many times more again and again: what was
-# not yet needed is a small part of the work whenever all of it is.
+# A reader of the top reads this many itemsets first, and then so many times more again and again.
 _FIRST_ITEMSETS = 1024
 _MORE_ITEMSETS = 16
+# The rest comes in one pass where that is no more than the work already done. Who reads on from this many itemsets
+# likely wants all: for them it may be so many times as much. What is done is a small part of any more than that.
+_ENOUGH_ITEMSETS = 1 << 14
+_WORTH_FINISHING = 16
 # Names from which on it is quicker to list all itemsets down to their levels, if these are no more than so many.
 _WORTH_LISTING = 3
 _MOST_LISTED = 1 << 16
@@ -51,6 +54,10 @@ class Counter(Protocol):
     @property
     def item_supports(self) -> NDArray[np.int64]:
         """How many units have each item: (vocabulary,)."""
+
+    @property
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
@@ -186,6 +193,10 @@ class _Items:
     def item_supports(self) -> NDArray[np.int64]:
         return self._counter.item_supports
 
+    @property
+    def most_work(self) -> int:
+        return 0
+
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         return Top(descending(np.bincount(self.item_supports), self._min_support), self._min_support)
 
@@ -211,13 +222,21 @@ def _counter(
 
 
 def _levels(counter: Counter, min_support: int) -> Iterator[Level]:
-    """Yield all levels, a round of counting at a time, each some times as many itemsets as the one before."""
-    ceiling, wanted, floor = None, _FIRST_ITEMSETS, None
-    while floor is None or floor > min_support:
-        top = counter.top(ceiling, wanted)
-        yield from top.levels
-        ceiling = floor = top.floor
+    """Yield all levels: rounds of counting, each some times as many itemsets as the one before, and then the rest."""
+    top, wanted, read, done, within_limit = counter.top(None, _FIRST_ITEMSETS), _FIRST_ITEMSETS, 0, 0, True
+    yield from top.levels
+    while top.floor > min_support:
+        read += sum(multiplicity for _, multiplicity in top.levels)
+        done += top.work
         wanted *= _MORE_ITEMSETS
+        rest = None
+        if within_limit and counter.most_work <= done * (_WORTH_FINISHING if read >= _ENOUGH_ITEMSETS else 1):
+            try:
+                rest = counter.top(top.floor, None)
+            except WorkLimitError:  # out of reach as a whole: who wants only some more can still have them
+                within_limit = False
+        top = counter.top(top.floor, wanted) if rest is None else rest
+        yield from top.levels
 
 
 def _listed(counter: Counter, spectrum: SupportSpectrum, wanted: Sequence[Wanted]) -> dict[int, NDArray[np.int64]]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.effort import Effort
+from fim_private.counting.effort import Effort, itemset_occurrences
 from fim_private.counting.ranking import Top, at_least, rank_order
 from fim_private.counting.rows import (
     Columns,
@@ -80,6 +80,11 @@ class CompiledCounter:
     def _rows(self) -> Rows:
         return ranked_rows(self._transactions, self._rank_of, self._effort)
 
+    @cached_property
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes, about."""
+        return itemset_occurrences(self._enumerated_lengths(), self._size)
+
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
         if ceiling is None:
@@ -88,7 +93,7 @@ class CompiledCounter:
         if ceiling <= self._min_support:
             return Top([], self._min_support)
         if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
-            self._effort.refuse_infeasible(self._size, self._enumerated_lengths())
+            self._effort.refuse_infeasible(self._size, self.most_work)
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
         large = len(self._transactions.items) >= _LARGE
@@ -98,7 +103,7 @@ class CompiledCounter:
                 self._count_ranks(scan, done, high, copied=large and self._size > 2)
                 done = high
         scan.settle()
-        return Top(_levels(scan), scan.floor)
+        return Top(_levels(scan), scan.floor, scan.work)
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int, *, copied: bool) -> None:
         """Count the itemsets whose least frequent item has a rank in low..high."""

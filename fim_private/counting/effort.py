@@ -25,8 +25,6 @@ DEFAULT_MAX_WORK = 10**11
 _GLANCE_SECONDS = 0.05
 
 Progress = Callable[[float], object]
-# Called with the number of steps just done; raises WorkLimitError.
-Meter = Callable[[int], object]
 
 
 def _no_progress(fraction: float) -> None:
@@ -98,25 +96,8 @@ class Effort:
             work(glance)
             crew.finish(glance)
 
-    def meter(self, size: int, lengths: NDArray[np.int64]) -> Meter:
-        """Return what a counter without threads reports its steps to, in baskets of those lengths."""
-        done, glanced = 0, time.monotonic()
-        most = max(itemset_occurrences(lengths, size), 1)
-
-        def spend(steps: int) -> None:
-            nonlocal done, glanced
-            done += steps
-            if done > self.max_work:
-                raise self.over_limit(size)
-            if time.monotonic() - glanced >= _GLANCE_SECONDS:
-                glanced = time.monotonic()
-                self.progress(min(done / most, 1.0))
-
-        return spend
-
-    def refuse_infeasible(self, size: int, lengths: NDArray[np.int64]) -> None:
-        """Raise WorkLimitError if reading every itemset of baskets of those lengths is more than max_work."""
-        steps = itemset_occurrences(lengths, size)
+    def refuse_infeasible(self, size: int, steps: int) -> None:
+        """Raise WorkLimitError if max_work is less than the steps that reading every itemset of that size takes."""
         if steps > self.max_work:
             raise WorkLimitError(
                 f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
@@ -130,6 +111,27 @@ class Effort:
             f"counting itemsets of size {size} in these baskets took more than {parameter('max_work')} = "
             f"{_figure(self.max_work)} steps: ask for a smaller size, or raise {parameter('max_work')}"
         )
+
+
+class Meter:
+    """What a counter without threads reports its steps to; most: how many there are to do, at most.
+
+    Raises WorkLimitError where more are done than the effort allows.
+    """
+
+    def __init__(self, effort: Effort, size: int, most: int) -> None:
+        self.done = 0
+        self._effort, self._size, self._most = effort, size, max(most, 1)
+        self._glanced = time.monotonic()
+
+    def __call__(self, steps: int) -> None:
+        """Take account of steps just done."""
+        self.done += steps
+        if self.done > self._effort.max_work:
+            raise self._effort.over_limit(self._size)
+        if time.monotonic() - self._glanced >= _GLANCE_SECONDS:
+            self._glanced = time.monotonic()
+            self._effort.progress(min(self.done / self._most, 1.0))
 
 
 class _Crew:

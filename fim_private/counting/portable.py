@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.effort import Effort, Meter
+from fim_private.counting.effort import Effort, Meter, itemset_occurrences
 from fim_private.counting.ranking import Top, descending, rank_order
 from fim_private.transactions import Transactions
 
@@ -79,6 +79,11 @@ class PortableCounter:
         """How many units have each item: (vocabulary,)."""
         return item_supports(self._transactions)
 
+    @cached_property
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes at most."""
+        return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count the itemsets of supports below ceiling, down to the one that has `wanted` at or above it."""
         if ceiling is None:
@@ -88,14 +93,14 @@ class PortableCounter:
         if ceiling <= self._min_support:
             return Top([], self._min_support)
         if wanted is None:
-            self._effort.refuse_infeasible(self._size, np.diff(self._transactions.offsets))
+            self._effort.refuse_infeasible(self._size, self.most_work)
         # As much as a reader of the top may want: each further scan lowers the floor.
         floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
-        histogram = np.zeros(ceiling, dtype=np.int64)
-        for found in self._scan(floor):
+        histogram, meter = np.zeros(ceiling, dtype=np.int64), self._meter()
+        for found in _scan(self._transactions, self.item_supports, self._size, floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
-        return Top(descending(histogram, floor), floor)
+        return Top(descending(histogram, floor), floor, meter.done)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of exactly that support, in scan order.
@@ -116,14 +121,13 @@ class PortableCounter:
 
     def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         order = rank_order(self.item_supports)
-        for found in self._scan(lowest):
+        for found in _scan(self._transactions, self.item_supports, self._size, lowest, self._meter()):
             asked = np.flatnonzero(found.support <= highest)
             ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
             yield order[ranks], found.support[asked]
 
-    def _scan(self, floor: int) -> Iterator[_Found]:
-        meter = self._effort.meter(self._size, np.diff(self._transactions.offsets))
-        return _scan(self._transactions, self.item_supports, self._size, floor, meter)
+    def _meter(self) -> Meter:
+        return Meter(self._effort, self._size, self.most_work)
 
 
 def item_supports(transactions: Transactions) -> NDArray[np.int64]:

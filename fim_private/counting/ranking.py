@@ -12,10 +12,14 @@ from fim_private.spectrum import Level
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all that there are at or above floor (and below what was known before)."""
+    """levels: descending, all that there are at or above floor (and below what was known before).
+
+    work: steps that it took, roughly.
+    """
 
     levels: list[Level]
     floor: int
+    work: int = 0
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:

@@ -24,10 +24,6 @@ from fim_private.spectrum import SupportSpectrum
 
 Threshold = Callable[[int], int]
 
-# Ranks beyond this are grouped in the distribution, never in the draw: see Search.distribution.
-_SINGLE_RANKS = 1 << 14
-_GROUP_SHARE = 1 << 12
-
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
     """Return the spectrum with no more candidates than doubles can count, for distributions.
@@ -55,12 +51,15 @@ class Search:
     """The search of one spectrum for the first rank with a large margin.
 
     threshold: the integer T(ℓ), nondecreasing in ℓ. last_rank: the last rank tested, 0 for none.
+    single_ranks, group_share: see distribution; the draw does not depend on them.
     """
 
     spectrum: SupportSpectrum
     threshold: Threshold
     last_rank: int
     noise: StepNoise
+    single_ranks: int = 1 << 14
+    group_share: int = 1 << 12
 
     @cached_property
     def maximum(self) -> int:
@@ -140,10 +139,10 @@ class Search:
         """Return the exact distribution of the stopping rank, averaged over the noise that all steps share.
 
         Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability
-        that no rank stops. The first 16,384 ranks stand alone; beyond them ranks within a factor
-        1 + 2^-12 are grouped under their middle one. The sums that use the rank see the candidates that
+        that no rank stops. The first single_ranks ranks stand alone; beyond them ranks within a factor
+        1 + 1/group_share are grouped under their middle one. The sums that use the rank see the candidates that
         it adds weighted by about δ/ℓ or less (that is the margin), so grouping moves no outcome by more
-        than δ * 2^-12 or so.
+        than δ/group_share or so.
         """
         shared, weights = self.noise.shared()
         factor = self.noise.rest_factor
@@ -154,7 +153,7 @@ class Search:
         stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
         ranks: list[float] = []
         probabilities: list[float] = []
-        alive, total, checked = weights, float(weights.sum()), _SINGLE_RANKS
+        alive, total, checked = weights, float(weights.sum()), self.single_ranks
         for group in self._groups():
             slack = min(self.maximum - group.next_support - self.threshold(group.first), most)
             start = slack + int(shared[0]) - lowest
@@ -179,7 +178,7 @@ class Search:
             for segment in self.segments(run):
                 first = segment.first
                 while first <= segment.last:
-                    size = 1 if first <= _SINGLE_RANKS else 1 + first // _GROUP_SHARE
+                    size = 1 if first <= self.single_ranks else 1 + first // self.group_share
                     last = min(first + size - 1, segment.last)
                     yield Run(first, last, run.next_support)
                     first = last + 1

@@ -475,6 +475,25 @@ def test_abstaining_in_json_and_csv(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("item_1,item_2,support\n", "", 0)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--delta", "1e-9", "--epsilon", "2"],
+        ["--neighbors", "add-remove", "--max-rank", "1"],
+        ["--epsilon", "0.05"],
+    ],
+    ids=" ".join,
+)
+def test_the_advice_is_the_plans(shop: Path, options: list[str]) -> None:
+    advice = run(shop, "mine", "little.dat", *options).stdout
+    lead = re.search(r"leads by ([\d,]+) baskets", advice)
+    assert lead is not None
+    plan = json.loads(run(shop, "plan", *options, "--format", "json").stdout)
+    [large_margin] = [mechanism for mechanism in plan["mechanisms"] if mechanism["name"] == "large-margin"]
+    assert lead[1] == f"{large_margin['required_margin']:,}"
+
+
 def test_the_advice_works(shop: Path) -> None:
     advice = run(shop, "mine", "little.dat", "--epsilon", "0.5").stdout
     lead = re.search(r"leads by ([\d,]+) baskets", advice)
@@ -831,6 +850,12 @@ def test_parameters_are_named_as_options(shop: Path) -> None:
     assert done.stderr.startswith("Error: --supports-share goes with --supports: ")
     done = run(shop, "mine", "baskets.dat", "--max-baskets", "3")
     assert done.stderr.startswith("Error: --max-baskets goes with --max-basket and --user: ")
+    done = run(shop, "mine", "baskets.dat", "--union")
+    assert_refused(done)
+    assert done.stderr.startswith("Error: --union goes with several sizes: ")
+    done = run(shop, "plan", "--max-baskets", "3")
+    assert_refused(done)
+    assert done.stderr.startswith("Error: --max-baskets goes with --max-basket: ")
 
 
 def test_the_output_may_not_be_an_input(shop: Path) -> None:

@@ -85,6 +85,18 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         (["plan", "--units", "0"], "Error: --units must be a whole number of at least 1, not 0"),
         (["plan", "--confidence", "2"], "Error: --confidence must be a number above 0 and below 1, not 2.0"),
         (["plan", "--epsilons", "1,2"], "Error: --epsilons and --figure go together"),
+        (
+            ["plan", "--epsilons", "1,2", "--figure", "x.png", "--output", "x.txt"],
+            "Error: --figure is written instead of a table",
+        ),
+        (
+            ["plan", "--epsilons", "1,2", "--figure", "x.png", "--format", "json"],
+            "Error: --figure is written instead of a table",
+        ),
+        (
+            ["plan", "--epsilons", "1,2", "--figure", "x.png", "--epsilon", "1"],
+            "Error: --epsilons are what the figure compares",
+        ),
         (["plan", "--epsilons", "one", "--figure", "x.png"], "Error: --epsilons must be numbers with commas"),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
         (["audit", "--mechanism", "levelwise"], "Error: --mechanism must be one of all, large-margin"),

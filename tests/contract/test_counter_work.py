@@ -11,6 +11,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from real_data import real_data
 from fim_private.counting import (
     COUNTERS,
     Effort,
+    MakeCounter,
     active_counter,
     itemset_spectrum,
     list_itemsets,
@@ -32,6 +34,7 @@ from fim_private.counting import (
 )
 from fim_private.counting import effort as effort_module
 from fim_private.counting.effort import Meter, itemset_occurrences
+from fim_private.counting.ranking import Top
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.randomness import Randomness
 from fim_private.reading import read_transactions
@@ -178,6 +181,98 @@ def test_the_kernel_raises_its_floor_while_it_looks_for_the_top(scans: list[Any]
     assert sum(m for support, m in whole if support > lazy.floor) < 1024
     if size > 2:  # pairs of the most frequent items are counted in one pass anyway
         assert lazy.work < scans[1].work / 3
+
+
+Rounds = list[tuple[int | None, int]]
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
+    """(itemsets wanted, work) of each round of counting, by any counter; the work is -1 where there was an error."""
+    seen: Rounds = []
+
+    def recorded(make: MakeCounter, *arguments: Any) -> Any:
+        counter: Any = make(*arguments)
+        count = counter.top
+
+        def top(ceiling: int | None, wanted: int | None) -> Top:
+            seen.append((wanted, -1))
+            found: Top = count(ceiling, wanted)
+            seen[-1] = wanted, found.work
+            return found
+
+        counter.top = top
+        return counter
+
+    for name, make in list(COUNTERS.items()):
+        monkeypatch.setitem(COUNTERS, name, partial(recorded, make))
+    return seen
+
+
+@every_counter
+@pytest.mark.parametrize("size", [2, 3])
+def test_who_reads_on_gets_the_rest_in_one_pass(counter: str, size: int, rounds: Rounds) -> None:
+    shop = zipf_baskets(20_000, 3_000, 12.0)
+    alone = Effort(threads=1)  # so that the steps are the same each time
+    whole = itemset_spectrum(shop, size, counter=counter, effort=alone).all_levels()
+    [(wanted, work)] = rounds
+    assert wanted is None
+    assert work > 0
+    rounds.clear()
+    lazy = itemset_spectrum(shop, size, counter=counter, effort=alone)
+    assert list(lazy.levels()) == whole
+    *before, (wanted, last) = rounds
+    assert wanted is None
+    assert last == work
+    assert all(wanted is not None for wanted, _ in before)
+    assert sum(work for _, work in before) < 2 * work
+    assert len(before) == 2 or counter == "numpy"  # whose rounds are smaller
+
+
+@needs_kernel
+@pytest.mark.parametrize("size", [2, 3])
+def test_who_reads_the_top_only_is_spared_the_rest(size: int, rounds: Rounds) -> None:
+    levels = itemset_spectrum(zipf_baskets(20_000, 3_000, 12.0), size).levels()
+    read = 0
+    while read < 1 + 10_000:
+        read += next(levels)[1]
+    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("size", "max_work"),
+    [
+        (4, 12_000_000),  # of up to 15 million: refused; 10 million for the third round
+        (3, 9_000_000),  # of some 4 million, in truth 10 million: given up; 8 million for the third round
+    ],
+    ids=["refused", "given up"],
+)
+def test_where_the_rest_is_out_of_reach_reading_goes_on_in_rounds(size: int, max_work: int, rounds: Rounds) -> None:
+    shop = zipf_baskets(10_000, 3_000, 16.0)
+    whole = itemset_spectrum(shop, size).all_levels()
+    rounds.clear()
+    levels = itemset_spectrum(shop, size, effort=Effort(threads=1, max_work=max_work)).levels()
+    read: list[tuple[int, int]] = []
+    while sum(multiplicity for _, multiplicity in read) < 100_000:
+        read.append(next(levels))
+    assert read == whole[: len(read)]
+    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024, None, 256 * 1024]
+    assert rounds[2][1] == -1
+    with pytest.raises(WorkLimitError, match="took more than max_work"):
+        list(levels)
+    assert [wanted for wanted, _ in rounds[4:]] == [4096 * 1024]  # the rest is not tried again
+
+
+@needs_kernel
+def test_the_rest_is_left_where_it_is_far_more_than_all_before(rounds: Rounds) -> None:
+    often, less, long = np.arange(60), np.arange(60, 110), np.arange(110, 410)
+    shop = of_rows([*[often] * 40, *[less] * 35, *[long] * 30, *[long[:0]] * 1_000], 410)
+    levels = itemset_spectrum(shop, 3).levels()
+    assert next(levels) == (40, math.comb(60, 3))  # enough to want the rest, but that is 130 million steps
+    assert next(levels) == (35, math.comb(50, 3))
+    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
+    assert list(levels) == [(30, math.comb(300, 3))]
 
 
 @needs_kernel

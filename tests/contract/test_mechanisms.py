@@ -290,15 +290,16 @@ def test_a_race_over_more_is_drawn_but_has_no_distribution(make: Any) -> None:
     assert make(1.0).select(spectrum, Randomness.seeded(3)).level == 9_000
 
 
-def test_grouping_ranks_hardly_moves_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.mechanisms import stopping
+class GroupedLargeMargin(LargeMargin):
+    def search(self, spectrum: SupportSpectrum) -> Search:
+        return replace(super().search(spectrum), single_ranks=100, group_share=64)
 
+
+def test_grouping_ranks_hardly_moves_the_distribution() -> None:
     supports = [130] * 300 + [10] * 20
     mechanism, spectrum = LargeMargin(2.0, 1e-3), SupportSpectrum.from_supports(supports, 10_000)
     single = outcomes(mechanism, spectrum)
-    monkeypatch.setattr(stopping, "_SINGLE_RANKS", 100)
-    monkeypatch.setattr(stopping, "_GROUP_SHARE", 64)
-    grouped = outcomes(mechanism, spectrum)
+    grouped = outcomes(GroupedLargeMargin(2.0, 1e-3), spectrum)
     assert single.keys() == grouped.keys()
     assert single != grouped
     for key, value in single.items():

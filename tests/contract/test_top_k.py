@@ -318,6 +318,12 @@ def test_bad_requests_are_refused() -> None:
         ({"mechanism": "choosing", "max_basket": 1}, "max_basket must be at least the size 2"),
         ({"mechanism": "choosing", "max_basket": 5, "user": "u"}, "max_baskets is needed to protect users"),
         ({"max_baskets": 5}, "max_baskets goes with max_basket and user"),
+        ({"union": True}, "^union goes with several sizes: whether all of them are ranked together$"),
+        ({"union": True, "size": range(3, 4)}, "^union goes with several sizes"),
+        ({"mechanism": "distance", "max_rank": 5}, "^max_rank is of use to large-margin, .*levelwise only; distance"),
+        ({"mechanism": "choosing", "max_basket": 5, "max_rank": 5}, "^max_rank is of use to .*; choosing has no cap"),
+        ({"mechanism": "exponential", "max_rank": 5, "catalogue": ["a", "b"]}, "^max_rank is of use to"),
+        ({"max_rank": 5, "catalogue": ["a", "b"]}, "^max_rank is of no use to large-margin with a catalogue"),
         ({"mechanism": "permute-and-flip", "universe_size": 5}, "permute-and-flip mechanism needs a catalogue"),
     ):
         with pytest.raises(ParameterError, match=message):

@@ -269,7 +269,7 @@ FOUND = {
     "one zero, in any order": File(((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"),
     "one user's order": File(((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))),
     "null items": File(((1, 1, (1.0, None)), (1, 2, (None,)), (2, 3, (2.5, 0.0))), items="float64"),
-    "rows without a basket": File(((1, None, (1,)), (1, 1, (2,)), (1, 1, (1,)), (2, None, (1,)))),
+    "rows without a basket": File(((1, 1, (2,)), (1, None, (1,)), (1, 1, (1,)), (2, None, (3,)))),
     "a basket that is no number": File(((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"),
 }
 

@@ -1,0 +1,534 @@
+"""Reading looks at one unit at a time: nobody else's rows change what a unit's baskets are, nor which of them count.
+
+All proofs rest on it. Checked against a slow definition, for every form and every type of identifier, and literally:
+a file is the sum of the files of its units, and one unit more, less or replaced moves every support by at most 1.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+import reading_reference as reference
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+from reading_files import DENSE, FORMS, File, Form, drawn_files, small_pieces
+from reading_reference import Basket, Meaning
+from sources import SOURCES, STRINGS_ONLY
+
+from fim_private.contribution import drawn
+from fim_private.counting import itemset_spectrum
+from fim_private.errors import DataError
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.sources import arrow, gathering, text
+from fim_private.transactions import Transactions, Vocabulary, canonical_vocabulary
+
+Units = list[list[Basket]]
+Held = Counter[Hashable]
+
+LISTED = ("a", "1", "\u00e9", 0, 2, 2**63 - 1)
+SIZES = (1, 2, 3)
+
+
+# -------------------------------------------------------------------------------------------------- what is compared
+
+
+def as_multisets(units: Iterable[Iterable[Basket]]) -> Held:
+    return Counter(frozenset(Counter(unit).items()) for unit in units)
+
+
+def as_sets(units: Iterable[Iterable[Basket]]) -> Held:
+    """Equal baskets are one under a cap, and empty ones none."""
+    return Counter(frozenset(basket for basket in unit if basket) for unit in units)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a mechanism may be given of the data.
+
+    definition: what it makes of one unit's baskets, by the reference. caps: max_basket and max_baskets, where which of
+    the baskets count has no definition but that it follows from them.
+    """
+
+    of: Callable[[Transactions], Transactions]
+    definition: Callable[[Sequence[Basket]], list[Basket]] | None = None
+    caps: tuple[int, int] | None = None
+
+    @property
+    def counted(self) -> Callable[[Units], Held]:
+        return as_multisets if self.definition else as_sets
+
+
+def capped(max_basket: int, max_baskets: int) -> View:
+    return View(lambda data: data.capped(max_basket, max_baskets), caps=(max_basket, max_baskets))
+
+
+CATALOGUE = read_catalogue(LISTED)
+VIEWS = {
+    "as read": View(lambda data: data, list),
+    "one item of a basket": capped(1, 2),
+    "one basket": capped(2, 1),
+    "two baskets": capped(3, 2),
+    "catalogue": View(lambda data: data.restricted_to(CATALOGUE), lambda unit: reference.listed(unit, LISTED)),
+    "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
+    "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
+}
+
+
+def units_of(data: Transactions) -> Units:
+    held = [frozenset(map(data.vocabulary.label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())]
+    if data.unit_offsets is None:
+        return [[basket] for basket in held]
+    return [held[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
+
+
+class Reading:
+    """One form, with the options that it is read with."""
+
+    def __init__(self, form: Form, *, by_user: bool = True, has_ids: bool = True, missing_user: str = "drop") -> None:
+        self.form = form
+        self.has_ids = has_ids or not form.has_lists
+        self.by_user = by_user
+        self.missing_user = missing_user
+
+    def meaning(self, file: File) -> Meaning:
+        return self.form.meaning(file, by_user=self.by_user, has_ids=self.has_ids, missing_user=self.missing_user)
+
+    def read(self, file: File) -> Transactions:
+        options = {"items" if self.form.has_lists else "item": "i"}
+        options |= {"basket": "b"} if self.has_ids else {}
+        options |= {"user": "u", "missing_user": self.missing_user} if self.by_user else {}
+        with tempfile.TemporaryDirectory() if self.form.on_disk else nullcontext("") as folder:
+            return read_transactions(self.form.write(file, Path(folder)), **options)
+
+    def __repr__(self) -> str:
+        return f"{self.form}, by_user={self.by_user}, has_ids={self.has_ids}, missing_user={self.missing_user!r}"
+
+
+# -------------------------------------------------------------------------------------------------------- the checks
+
+
+def check_definition(reading: Reading, file: File) -> None:
+    """The units, their baskets and their itemsets are those of the reference."""
+    expected = reference.baskets(file.rows, reading.meaning(file))
+    data = reading.read(file)
+    levels = Counter(reference.supports(expected, 2).values())
+    assert [*itemset_spectrum(data, 2).levels()] == sorted(levels.items(), reverse=True)
+    for name, view in VIEWS.items():
+        if view.definition is None:
+            continue
+        defined = [view.definition(unit) for unit in expected]
+        found = view.of(data)
+        assert as_multisets(units_of(found)) == as_multisets(defined), name
+        for size in SIZES:
+            supports = reference.supports(defined, size)
+            assert reference.supports(units_of(found), size) == supports, name
+
+
+def check_parts(reading: Reading, file: File) -> None:
+    """A file is the sum of the files of its units, each alone, whatever is looked at; and caps are kept."""
+    meaning = reading.meaning(file)
+    alone = []
+    for numbers in reference.parts(file.rows, meaning):
+        rows = [file.rows[number] for number in numbers]
+        [own] = reference.baskets(rows, meaning)
+        alone.append((own, reading.read(file.of(rows))))
+    data = reading.read(file)
+    for name, view in VIEWS.items():
+        total: Held = Counter()
+        for own, part in alone:
+            seen = units_of(view.of(part))
+            total += view.counted(seen)
+            assert len(seen) == 1, name
+            if view.caps is not None:
+                max_basket, max_baskets = view.caps
+                check_caps(max_basket, max_baskets if reading.by_user else 1, own, seen[0])
+        assert view.counted(units_of(view.of(data))) == total, name
+
+
+def check_caps(max_basket: int, max_baskets: int, own: Sequence[Basket], counted: Sequence[Basket]) -> None:
+    """As many of a unit's own baskets count as may, each cut to its first items."""
+    short = {reference.shortened(basket, max_basket) for basket in own if basket}
+    left = [basket for basket in counted if basket]
+    assert set(left) <= short
+    assert len(left) <= max_baskets
+    assert len(set(left)) == min(len(short), max_baskets)
+
+
+def check_neighbours(reading: Reading, file: File, other: File) -> None:
+    """Of two files that differ in one unit's rows, no other unit differs, and no support by more than 1."""
+    data, others = reading.read(file), reading.read(other)
+    for name, view in VIEWS.items():
+        one, two = units_of(view.of(data)), units_of(view.of(others))
+        gone, new = view.counted(one) - view.counted(two), view.counted(two) - view.counted(one)
+        assert gone.total() <= 1, name
+        assert new.total() <= 1, name
+        assert abs(len(two) - len(one)) <= 1, name
+        for size in SIZES:
+            before, after = (reference.supports(units, size) for units in (one, two))
+            moved = {after[itemset] - before[itemset] for itemset in before | after}
+            # All in one direction where the number of units changes.
+            assert moved <= ({-1, 0, 1} if len(one) == len(two) else {0, len(two) - len(one)}), name
+
+
+def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
+    """Take each unit out, and replace it by other rows, in another order each time."""
+    order = random.Random(seed)
+    for theirs in reference.parts(file.rows, reading.meaning(file)):
+        rest = [row for number, row in enumerate(file.rows) if number not in theirs]
+        replaced = order.choices(rest, k=3) if rest else []
+        user, basket, _ = file.rows[theirs[0]]
+        if not reading.by_user or reference.names_nobody(user):  # the unit is one basket
+            replaced = [(user, basket, items) for _, _, items in replaced][: None if reading.has_ids else 1]
+        else:
+            replaced = [(user, own, items) for _, own, items in replaced]
+        for rows in ([*rest], [*rest, *replaced]):
+            order.shuffle(rows)
+            check_neighbours(reading, file, file.of(rows))
+
+
+CHECKS: list[Callable[[Reading, File], None]] = [
+    check_definition,
+    check_parts,
+    lambda reading, file: check_all_neighbours(reading, file, len(file.rows)),
+]
+
+
+# --------------------------------------------------------------------------------------------- generated and dense
+
+
+def readings(form: Form) -> st.SearchStrategy[Reading]:
+    rules = st.sampled_from(["drop", "own-unit"])
+    return st.builds(Reading, st.just(form), by_user=st.booleans(), has_ids=st.booleans(), missing_user=rules)
+
+
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+every_check = pytest.mark.parametrize("check", CHECKS, ids=["definition", "sum of its units", "neighbours"])
+
+
+def examine(check: Callable[[Reading, File], None], form: Form, data: st.DataObject) -> None:
+    with small_pieces(data.draw(st.sampled_from([1, 2, 5, 1000]))):
+        check(data.draw(readings(form)), data.draw(drawn_files(form)))
+
+
+@every_check
+@every_form
+@settings(max_examples=5)
+@given(data=st.data())
+def test_reading_looks_at_one_unit_at_a_time(
+    form: Form, check: Callable[[Reading, File], None], data: st.DataObject
+) -> None:
+    examine(check, form, data)
+
+
+@pytest.mark.slow
+@every_check
+@every_form
+@settings(max_examples=100)
+@given(data=st.data())
+def test_reading_looks_at_one_unit_at_a_time_in_many_examples(
+    form: Form, check: Callable[[Reading, File], None], data: st.DataObject
+) -> None:
+    examine(check, form, data)
+
+
+def check_dense(file: File) -> None:
+    for reading in (Reading(FORMS["arrow_table"]), Reading(FORMS["arrow_table"], by_user=False)):
+        expected = reference.baskets(file.rows, reading.meaning(file))
+        assert as_multisets(units_of(reading.read(file))) == as_multisets(expected)
+
+
+@pytest.mark.parametrize("file", DENSE.values(), ids=list(DENSE))
+def test_integers_that_lie_close(file: File) -> None:
+    check_dense(file)
+
+
+# ------------------------------------------------------------------------------------------------- kept from finding
+
+NAN = float("nan")
+# Files on which reading was once wrong, each in one form or another.
+FOUND = {
+    "one zero, ascending": File(((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,))), "float64", "float32"),
+    "one zero, in any order": File(((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"),
+    "one user's order": File(((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))),
+    "null items": File(((1, 1, (1.0, None)), (1, 2, (None,)), (2, 3, (2.5, 0.0))), items="float64"),
+    "rows without a basket": File(((1, 1, (2,)), (1, None, (1,)), (1, 1, (1,)), (2, None, (3,)))),
+    "a basket that is no number": File(((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"),
+}
+
+
+def fits(form: Form, file: File) -> bool:
+    return {file.users, file.baskets} <= set(form.ids) and file.items in form.items
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [(name, form) for name, file in FOUND.items() for form in FORMS.values() if fits(form, file)],
+    ids=str,
+)
+def test_what_was_once_wrong(name: str, form: Form) -> None:
+    for reading in (Reading(form, missing_user="own-unit"), Reading(form, by_user=False)):
+        check_definition(reading, FOUND[name])
+        check_parts(reading, FOUND[name])
+
+
+@pytest.mark.parametrize(
+    "pair", [(0.1, np.float32(0.1)), (float(2**53), np.int64(2**53 + 1)), (1, True), (1, Decimal(1)), ("1", 1)]
+)
+def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[object, object]) -> None:
+    def users(ids: list[object]) -> int:
+        frame = pd.DataFrame({"u": pd.Series(ids, dtype=object), "b": 1, "i": 1})
+        offsets = read_transactions(frame, user="u", basket="b", item="i").unit_offsets
+        assert offsets is not None
+        return len(offsets) - 1
+
+    alone = users([*pair])
+    for others in range(30):
+        ids: list[object] = [other + 0.5 for other in range(others)]
+        assert users([*ids, *pair]) == users([*pair, *ids]) == alone + others
+
+
+def test_objects_of_polars_are_refused_or_one_by_value() -> None:
+    # Equal, but not the same objects: arrow is given their addresses.
+    names = ["".join(letters) for letters in (["a", "nn"], ["an", "n"], ["bo", "b"])]
+    frame = pl.DataFrame({"u": pl.Series(names, dtype=pl.Object), "b": [1, 1, 1], "i": [1, 2, 3]})
+    for options in ({"user": "u", "basket": "b"}, {"basket": "u"}):
+        try:
+            data = read_transactions(frame, item="i", **options)
+        except DataError:
+            continue
+        assert as_multisets(units_of(data)) == Counter(frozenset({(frozenset(items), 1)}) for items in ([1, 2], [3]))
+
+
+# --------------------------------------------------------------------------------------------- baskets without ids
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])
+@settings(max_examples=5)
+@given(data=st.data(), size=st.integers(1, 6))
+def test_a_source_of_baskets_is_the_sum_of_its_baskets(name: str, data: st.DataObject, size: int) -> None:
+    items: st.SearchStrategy[Any] = (
+        st.text("ab1\u00e9", min_size=1, max_size=2) if name in STRINGS_ONLY else st.integers(0, 9)
+    )
+    given_baskets = data.draw(st.lists(st.lists(items, max_size=4), min_size=1, max_size=6))
+
+    def read(baskets: list[list[Any]]) -> list[Basket]:
+        with tempfile.TemporaryDirectory() as folder:
+            source, options = SOURCES[name](baskets, Path(folder))
+            return [basket for [basket] in units_of(read_transactions(source, **options))]
+
+    with small_pieces(size), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "BLOCK_BYTES", size)
+        assert read(given_baskets) == [basket for one in given_baskets for basket in read([one])]
+
+
+LINES = st.text('ab01 ,;"\t\r\0\u00a0\x1c-', max_size=9)
+
+
+@pytest.mark.parametrize(("suffix", "separators"), [("csv", ","), ("tsv", "\t"), ("dat", " \t\r\v\f")])
+@settings(max_examples=30)
+@given(lines=st.lists(LINES, min_size=1, max_size=6), size=st.integers(1, 40))
+def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[str], size: int) -> None:
+    def read(lines: list[str]) -> list[Basket]:
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "BLOCK_BYTES", size)
+            path = Path(folder) / f"a.{suffix}"
+            path.write_bytes("".join(line + "\n" for line in lines).encode())
+            return [basket for [basket] in units_of(read_transactions(path))]
+
+    together = read(lines)
+    assert together == [basket for line in lines for basket in read([line])]
+    meaning = Meaning(by_user=False, text=True)
+    for line, basket in zip(lines, together, strict=True):
+        if '"' not in line or suffix == "dat":
+            tokens = re.split(f"[{separators}]", line)
+            assert basket == {label for token in tokens if (label := reference.label(token, meaning)) is not None}
+
+
+# ------------------------------------------------------------------------------------------------ the checks can fail
+
+
+def merge_two_ids(patch: pytest.MonkeyPatch) -> None:
+    right = gathering._numbers_by_appearance
+    patch.setattr(gathering, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
+
+
+def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
+    def wrong(keys: list[Any], low: int, high: int) -> Any:
+        occurs = np.zeros(high - low + 1, dtype=bool)
+        base = keys[0].dtype.type(low)
+        for part in keys:
+            occurs[part - base] = True
+        number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+        return np.concatenate([number[part - base] for part in keys])
+
+    patch.setattr(gathering, "_numbers_by_value", wrong)
+
+
+def two_zeros(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(arrow, "by_value", lambda ids: ids)
+
+
+def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
+    right = gathering._numbers
+
+    def wrong(parts: list[Any]) -> Any:
+        numbers, above = [], 0
+        for part in parts:
+            numbers.append(right([part]) + np.int32(above))
+            above = numbers[-1].max(initial=above - 1) + 1
+        return np.concatenate(numbers)
+
+    patch.setattr(gathering, "_numbers", wrong)
+
+
+def a_basket_id_is_good_for_all_users(patch: pytest.MonkeyPatch) -> None:
+    right = gathering._numbers_by_appearance
+
+    def wrong(keys: Any) -> Any:
+        return right(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
+
+    patch.setattr(gathering, "_numbers_by_appearance", wrong)
+
+
+def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
+    right = gathering._units
+
+    def wrong(users: list[Any], basket: Any) -> Any:
+        nobody = np.concatenate([part.is_null().to_numpy(zero_copy_only=False) for part in users])
+        units = right(users, basket)
+        if nobody.any() and not nobody.all():
+            units[nobody] = 0
+        return np.unique(units, return_inverse=True)[1].astype(np.int32)
+
+    patch.setattr(gathering, "_units", wrong)
+
+
+def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
+    right = canonical_vocabulary
+
+    def wrong(values: Any, *, tokens: bool) -> Any:
+        are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
+        return right(values, tokens=bool(are_numbers))
+
+    patch.setattr("fim_private.sources.labels.canonical_vocabulary", wrong)
+
+
+def no_cap(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Transactions, "capped", lambda self, *caps: self)
+
+
+def no_cut(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Transactions, "cut_to", lambda self, count: self)
+
+
+def cut_by_how_many_units_there_are(patch: pytest.MonkeyPatch) -> None:
+    right = Transactions.cut_to
+
+    def wrong(self: Transactions, count: int) -> Transactions:
+        return right(self, 1 + len(self.offsets if self.unit_offsets is None else self.unit_offsets) % count)
+
+    patch.setattr(Transactions, "cut_to", wrong)
+
+
+def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
+    right = Transactions.capped
+
+    def wrong(self: Transactions, max_basket: int, max_baskets: int) -> Transactions:
+        return right(self, min(max_basket, int(np.diff(self.offsets).max(initial=1)) - 1), max_baskets)
+
+    patch.setattr(Transactions, "capped", wrong)
+
+
+def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Vocabulary, "hashes", lambda self: np.arange(1, len(self) + 1, dtype=np.uint64) << np.uint64(40))
+
+
+def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
+    right = drawn
+
+    def wrong(hashes: Any, unit_offsets: Any, count: int) -> Any:
+        return right(np.where(hashes == 0, hashes, hashes ^ hashes.sum()), unit_offsets, count)
+
+    patch.setattr("fim_private.transactions.drawn", wrong)
+
+
+def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
+    def wrong(hashes: Any, unit_offsets: Any, count: int) -> Any:
+        baskets = np.diff(unit_offsets)
+        return np.arange(len(hashes)) - np.repeat(unit_offsets[:-1], baskets) < count
+
+    patch.setattr("fim_private.transactions.drawn", wrong)
+
+
+MUTANTS = [
+    merge_two_ids,
+    number_in_the_narrow_type,
+    two_zeros,
+    number_each_batch_by_itself,
+    a_basket_id_is_good_for_all_users,
+    nobodys_rows_are_the_first_users,
+    judge_all_tokens_together,
+    no_cap,
+    no_cut,
+    cut_by_how_many_units_there_are,
+    cap_by_the_largest_basket_of_all,
+    order_by_the_codes_of_this_file,
+    order_by_what_all_users_bought,
+    first_in_the_file,
+]
+
+
+def is_caught(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False
+
+
+def some_file_is_caught(form: Form) -> bool:
+    """Whether one of some hundreds of generated files, always the same, fails one of the checks."""
+
+    def fails(case: tuple[Reading, File]) -> bool:
+        with small_pieces(2):
+            return any(is_caught(partial(check, *case)) for check in CHECKS)
+
+    few = settings(max_examples=400, derandomize=True, database=None, phases=[Phase.generate])
+    try:
+        find(st.tuples(readings(form), drawn_files(form, only=["int64", "string"])), fails, settings=few)
+    except NoSuchExample:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_reading_that_is_wrong_is_caught(
+    mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant(monkeypatch)
+    if mutant is number_in_the_narrow_type:
+        assert is_caught(lambda: check_dense(DENSE["int8, around the middle"]))
+        assert is_caught(lambda: check_dense(DENSE["int16, nearly all"]))
+    elif mutant is two_zeros:
+        reading = Reading(FORMS["arrow_table"])
+        assert is_caught(lambda: check_definition(reading, FOUND["one zero, in any order"]))
+    else:
+        assert some_file_is_caught(FORMS["csv_rows" if mutant is judge_all_tokens_together else "arrow_batches"])

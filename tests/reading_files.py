@@ -1,0 +1,399 @@
+"""Files of purchases to be read: every type of identifier, and every form that rows can be written in.
+
+Add a type to TYPES or a form with ``@form``; the tests of tests/contract/test_unit_locality.py then cover it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from hypothesis import strategies as st
+from reading_reference import Meaning, Row
+
+from fim_private.sources import arrow, files, frames, gathering, text
+
+Values = st.SearchStrategy[Any]
+
+
+# ------------------------------------------------------------------------------------------ types of identifiers
+
+
+def _integers(bits: int, *, signed: bool) -> Values:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    return st.sampled_from([low, low + 1, high - 1, high, 0]) | st.integers(low, high) | st.integers(max(low, -3), 3)
+
+
+def _floats(width: Any) -> Values:
+    special = st.sampled_from([0.0, -0.0, 1.0, float("nan"), float("inf"), float("-inf")])
+    return special | st.floats(width=width)
+
+
+def _decimals(digits: int) -> Values:
+    largest = 10**digits - 1
+    # Of text: arithmetic would round to 28 digits.
+    return (st.sampled_from([0, largest, -largest, 100]) | st.integers(-largest, largest)).map(
+        lambda number: Decimal(f"{number}e-2")
+    )
+
+
+_TEXTS = st.sampled_from(["", " ", "\u3000", "0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"]) | st.text(
+    'ab ,;"\n\t', max_size=3
+)
+_BYTES = st.sampled_from([b"", b" ", b"\xff", b"a", b"a\0"]) | st.binary(max_size=3)
+_MOMENTS = st.integers(-3, 3) | st.integers(-(10**6), 10**6)
+
+# Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that arrow keeps.
+TYPES: dict[str, tuple[Any, Values]] = {
+    **{f"int{bits}": (getattr(pa, f"int{bits}")(), _integers(bits, signed=True)) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (getattr(pa, f"uint{bits}")(), _integers(bits, signed=False)) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (getattr(pa, f"float{bits}")(), _floats(bits)) for bits in (16, 32, 64)},
+    "bool": (pa.bool_(), st.booleans()),
+    "decimal128": (pa.decimal128(38, 2), _decimals(38)),
+    "decimal256": (pa.decimal256(60, 2), _decimals(60)),
+    "date32": (pa.date32(), _MOMENTS.map(lambda day: day % 10**5)),
+    "date64": (pa.date64(), _MOMENTS.map(lambda day: day % 10**5 * 86_400_000)),
+    "time": (pa.time64("us"), st.integers(0, 86_399_999_999) | st.integers(0, 3)),
+    "timestamp": (pa.timestamp("ns"), _MOMENTS | st.integers(-(2**63) + 1, 2**63 - 1)),
+    "zoned": (pa.timestamp("us", "Europe/Berlin"), _MOMENTS),
+    "duration": (pa.duration("s"), _MOMENTS),
+    "string": (pa.string(), _TEXTS),
+    "large_string": (pa.large_string(), _TEXTS),
+    "string_view": (pa.string_view(), _TEXTS),
+    "binary": (pa.binary(), _BYTES),
+    "large_binary": (pa.large_binary(), _BYTES),
+    "binary_view": (pa.binary_view(), _BYTES),
+    "fixed_binary": (pa.binary(2), st.sampled_from([b"  ", b"\0\0", b"ab"]) | st.binary(min_size=2, max_size=2)),
+    "null": (pa.null(), st.none()),
+}
+if hasattr(pa, "decimal32"):  # pyarrow 19
+    TYPES |= {"decimal32": (pa.decimal32(9, 2), _decimals(9)), "decimal64": (pa.decimal64(18, 2), _decimals(18))}
+TEXTS = ["string", "large_string", "string_view"]
+_VIEWS = ["string_view", "binary_view"]
+_SHORT_DECIMALS = ["decimal32", "decimal64"]
+
+# Of each item type: the arrow type, values of few kinds, and whether a value is judged by its text.
+ITEM_TYPES: dict[str, tuple[Any, Values, bool]] = {
+    "int8": (pa.int8(), st.integers(-1, 4), False),
+    "int64": (pa.int64(), st.integers(0, 4) | st.just(-(2**63)), False),
+    "uint64": (pa.uint64(), st.integers(0, 4) | st.just(2**64 - 1), True),
+    "float64": (pa.float64(), st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, float("nan")]), True),
+    "string": (pa.string(), st.sampled_from(["a", "b", "c", "1", "01", " 1", "\u00e9", ""]), False),
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """Rows, and the types of their columns."""
+
+    rows: tuple[Row, ...]
+    users: str = "int64"
+    baskets: str = "int64"
+    items: str = "int64"
+
+    def of(self, rows: Sequence[Row]) -> File:
+        return replace(self, rows=tuple(rows))
+
+
+def long_table(file: File) -> pa.Table:
+    """One row per item; a basket without items has a row with a null item."""
+    rows = [(user, basket, item) for user, basket, items in file.rows for item in [*items] or [None]]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    kinds = [TYPES[file.users][0], TYPES[file.baskets][0], ITEM_TYPES[file.items][0]]
+    return pa.table({name: pa.array(column, kind) for name, column, kind in zip("ubi", columns, kinds, strict=True)})
+
+
+def list_table(file: File) -> pa.Table:
+    """One list per row, null if it is empty."""
+    users, baskets, items = ([row[place] for row in file.rows] for place in range(3))
+    kind = pa.list_(ITEM_TYPES[file.items][0])
+    return pa.table(
+        {
+            "u": pa.array(users, TYPES[file.users][0]),
+            "b": pa.array(baskets, TYPES[file.baskets][0]),
+            "i": pa.array([[*held] or None for held in items], kind),
+        }
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- forms
+
+Writer = Callable[[File, Path], Any]
+
+
+class Form:
+    """One way to write a file.
+
+    ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk: whether it needs a
+    folder. is_text: whether what is there is text.
+    """
+
+    def __init__(
+        self,
+        write: Writer,
+        ids: Sequence[str],
+        items: Sequence[str],
+        *,
+        has_lists: bool = False,
+        is_text: bool = False,
+        on_disk: bool = False,
+    ) -> None:
+        self.write = write
+        self.ids = ids
+        self.items = items
+        self.has_lists = has_lists
+        self.is_text = is_text
+        self.on_disk = on_disk
+
+    def __repr__(self) -> str:
+        return self.write.__name__
+
+    def meaning(self, file: File, *, by_user: bool, has_ids: bool, missing_user: str) -> Meaning:
+        return Meaning(by_user, has_ids, missing_user, text=self.is_text, tokens=ITEM_TYPES[file.items][2])
+
+
+FORMS: dict[str, Form] = {}
+
+
+def form(
+    *,
+    without: Sequence[str] = (),
+    ids: Sequence[str] = tuple(TYPES),
+    items: Sequence[str] = tuple(ITEM_TYPES),
+    **more: bool,
+) -> Callable[[Writer], Writer]:
+    def add(write: Writer) -> Writer:
+        FORMS[write.__name__] = Form(write, [kind for kind in ids if kind not in without], items, **more)
+        return write
+
+    return add
+
+
+@form()
+def arrow_table(file: File, folder: Path) -> Any:
+    return long_table(file)
+
+
+@form()
+def arrow_batches(file: File, folder: Path) -> Any:
+    return long_table(file).to_reader(max_chunksize=3)
+
+
+def dictionaries(table: pa.Table, size: int) -> pa.Table:
+    """Encode each column in chunks of so many rows, each with its own dictionary, in which values and nulls repeat."""
+    columns = []
+    for column in table.columns:
+        chunks = []
+        for start in range(0, max(len(column), 1), size):
+            values = column.slice(start, size).combine_chunks()
+            places = [len(values) - 1 - place for place in range(len(values))]
+            # Every other null is one of the indices, not of the dictionary.
+            hidden = [place % 2 == 0 and not values[place].is_valid for place in range(len(values))]
+            indices = pa.array(places, pa.int8(), mask=np.array(hidden, dtype=bool))
+            chunks.append(pa.DictionaryArray.from_arrays(indices, values.take(pa.array(places, pa.int8()))))
+        columns.append(pa.chunked_array(chunks))
+    return pa.table(dict(zip(table.column_names, columns, strict=True)))
+
+
+# Arrow cannot take views out of a dictionary; null is no type of a dictionary.
+@form(without=[*_VIEWS, "null"])
+def arrow_dictionaries(file: File, folder: Path) -> Any:
+    return dictionaries(long_table(file), 4)
+
+
+@form(without=_SHORT_DECIMALS, on_disk=True)
+def parquet(file: File, folder: Path) -> Any:
+    pyarrow.parquet.write_table(long_table(file), folder / "a.parquet", row_group_size=5)
+    return folder / "a.parquet"
+
+
+@form(on_disk=True)
+def feather(file: File, folder: Path) -> Any:
+    pyarrow.feather.write_feather(long_table(file), str(folder / "a.feather"), chunksize=3)
+    return str(folder / "a.feather")
+
+
+@form(on_disk=True)
+def arrow_stream(file: File, folder: Path) -> Any:
+    table = long_table(file)
+    with pa.ipc.new_stream(str(folder / "a.arrows"), table.schema) as stream:
+        stream.write_table(table, max_chunksize=4)
+    return folder / "a.arrows"
+
+
+@form(has_lists=True)
+def arrow_lists(file: File, folder: Path) -> Any:
+    return list_table(file)
+
+
+@form(has_lists=True, without=_SHORT_DECIMALS, on_disk=True)
+def parquet_lists(file: File, folder: Path) -> Any:
+    pyarrow.parquet.write_table(list_table(file), folder / "l.parquet", row_group_size=3)
+    return folder / "l.parquet"
+
+
+def _objects(values: Sequence[Any]) -> pd.Series[Any]:
+    """Python objects, and every way to say that there is none."""
+    nothing = [None, float("nan"), pd.NA, pd.NaT]
+    return pd.Series(
+        [nothing[place % 4] if value is None else value for place, value in enumerate(values)], dtype=object
+    )
+
+
+@form(items=["int8", "int64", "string"])
+def pandas_objects(file: File, folder: Path) -> Any:
+    return pd.DataFrame({name: _objects(column.to_pylist()) for name, column in _named(long_table(file))})
+
+
+@form(items=["int8", "int64", "string"], has_lists=True)
+def pandas_lists(file: File, folder: Path) -> Any:
+    frame = pd.DataFrame({name: _objects(column.to_pylist()) for name, column in _named(list_table(file))})
+    return frame if file.rows and any(row[2] for row in file.rows) else list_table(file)
+
+
+# pandas makes floats of integers beside missing ones: those far from 0 would not be themselves.
+@form(without=["int64", "uint64"], items=["int8", "float64", "string"])
+def pandas(file: File, folder: Path) -> Any:
+    return long_table(file).to_pandas()
+
+
+@form(without=["int64", "uint64", "float16", "null"], items=["int8", "string"])
+def pandas_categories(file: File, folder: Path) -> Any:
+    return long_table(file).to_pandas().astype({"u": "category", "b": "category"})
+
+
+@form(without=[*_VIEWS, "null"])
+def pandas_arrow(file: File, folder: Path) -> Any:
+    return long_table(file).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@form(without=[*_VIEWS, "null"])
+def pandas_arrow_dictionaries(file: File, folder: Path) -> Any:
+    # Several are refused: arrow unifies no dictionaries with nulls.
+    return dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@form(without=["decimal256", *_SHORT_DECIMALS])
+def polars(file: File, folder: Path) -> Any:
+    return pl.from_arrow(long_table(file))
+
+
+@form(without=["decimal256", *_SHORT_DECIMALS], has_lists=True)
+def polars_lists(file: File, folder: Path) -> Any:
+    frame = pl.from_arrow(list_table(file))
+    assert isinstance(frame, pl.DataFrame)
+    return frame.lazy()
+
+
+@form(ids=TEXTS)
+def polars_categories(file: File, folder: Path) -> Any:
+    frame = pl.from_arrow(long_table(file))
+    assert isinstance(frame, pl.DataFrame)
+    return frame.with_columns(pl.col("u", "b").cast(pl.Categorical))
+
+
+def _text(file: File, path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_MINIMAL) -> Path:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, delimiter=delimiter, quoting=quoting, lineterminator="\n")
+    writer.writerow(["u", "b", "i"])
+    writer.writerows(row.values() for row in long_table(file).to_pylist())
+    content = written.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+_IN_TEXT: Any = {
+    "ids": [*TEXTS, "int8", "int64", "uint64"],
+    "items": ["int8", "int64", "string"],
+    "is_text": True,
+    "on_disk": True,
+}
+
+
+@form(**_IN_TEXT)
+def csv_rows(file: File, folder: Path) -> Any:
+    return _text(file, folder / "a.csv")
+
+
+@form(**_IN_TEXT)
+def csv_rows_quoted(file: File, folder: Path) -> Any:
+    return _text(file, folder / "q.csv", quoting=csv.QUOTE_ALL)
+
+
+@form(**_IN_TEXT)
+def csv_rows_semicolons(file: File, folder: Path) -> Any:
+    return _text(file, folder / "s.csv.gz", delimiter=";")
+
+
+@form(**_IN_TEXT)
+def tsv_rows(file: File, folder: Path) -> Any:
+    return _text(file, folder / "a.tsv", delimiter="\t")
+
+
+def _named(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)
+
+
+@contextmanager
+def small_pieces(size: int) -> Iterator[None]:
+    """Read few rows, and few bytes, at a time, so that baskets and users are spread over many pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (arrow, files, frames, gathering):
+            for name in ("LIST_ROWS", "LONG_ROWS", "CHUNK_ENTRIES"):
+                if hasattr(module, name):
+                    patch.setattr(module, name, size)
+        # Arrow wants a line to fit into half of it.
+        patch.setattr(text, "BLOCK_BYTES", 150 + 2 * size)
+        yield
+
+
+# ------------------------------------------------------------------------------------------------ generated files
+
+
+@st.composite
+def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
+    """Files of a form: a few users and baskets of one type each (of only these types), in any order."""
+    types = [kind for kind in only or form.ids if kind in form.ids]
+    users, baskets, items = (draw(st.sampled_from(kinds)) for kinds in (types, types, form.items))
+    pools = [draw(st.lists(TYPES[kind][1], min_size=1, max_size=4)) for kind in (users, baskets)]
+    held = st.lists(st.none() | ITEM_TYPES[items][1], max_size=4).map(tuple)
+    row = st.tuples(*(st.sampled_from([None, *pool]) for pool in pools), held)
+    return File(tuple(draw(st.lists(row, max_size=12))), users, baskets, items)
+
+
+def dense_file(kind: str, low: int, count: int, step: int = 1, *, seed: int = 1) -> File:
+    """A file of users with ids low, low + step, ..., and of their baskets with the same ids, in any order."""
+    ids = [*range(low, low + count * step, step)]
+    random.Random(seed).shuffle(ids)
+    return File(tuple((name, name, (place % 3,)) for place, name in enumerate(ids)), kind, kind, "int8")
+
+
+# Every integer type, where its numbers end and around 0; ids that lie close are numbered by value.
+DENSE: dict[str, File] = {}
+for _bits in (8, 16, 32, 64):
+    for _kind, _low, _high in (
+        (f"int{_bits}", -(1 << _bits - 1), (1 << _bits - 1) - 1),
+        (f"uint{_bits}", 0, (1 << _bits) - 1),
+    ):
+        _count = min(1 << _bits, 300)
+        DENSE[f"{_kind}, lowest"] = dense_file(_kind, _low, _count)
+        DENSE[f"{_kind}, highest, with gaps"] = dense_file(_kind, _high - 3 * (_count // 3 - 1), _count // 3, 3)
+        DENSE[f"{_kind}, around the middle"] = dense_file(_kind, (_low + _high + 1) // 2 - 100, 201)
+# More than fit into the positive half of the type.
+DENSE["int16, nearly all"] = dense_file("int16", -19_500, 13_000, 3)
+DENSE["uint16, nearly all"] = dense_file("uint16", 100, 13_000, 5)

@@ -1,0 +1,135 @@
+"""What reading means, said slowly in plain Python: rows to units, to baskets, to supports. A test oracle only.
+
+Dictionaries and sets of Python values, no arrays, and no code of the package. A row is (user, basket, items), with
+the values that are in the source. What is not said here is which baskets of a user count under a cap: that may be
+any of them, so long as it follows from the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+Label = int | str
+Basket = frozenset[Label]
+Row = tuple[Any, Any, Sequence[Any]]
+
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """How rows are to be read. by_user: whether units are users. has_ids: whether rows name their basket.
+
+    missing_user: "drop" or "own-unit". text: the source is a text file. tokens: items are of a type that has no labels
+    of its own, so that the text of each value is judged.
+    """
+
+    by_user: bool = True
+    has_ids: bool = True
+    missing_user: str = "drop"
+    text: bool = False
+    tokens: bool = False
+
+
+def is_null(value: object) -> bool:
+    """None, or a number that is none. A NaN is the only value that is not itself."""
+    return value is None or value != value
+
+
+def names_nobody(user: object) -> bool:
+    return is_null(user) or (isinstance(user, str | bytes) and not user.strip())
+
+
+def label(value: Any, meaning: Meaning) -> Label | None:
+    """The label of one item, which no other row has a part in; None for no item."""
+    if is_null(value):
+        return None
+    if isinstance(value, float):
+        value = int(value) if value == int(value) else repr(value)
+    if meaning.text:
+        value = str(value).strip()
+        if not value:
+            return None
+    if meaning.text or meaning.tokens:
+        return int(value) if INTEGER.fullmatch(str(value)) else str(value)
+    return int(value) if isinstance(value, int) else str(value)
+
+
+def _place(number: int, row: Row, meaning: Meaning) -> tuple[Hashable, Hashable] | None:
+    """The unit and the basket of a row, by that row alone; None for a row that is left out.
+
+    Python's equality is that of values: 0.0 is -0.0.
+    """
+    user, basket, _ = row
+    if not meaning.has_ids:
+        basket = number
+    elif is_null(basket) or (meaning.text and basket == ""):
+        return None
+    if meaning.by_user and not names_nobody(user):
+        return ("user", user), basket
+    if meaning.by_user and meaning.missing_user == "drop":
+        return None
+    return ("a basket of its own", basket), basket
+
+
+def held(rows: Iterable[Row], meaning: Meaning) -> dict[Hashable, dict[Hashable, set[Label]]]:
+    """The baskets of each unit, by the unit's name and the basket's."""
+    units: dict[Hashable, dict[Hashable, set[Label]]] = defaultdict(lambda: defaultdict(set))
+    for number, row in enumerate(rows):
+        if place := _place(number, row, meaning):
+            found = (label(item, meaning) for item in row[2])
+            units[place[0]][place[1]].update(item for item in found if item is not None)
+    return units
+
+
+def baskets(rows: Iterable[Row], meaning: Meaning) -> list[list[Basket]]:
+    """The units, each a list of baskets; neither order means anything."""
+    return [[frozenset(basket) for basket in unit.values()] for unit in held(rows, meaning).values()]
+
+
+def parts(rows: Iterable[Row], meaning: Meaning) -> list[list[int]]:
+    """Which rows are each unit's, by their numbers."""
+    of_unit: dict[Hashable, list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        if place := _place(number, row, meaning):
+            of_unit[place[0]].append(number)
+    return list(of_unit.values())
+
+
+def supports(units: Iterable[Iterable[Basket]], size: int) -> Counter[frozenset[Label]]:
+    """How many units have a basket that contains each itemset of one size."""
+    return Counter(
+        itemset
+        for unit in units
+        for itemset in {frozenset(chosen) for basket in unit for chosen in combinations(basket, size)}
+    )
+
+
+def in_label_order(labels: Iterable[Label]) -> list[Label]:
+    """Integers ascending, then texts ascending by code point."""
+    return sorted(labels, key=lambda found: (isinstance(found, str), found))
+
+
+def cut(unit: Sequence[Basket], count: int) -> list[Basket]:
+    """A unit with the first count distinct items of all its baskets together."""
+    kept = set(in_label_order({item for basket in unit for item in basket})[:count])
+    return [basket & kept for basket in unit]
+
+
+def shortened(basket: Basket, count: int) -> Basket:
+    return frozenset(in_label_order(basket)[:count])
+
+
+def listed(unit: Sequence[Basket], catalogue: Collection[Label]) -> list[Basket]:
+    """A unit with the items of a catalogue only, named as there: 39 and "39" are one item where only one is listed."""
+    return [frozenset(name for item in basket for name in _names(item, catalogue)) for basket in unit]
+
+
+def _names(item: Label, catalogue: Collection[Label]) -> Iterator[Label]:
+    other = str(item) if isinstance(item, int) else int(item) if INTEGER.fullmatch(item) else item
+    yield from [name for name in (item, other) if name in catalogue][:1]

@@ -6,19 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def drawn(hashes: NDArray[np.uint64], unit_offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+def drawn(
+    hashes: NDArray[np.uint64], kinds: NDArray[np.uint64], unit_offsets: NDArray[np.int64], count: int
+) -> NDArray[np.bool_]:
     """Return which baskets are the first count different, not empty ones of their unit: (baskets,) bool.
 
-    hashes: (baskets,) of what is in each. Their order is mixed with all of a unit's baskets: else every unit would lose
-    the same ones, and itemsets with them.
+    hashes: (baskets,) of the texts of what is in each. kinds: (baskets,) of those that are integers, which parts
+    baskets of equal texts. Their order is mixed with all of a unit's baskets: else every unit would lose the same ones,
+    and itemsets with them.
     """
     baskets = np.diff(unit_offsets)
     unit = np.repeat(np.arange(len(baskets)), baskets)
     key = _mixed(hashes ^ _mixed(group_sums(hashes, unit_offsets))[unit])
-    order = np.lexsort((key, unit))
+    order = np.lexsort((kinds, key, unit))
     # For one unit the key is a bijection of the hash: equal keys are equal baskets.
-    is_next = np.ones(len(order), dtype=bool)
-    is_next[1:] = (key[order[1:]] != key[order[:-1]]) | (unit[order[1:]] != unit[order[:-1]])
+    is_next = np.zeros(len(order), dtype=bool)
+    is_next[:1] = True
+    for differs in (kinds, key, unit):
+        is_next[1:] |= differs[order[1:]] != differs[order[:-1]]
     is_next &= hashes[order] != 0
     place = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_next)])
     drawn = np.empty(len(order), dtype=bool)

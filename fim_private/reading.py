@@ -144,7 +144,7 @@ def _read_object(source: Any, options: Options) -> Transactions:
     if frames.is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
     if frames.is_instance(source, "polars", "DataFrame"):
-        return read_arrow(table_source(source.to_arrow()), options)
+        return frames.read_polars(source, options)
     if frames.is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return frames.read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):

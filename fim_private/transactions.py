@@ -176,17 +176,15 @@ class Transactions:
         place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
         kept = place < max_basket
         if self.unit_offsets is not None and (np.diff(self.unit_offsets) > max_baskets).any():
-            kept &= np.repeat(drawn(self._hashes(kept), self.unit_offsets, max_baskets), lengths)
+            hashes = self.vocabulary.hashes()[self.items]
+            hashes[~kept] = 0
+            is_integer = self.items < len(self.vocabulary.integers)
+            texts, kinds = (group_sums(part, self.offsets) for part in (hashes, hashes * is_integer))
+            kept &= np.repeat(drawn(texts, kinds, self.unit_offsets, max_baskets), lengths)
         if kept.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
         return replace(self, offsets=ends[self.offsets], items=self.items[kept])
-
-    def _hashes(self, kept: NDArray[np.bool_]) -> NDArray[np.uint64]:
-        """Return the sum of the label hashes of each basket's kept items, modulo 2**64: (baskets,), 0 for none."""
-        hashes = self.vocabulary.hashes()[self.items]
-        hashes[~kept] = 0
-        return group_sums(hashes, self.offsets)
 
     def cut_to(self, count: int) -> Transactions:
         """Return the same baskets with only the first count distinct items of each unit, in label order.

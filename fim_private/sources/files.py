@@ -130,6 +130,10 @@ def file_errors(path: Path) -> Iterator[None]:
         raise DataError(f"{name} is not UTF-8 text; convert it to UTF-8 first") from None
     except csv.Error:
         raise DataError(f"{name} is not well-formed CSV; check its double quotes") from None
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"{name} has a column of a type that cannot be read; convert it to strings or integers"
+        ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, OSError, pa.ArrowException):
         raise DataError(f"{name} is truncated, damaged or not of the form its name says; write it again") from None
 

@@ -6,7 +6,7 @@ pandas and scipy are never imported: a frame can only be here if its library alr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -16,9 +16,18 @@ import pyarrow as pa
 
 from fim_private.arrays import arrow_of, numpy_of
 from fim_private.errors import DataError, parameter
-from fim_private.sources.arrow import LIST_ROWS, LONG_ROWS, ONE_HOT_CELLS, keyed, one_hot_rows
+from fim_private.sources.arrow import (
+    LIST_ROWS,
+    LONG_ROWS,
+    ONE_HOT_CELLS,
+    keyed,
+    one_hot_rows,
+    read_arrow,
+    table_source,
+)
 from fim_private.sources.columns import Column, Options, Roles, choose, shown_type
 from fim_private.sources.gathering import Rows, gather
+from fim_private.sources.identifiers import is_missing_id
 from fim_private.sources.labels import ArrowLabels, Labels, lists
 from fim_private.sources.python_labels import PythonLabels, is_missing
 from fim_private.sources.users import settled
@@ -51,6 +60,16 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     if _as_arrow(frame[roles.values]):
         labels = ArrowLabels(f"column {roles.values!r} of the frame")
     return gather(_pandas_rows(frame, roles, labels), labels)
+
+
+def read_polars(frame: Any, options: Options) -> Transactions:
+    """Read a polars frame: a list column, one row per item, or one boolean column per item."""
+    # Arrow would be given the addresses of Python objects, in place of what they are.
+    objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
+    for option in options.given():
+        if (name := getattr(options, option)) in objects:
+            raise DataError(f"column {name!r} of the frame holds Python objects; cast it to strings or integers first")
+    return read_arrow(table_source(frame.drop(objects).to_arrow()), options)
 
 
 def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
@@ -135,7 +154,7 @@ def _column(frame: Any, index: int) -> Column:
 
 def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
     if roles.basket is not None:
-        frame = frame[frame[roles.basket].notna()]
+        frame = frame[~numpy_of(is_missing_id(_key(frame[roles.basket], roles.basket)))]
     users = None
     if roles.user is not None:
         users, stays = settled(_user_key(frame[roles.user], roles.user), roles, "the frame")
@@ -151,9 +170,9 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart: (rows,) arrow array."""
+    """Return what tells identifiers apart, null for a missing one: (rows,) arrow array."""
     with _identifier_errors(name):
-        return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else pa.array(series.factorize()[0])
+        return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else _numbers(series, is_missing)
 
 
 def _user_key(series: Any, name: str) -> pa.Array:
@@ -161,10 +180,19 @@ def _user_key(series: Any, name: str) -> pa.Array:
     if _as_arrow(series):
         return _key(series, name)
     with _identifier_errors(name):
-        codes, distinct = series.factorize()
-        # The last stands for the code -1 of a missing value.
-        names_nobody = np.array([*map(_is_blank, distinct), True])
-        return pa.array(codes, mask=names_nobody[codes])
+        return _numbers(series, lambda value: is_missing(value) or _is_blank(value))
+
+
+def _numbers(objects: Iterable[object], are_null: Callable[[object], bool]) -> pa.Array:
+    """Return a number for each distinct Python object, null where it stands for none.
+
+    Two objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at == alone
+    where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
+    """
+    numbers: dict[object, int] = {}
+    codes = [-1 if are_null(value) else numbers.setdefault(value, len(numbers)) for value in objects]
+    found = np.array(codes, dtype=np.int64)
+    return pa.array(found, mask=found < 0)
 
 
 def _is_blank(value: object) -> bool:

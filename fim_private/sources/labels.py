@@ -181,4 +181,4 @@ def _float_tokens(labels: pa.Array) -> pa.Array:
     whole = np.isfinite(numbers) & (np.abs(numbers) < 1e18) & (np.floor(numbers) == numbers)
     integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
     tokens = pc.if_else(arrow_of(whole), integers, labels.cast(pa.string()))
-    return pc.if_else(arrow_of(np.isnan(numbers)), _NULL_STRING, tokens)
+    return pc.if_else(arrow_of(np.isnan(numbers) | null_mask(labels)), _NULL_STRING, tokens)

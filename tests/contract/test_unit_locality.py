@@ -464,14 +464,14 @@ def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
 def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
     right = drawn
 
-    def wrong(hashes: Any, unit_offsets: Any, count: int) -> Any:
-        return right(np.where(hashes == 0, hashes, hashes ^ hashes.sum()), unit_offsets, count)
+    def wrong(hashes: Any, kinds: Any, unit_offsets: Any, count: int) -> Any:
+        return right(np.where(hashes == 0, hashes, hashes ^ hashes.sum()), kinds, unit_offsets, count)
 
     patch.setattr("fim_private.transactions.drawn", wrong)
 
 
 def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
-    def wrong(hashes: Any, unit_offsets: Any, count: int) -> Any:
+    def wrong(hashes: Any, kinds: Any, unit_offsets: Any, count: int) -> Any:
         baskets = np.diff(unit_offsets)
         return np.arange(len(hashes)) - np.repeat(unit_offsets[:-1], baskets) < count
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import fim_private as fim
+from fim_private.errors import DataError
 from fim_private.reading import read_transactions
 from fim_private.transactions import Transactions
 
@@ -126,6 +128,14 @@ def test_which_baskets_count_follows_from_what_is_in_them() -> None:
         assert sorted(units(shop([*baskets, *baskets, []]).capped(3, count))[0]) != []
         numbers = units(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count))[0]
         assert sorted(tuple(sorted(map(str, basket))) for basket in numbers) == chosen
+    mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are two items, in one order
+    frame = pd.DataFrame({"user": "X", "items": mixed})
+    for count in (1, 2, 3):
+        kept = [
+            sorted(units(read_transactions(f, user="user").capped(2, count))[0], key=repr) for f in (frame, frame[::-1])
+        ]
+        assert kept[0] == kept[1]
+        assert len(kept[0]) == count
     few = [["a"], ["b"], ["a"], [], ["b"]]
     assert sorted(units(shop(few).capped(1, 2))[0]) == [("a",), ("b",)]
 
@@ -149,3 +159,35 @@ def test_a_capped_release_names_what_the_cap_left(tmp_path: Any) -> None:
     visits = pa.table({"user": [*range(900)] * 2, "items": pa.array([["bread", "jam"]] * 1800)})
     release = fim.mine(visits, user="user", mechanism="choosing", max_basket=2, max_baskets=1, seed=1)
     assert release.itemsets[0].items == ("bread", "jam")
+
+
+def test_python_objects_are_one_if_they_are_in_a_dict() -> None:
+    """Whoever else is in the column: pandas finds 0.1 and float32(0.1) equal or not by where its hash table ends."""
+    pair: list[Any] = [0.1, np.float32(0.1)]
+    for others in range(0, 300, 7):
+        ids = [*pair, *(f"other {number}" for number in range(others))]
+        frame = pd.DataFrame({"id": pd.Series(ids, dtype=object), "item": "a"})
+        assert read_transactions(frame, basket="id", item="item").baskets == 2 + others
+        by_user = read_transactions(frame.assign(items=[["a"]] * len(frame)), user="id")
+        assert by_user.unit_offsets is not None
+        assert len(by_user.unit_offsets) == 3 + others
+
+
+def test_python_objects_in_polars_are_refused() -> None:
+    ids = pl.Series(["".join(["an", "n"]), "".join(["an", "n"])], dtype=pl.Object)
+    frame = pl.DataFrame({"user": ids, "items": [["a"], ["b"]], "other": ids})
+    with pytest.raises(DataError, match=r"^column 'user' of the frame holds Python objects; cast it"):
+        read_transactions(frame, user="user")
+    assert read_transactions(frame).baskets == 2  # a column nobody asked for does no harm
+
+
+def test_a_null_inside_a_dictionary_is_no_item() -> None:
+    items = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([None, 1.0]))
+    read = read_transactions(pa.table({"id": [1, 2], "item": items}), basket="id", item="item")
+    assert (read.baskets, len(read.items)) == (2, 1)
+
+
+def test_a_pandas_basket_without_an_id_is_left_out_in_arrow_columns_too() -> None:
+    ids = pa.chunked_array([pa.DictionaryArray.from_arrays([0, 1, 1, 1], [None, "x"])])
+    frame = pd.DataFrame({"id": pd.arrays.ArrowExtensionArray(ids), "item": list("abcd")})
+    assert read_transactions(frame, basket="id", item="item").baskets == 1

@@ -150,6 +150,7 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.full
 def test_csv(shop: Path) -> None:
     done = run(shop, "mine", "words.parquet", "--format", "csv")
     assert done.stdout == "item_1,item_2,support\nitem 39,item 48,\n"
@@ -157,6 +158,7 @@ def test_csv(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["table", "json", "csv"])
+@pytest.mark.one_in(3)
 def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
     path = tmp_path / "release.txt"
     path.write_text("old")
@@ -207,6 +209,7 @@ def test_a_terminal_gets_its_width(shop: Path) -> None:
     assert max(map(len, table)) <= 30
 
 
+@pytest.mark.full
 def test_an_ascii_terminal_is_no_error(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
     assert (done.stderr, done.returncode) == ("", 0)
@@ -243,6 +246,7 @@ LUCK = ["--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
+@pytest.mark.one_in(4)
 def test_every_form_of_the_same_baskets_gives_the_same(
     shop: Path, source: Sequence[str], seeded_answer: dict[str, Any]
 ) -> None:
@@ -254,6 +258,7 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.one_in(2)
 def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
     columns = sorted({item for basket in BASKETS for item in basket})
     frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
@@ -263,6 +268,7 @@ def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -
     assert answer(shop, "list.parquet", *options) == release.to_dict()
 
 
+@pytest.mark.full
 def test_the_corner_shop() -> None:
     done = run(REPOSITORY, "mine", "datasets/corner_shop.parquet", "--size", "2")
     assert "{semi-skimmed milk, tea bags}" in done.stdout
@@ -278,6 +284,7 @@ def test_the_corner_shop() -> None:
         ("mushroom.parquet", 2, None),
     ],
 )
+@pytest.mark.full
 def test_real_files(name: str, size: int, items: list[object] | None) -> None:
     path = real_data(name)
     release = answer(path.parent, path, "--size", str(size))
@@ -308,6 +315,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
     assert {key: release[key] for key in expected} == expected
 
 
+@pytest.mark.full
 def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", "--neighbors", "add-remove", "--epsilon", "2", "--delta", "1e-3")
     assert "{39, 48}" in done.stdout
@@ -323,6 +331,7 @@ def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
     assert "Guarantee" not in table
 
 
+@pytest.mark.full
 def test_without_a_seed_luck_differs(shop: Path) -> None:
     options = LUCK[:-2]
     drawn = [answer(shop, "baskets.dat", *options) for _ in range(3)]
@@ -345,6 +354,7 @@ def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
     assert (release["mechanism"], release["abstained"]) == ("exponential", False)
 
 
+@pytest.mark.full
 def test_exponential_over_a_sized_universe(shop: Path) -> None:
     options = ["--mechanism", "exponential", "--universe-size", "16470"]
     assert answer(shop, "baskets.dat", *options)["itemsets"] == [{"items": TOP, "support": None}]
@@ -364,6 +374,7 @@ def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) ->
 
 @pytest.mark.parametrize("mechanism", ["exponential", "large-margin"])
 @pytest.mark.parametrize("source", ["many_items.dat", "baskets.dat"])
+@pytest.mark.one_in(3)
 def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism: str) -> None:
     release = answer(shop, source, "--mechanism", mechanism, "--universe-size", "4", "--size", "2")
     assert release["private"] is True
@@ -386,6 +397,7 @@ CUSTOMERS: list[Sequence[str]] = [
 
 @pytest.mark.parametrize("rule", ["drop", "own-unit"])
 @pytest.mark.parametrize("source", CUSTOMERS, ids=" ".join)
+@pytest.mark.one_in(4)
 def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str) -> None:
     release = answer(shop, *source, "--missing-user", rule, "--epsilon", "2")
     assert release["privacy_unit"] == "user"
@@ -428,6 +440,7 @@ def test_an_unnamed_itemset_speaks_of_users(shop: Path) -> None:
     assert "unnamed: an itemset that no user has" in done.stdout
 
 
+@pytest.mark.full
 def test_online_retail_by_customer() -> None:
     path = real_data("online_retail.parquet")
     options = ["--size", "1", "--basket", "InvoiceNo", "--item", "StockCode", "--user", "CustomerID"]
@@ -445,6 +458,7 @@ def test_online_retail_by_customer() -> None:
     [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
     ids=" ".join,
 )
+@pytest.mark.one_in(3)
 def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
     little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
     assert (little.stderr, little.returncode) == ("", 0)
@@ -503,6 +517,7 @@ def test_the_advice_works(shop: Path) -> None:
     ],
     ids=" ".join,
 )
+@pytest.mark.one_in(4)
 def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options: list[str]) -> None:
     done = run(shop, "mine", "little.dat", *options)
     if done.returncode == 0:
@@ -607,6 +622,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS])
+@pytest.mark.one_in(4)
 def test_errors_are_one_line_and_write_nothing(
     shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
 ) -> None:
@@ -631,6 +647,7 @@ def test_errors_are_one_line_and_write_nothing(
         ("/dev/full", r"cannot write '?/dev/full"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_unwritable_output(shop: Path, output: str, message: str) -> None:
     if output.startswith("/dev/") and not Path(output).exists():
         pytest.skip(f"this system has no {output}")
@@ -717,6 +734,7 @@ def test_ctrl_c_exits_130_without_a_word_and_leaves_nothing(shop: Path, tmp_path
 @pytest.mark.parametrize(
     "arguments", [["mine", "baskets.dat"], ["mine", "baskets.dat", "--format", "json"], ["--help"]]
 )
+@pytest.mark.one_in(2)
 def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -734,6 +752,7 @@ def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
     assert done.returncode != 0
 
 
+@pytest.mark.full
 def test_head_is_quiet(shop: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f"'{SCRIPT}' mine baskets.dat --format json | head -c 1"],
@@ -798,6 +817,7 @@ def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
 # ------------------------------------------------------------------------- files and streams of odd kinds
 
 
+@pytest.mark.full
 def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
     for name in ("universe_size.dat", "max_rank/item.csv"):
         done = run(shop, "mine", name)
@@ -915,6 +935,7 @@ def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) ->
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "1.5", "many"])
+@pytest.mark.one_in(2)
 def test_max_work_is_a_whole_number_of_at_least_1(shop: Path, value: str) -> None:
     done = run(shop, "mine", "baskets.dat", "--max-work", value)
     assert (done.stdout, done.returncode) == ("", 2)

@@ -42,7 +42,10 @@ Itemsets = Counter[tuple[Item, ...]]
 
 needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
 PLAIN: list[Any] = [
-    pytest.param(partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)), marks=needs_kernel)
+    pytest.param(
+        partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)),
+        marks=needs_kernel if threads == 2 else [needs_kernel, pytest.mark.full],
+    )
     for threads in (1, 2, 8)
 ]
 NUMPY: Any = partial(itemset_spectrum, counter="numpy")
@@ -65,7 +68,7 @@ every_counter = pytest.mark.parametrize(
         *PLAIN,
         pytest.param(all_at_once(PLAIN[1].values[0]), marks=needs_kernel),
         NUMPY,
-        all_at_once(NUMPY),
+        pytest.param(all_at_once(NUMPY), marks=pytest.mark.full),
     ],
     ids=[
         "kernel, 1 thread",
@@ -353,6 +356,7 @@ REAL = [
 
 @every_counter
 @pytest.mark.parametrize(("name", "size", "floor", "algorithm"), REAL)
+@pytest.mark.full
 def test_spectrum_equals_mlxtend_on_real_files(
     count: CountItemsets, name: str, size: int, floor: int, algorithm: str
 ) -> None:
@@ -367,6 +371,7 @@ def test_spectrum_equals_mlxtend_on_real_files(
 
 @every_counter
 @pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.full
 def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
     expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
     assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
@@ -382,6 +387,7 @@ def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets
         ("t10i4d100k.parquet", 3, 50),
     ],
 )
+@pytest.mark.full
 def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
     count: CountItemsets, name: str, size: int, levels: int
 ) -> None:
@@ -403,6 +409,7 @@ def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
         ("groceries.parquet", ("other vegetables", "whole milk"), 736),
     ],
 )
+@pytest.mark.full
 def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple[Item, ...], support: int) -> None:
     spectrum = count(read_transactions(real_data(name)), 2)
     assert next(spectrum.levels()) == (support, 1)
@@ -410,6 +417,7 @@ def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple
 
 
 @every_counter
+@pytest.mark.full
 def test_all_pairs_of_retail(count: CountItemsets) -> None:
     spectrum = count(read_transactions(real_data("retail.dat")), 2)
     levels = list(spectrum.levels())

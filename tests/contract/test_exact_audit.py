@@ -82,7 +82,7 @@ def test_what_is_no_neighbour() -> None:
     assert are_neighbors({"a": 1, "b": 1}, {"a": 2, "b": 0}, "replace-one")
 
 
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("neighbors", [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"])
 @pytest.mark.parametrize("name", AUDITABLE)
 def test_every_mechanism_keeps_every_promise(name: str, neighbors: str) -> None:
     [mechanism] = auditable(name, 1.0, 1e-6, neighbors)
@@ -100,7 +100,7 @@ def test_the_named_exponential_keeps_its_promise() -> None:
         assert audit(NamedExponential(1.0, 1e-3, 100, neighbors), trials=20).holds
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", AUDITABLE)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (2.0, 1e-3), (1.0, 0.2)])
@@ -161,6 +161,7 @@ def broken(mechanism: Mechanism) -> set[str]:
 @pytest.mark.usefixtures("few_pairs")
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", AUDITABLE)
+@pytest.mark.one_in(3)
 def test_the_few_pairs_accuse_nobody_falsely(name: str, neighbors: str) -> None:
     [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
     assert broken(mechanism) == set()
@@ -174,6 +175,7 @@ class TestLargeMargin:
         assert {"whole", "margin", "noise of the steps"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
 
     @pytest.mark.parametrize("scale", [3, 6, 12])
+    @pytest.mark.one_in(5)
     def test_with_a_threshold_lowered_by_three_scales(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, scale: int
     ) -> None:
@@ -185,6 +187,7 @@ class TestLargeMargin:
         ("constant", "stage"),
         [("MAXIMUM_SCALE", "noisy maximum"), ("SHARED_SCALE", "rank search"), ("STEP_SCALE", "rank search")],
     )
+    @pytest.mark.one_in(5)
     def test_with_70_percent_of_its_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, constant: str, stage: str
     ) -> None:
@@ -197,6 +200,7 @@ class TestLargeMargin:
             monkeypatch.setattr(large_margin, name, getattr(large_margin, name) / Fraction(1000))
         assert {"whole", "rank search"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
 
+    @pytest.mark.one_in(2)
     def test_that_tests_one_rank_too_far_down(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """c(ℓ+2) for c(ℓ+1): ranks stop that have no lead."""
         shipped = Search.runs
@@ -233,6 +237,7 @@ def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: p
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 class TestOthers:
     @pytest.mark.parametrize("which", [0, 1])
+    @pytest.mark.one_in(3)
     def test_tight_margin_with_70_percent_of_its_search_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, which: int
     ) -> None:
@@ -283,6 +288,7 @@ class TestOthers:
 
     @pytest.mark.parametrize("name", ["limited-domain", "choosing", "tight-margin"])
     @pytest.mark.parametrize("left", [0, Fraction(1, 10)])
+    @pytest.mark.one_in(5)
     def test_abstaining_dropped_or_too_light(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str, left: Fraction
     ) -> None:

@@ -280,6 +280,7 @@ RECALL = [
 
 
 @pytest.mark.parametrize(("mechanism", "top", "least"), RECALL)
+@pytest.mark.full
 def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: float) -> None:
     """Share of the true top k pairs (any of those tied at the k-th) that are found: mean of 20 runs."""
     transactions = read_transactions(real_data("retail.parquet"))

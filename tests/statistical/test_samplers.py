@@ -171,6 +171,7 @@ def test_choose_level() -> None:
     assert_follows(drawn, pmf(1 / 3), pmf(1.3 / 3))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scale", [1.0, 4.5, 12.0])
 def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
     """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared cells."""

@@ -106,7 +106,7 @@ def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, 
 
 
 # Runs and level: 1,100 runs at this level tell 70 % of the noise for sure; 40 only see that the command draws at all.
-RUNS = [(40, 1e-6), pytest.param(1100, 1e-3, marks=pytest.mark.slow)]
+RUNS = [(40, 1e-6), pytest.param(1100, 1e-3, marks=pytest.mark.full)]
 
 
 @pytest.mark.parametrize(("runs", "level"), RUNS)

@@ -331,7 +331,6 @@ def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
     assert "Guarantee" not in table
 
 
-@pytest.mark.full
 def test_without_a_seed_luck_differs(shop: Path) -> None:
     options = LUCK[:-2]
     drawn = [answer(shop, "baskets.dat", *options) for _ in range(3)]

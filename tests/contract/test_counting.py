@@ -205,6 +205,7 @@ def test_a_level_that_the_spectrum_lacks_is_refused(count: CountItemsets, level:
 
 
 @every_counter
+@pytest.mark.full
 def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     # Six pairs tie at 2 and one at 5. A favourite 30 % too likely would be seen.
     baskets = [[1, 2, 3, 4]] * 2 + [["x", "y"]] * 5

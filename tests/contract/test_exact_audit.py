@@ -50,6 +50,7 @@ NEIGHBORS = ["replace-one", "add-remove"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if (case.universe_size or 0) <= 30], ids=str)
+@pytest.mark.one_in(2)
 def test_exact_is_the_slow_definition(case: Case) -> None:
     if isinstance(case.mechanism, LargeMargin) and case.mechanism.max_rank > 300:
         return  # a search of 10,000 ranks is for doubles

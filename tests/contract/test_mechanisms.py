@@ -177,7 +177,7 @@ def test_ten_thousand_levels_sum_to_one(neighbors: str, universe_size: int | Non
 
 @pytest.mark.parametrize("universe_size", [10**9, 10**60])
 @pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_a_race_over_a_huge_universe_agrees_with_its_distribution(make: Any, universe_size: int) -> None:
     lead = round(np.log(float(universe_size)))
     spectrum = SupportSpectrum.from_supports([lead + 1, lead, lead], universe_size)
@@ -271,9 +271,10 @@ def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("make", [LargeMargin, TightMargin, LimitedDomain, Exponential])
+@pytest.mark.parametrize(
+    "make", [pytest.param(LargeMargin, marks=pytest.mark.full), TightMargin, LimitedDomain, Exponential]
+)
 @pytest.mark.parametrize("support", [40, 700, 6_000])
-@pytest.mark.one_in(5)
 def test_more_candidates_than_doubles_count(make: Any, neighbors: str, support: int) -> None:
     """10^400 are as many as 10^300: zeros have all the weight, or none."""
     mechanism = make(1.0, neighbors=neighbors) if make is Exponential else make(1.0, 1e-3, neighbors)

@@ -169,6 +169,7 @@ def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.full
 def test_what_is_no_markup_is_shown_as_it_is(shop: Path, tmp_path: Path) -> None:
     pq.write_table(pa.table({"items": [["[red]x[/red]", ":smile: [/]"]] * 600}), tmp_path / "odd.parquet")
     done = run(tmp_path, "mine", "odd.parquet")
@@ -246,7 +247,7 @@ LUCK = ["--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 def test_every_form_of_the_same_baskets_gives_the_same(
     shop: Path, source: Sequence[str], seeded_answer: dict[str, Any]
 ) -> None:
@@ -347,6 +348,7 @@ def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> No
     assert release["delta"] == 0.0
 
 
+@pytest.mark.full
 def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
     release = answer(shop, "baskets.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv")
     assert release["itemsets"] == [{"items": TOP, "support": None}]
@@ -373,13 +375,14 @@ def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) ->
 
 @pytest.mark.parametrize("mechanism", ["exponential", "large-margin"])
 @pytest.mark.parametrize("source", ["many_items.dat", "baskets.dat"])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism: str) -> None:
     release = answer(shop, source, "--mechanism", mechanism, "--universe-size", "4", "--size", "2")
     assert release["private"] is True
 
 
 @pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
+@pytest.mark.one_in(2)
 def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
     assert answer(shop, "baskets.dat", *universe)["itemsets"] == [{"items": TOP, "support": None}]
     assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
@@ -416,6 +419,7 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
     ],
     ids=str,
 )
+@pytest.mark.one_in(3)
 def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change: str) -> None:
     done = run(shop, "mine", *CUSTOMERS[0], *options, "--epsilon", "2")
     assert (done.stderr, done.returncode) == ("", 0)
@@ -425,6 +429,7 @@ def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change
     assert change in guarantee
 
 
+@pytest.mark.full
 def test_the_advice_speaks_of_users(shop: Path) -> None:
     done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", "--size", "3")
     advice = done.stdout.splitlines()[1]
@@ -433,6 +438,7 @@ def test_the_advice_speaks_of_users(shop: Path) -> None:
     assert "basket" not in advice
 
 
+@pytest.mark.full
 def test_an_unnamed_itemset_speaks_of_users(shop: Path) -> None:
     options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3", "--epsilon", "0.1"]
     done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", *options)
@@ -470,6 +476,7 @@ def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, option
 
 
 @pytest.mark.parametrize(("relation", "weaker"), [("replace-one", True), ("add-remove", False)])
+@pytest.mark.one_in(2)
 def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker: bool) -> None:
     options = ["--epsilon", "10", "--top", "500", "--mechanism", "limited-domain", "--neighbors", relation]
     done = run(shop, "mine", "baskets.dat", *options)
@@ -480,6 +487,7 @@ def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker
     assert re.search(r"\d+ of 500 came out: for the others the mechanism abstained\.", done.stdout)
 
 
+@pytest.mark.full
 def test_abstaining_in_json_and_csv(shop: Path) -> None:
     release = answer(shop, "little.dat", "--size", "3")
     assert release["abstained"] is True
@@ -516,7 +524,7 @@ def test_the_advice_works(shop: Path) -> None:
     ],
     ids=" ".join,
 )
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options: list[str]) -> None:
     done = run(shop, "mine", "little.dat", *options)
     if done.returncode == 0:
@@ -621,7 +629,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS])
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 def test_errors_are_one_line_and_write_nothing(
     shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
 ) -> None:
@@ -646,7 +654,7 @@ def test_errors_are_one_line_and_write_nothing(
         ("/dev/full", r"cannot write '?/dev/full"),
     ],
 )
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_unwritable_output(shop: Path, output: str, message: str) -> None:
     if output.startswith("/dev/") and not Path(output).exists():
         pytest.skip(f"this system has no {output}")
@@ -657,6 +665,7 @@ def test_unwritable_output(shop: Path, output: str, message: str) -> None:
     assert listing(shop) == before
 
 
+@pytest.mark.full
 def test_unwritable_output_fails_before_the_data_is_read(shop: Path) -> None:
     done = run(shop, "mine", "nowhere.dat", "--output", "nowhere/release.json")
     assert_refused(done)
@@ -794,6 +803,7 @@ def test_version(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
 
+@pytest.mark.full
 def test_it_runs_as_a_module_too(shop: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fim_private", "--version"],
@@ -863,6 +873,7 @@ def test_closed_streams(shop: Path) -> None:
         assert reason in done.stderr
 
 
+@pytest.mark.full
 def test_a_pipe_by_name_is_refused_instead_of_hanging(shop: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.dat")
     done = run(shop, "mine", tmp_path / "pipe.dat")
@@ -886,6 +897,7 @@ def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     assert r"\x1b[2Jgone" in done.stdout
 
 
+@pytest.mark.full
 def test_being_terminated_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [SCRIPT, "mine", "-", "--output", tmp_path / "release.json"], cwd=shop, stdin=subprocess.PIPE, env=environment()
@@ -911,6 +923,7 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_a_count_out_of_reach_is_refused_with_one_line(endless: Path, tmp_path: Path) -> None:
     release = tmp_path / "release.json"
     done = run(
@@ -934,7 +947,7 @@ def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) ->
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "1.5", "many"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_max_work_is_a_whole_number_of_at_least_1(shop: Path, value: str) -> None:
     done = run(shop, "mine", "baskets.dat", "--max-work", value)
     assert (done.stdout, done.returncode) == ("", 2)
@@ -965,6 +978,7 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
     os.close(reader)
 
 
+@pytest.mark.full
 def test_no_progress_is_shown_where_nobody_looks(endless: Path, tmp_path: Path) -> None:
     output = ("--output", str(tmp_path / "release.json"))
     with subprocess.Popen(

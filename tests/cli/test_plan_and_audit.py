@@ -59,6 +59,7 @@ def test_plan_says_what_to_take() -> None:
     assert "20 units are too few" in small.stdout
 
 
+@pytest.mark.full
 def test_plan_draws_a_figure(tmp_path: Path) -> None:
     done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

@@ -335,6 +335,7 @@ class TestNoise:
             "tight-margin",
         ),
     )
+    @pytest.mark.one_in(3)
     def test_70_percent_where_it_is_used(self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         mechanism = ALL[name](neighbors)
         with_less_noise(monkeypatch, mechanism)
@@ -534,6 +535,7 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 @pytest.mark.parametrize("name", ALL)
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.one_in(3)
 def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data: st.DataObject) -> None:
     mechanism: Any = ALL[name](neighbors)
     mechanism = replace(mechanism, epsilon=2.0)
@@ -563,6 +565,7 @@ def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data
 @pytest.mark.parametrize("make", [LargeMargin, TightMargin])
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.one_in(3)
 def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     make: Callable[..., LargeMargin | TightMargin], neighbors: str, data: st.DataObject
 ) -> None:

@@ -348,6 +348,7 @@ def item_levels(shop: Transactions, threads: int) -> list[tuple[int, int]]:
 
 @needs_kernel
 @pytest.mark.parametrize("users", [False, True])
+@pytest.mark.one_in(2)
 def test_items_are_counted_the_same_in_several_tables(users: bool) -> None:
     shop = zipf_baskets(60_000, 500, 10.0)
     shop = in_users(shop) if users else shop

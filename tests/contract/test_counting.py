@@ -66,7 +66,7 @@ every_counter = pytest.mark.parametrize(
     "count",
     [
         *PLAIN,
-        pytest.param(all_at_once(PLAIN[1].values[0]), marks=needs_kernel),
+        pytest.param(all_at_once(PLAIN[1].values[0]), marks=[needs_kernel, pytest.mark.full]),
         NUMPY,
         pytest.param(all_at_once(NUMPY), marks=pytest.mark.full),
     ],

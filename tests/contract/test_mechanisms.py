@@ -196,6 +196,7 @@ def suffices(mechanism: Mechanism, support: int, tied: int) -> bool:
 @pytest.mark.parametrize(
     ("neighbors", "margins"), [("add-remove", (30, 30, 28, 27)), ("replace-one", (62, 60, 58, 54))]
 )
+@pytest.mark.one_in(2)
 def test_the_tight_margin_is_a_fraction_of_the_published_one(neighbors: str, margins: tuple[int, ...]) -> None:
     for tied, needed in zip((1, 3, 10, 100), margins, strict=True):
         mechanism = TightMargin(1.0, 1e-6, neighbors)

@@ -17,7 +17,7 @@ MOST_DRAWS = 100_000
 
 # Each draws for a second and more; every mechanism, relation and kind of universe has others.
 DRAWN = cases(
-    r"tight-margin (ties|to the end|leader,)|large-margin (one|zeros)"
+    r"tight-margin (ties|to the end|leader)|large-margin (one|zeros|known, to)|exponential no"
     r"|max-of-laplaces (9|20, known)|permute-and-flip 9|distance,"
 )
 SEEDS = [201, *(pytest.param(seed, marks=pytest.mark.full) for seed in (202, 203, 204, 205))]

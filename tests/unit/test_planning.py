@@ -167,6 +167,7 @@ def test_each_figure_is_the_least_that_succeeds(
     assert found.regret == pytest.approx(found.support * (1 - chance(1, found.support, 0)), abs=1e-9)
 
 
+@pytest.mark.full
 def test_ranks_beyond_those_looked_at_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = LargeMargin(0.3, 1e-3)
     few = prospects(mechanism, CONFIDENCE)

@@ -544,6 +544,7 @@ def test_choosing_and_distance_are_private(most: int, delta: Fraction, neighbors
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("threshold", [0, 2])
+@pytest.mark.full
 def test_tight_margin_is_private(threshold: int, neighbors: Neighbors) -> None:
     delta = Fraction(1, 10)
     for size in (None, 4):
@@ -621,6 +622,7 @@ def test_mutants_are_not_private() -> None:
 # ------------------------------------------------------------------------------------ known figures
 
 
+@pytest.mark.full
 def test_supports_needed_as_the_theory_says() -> None:
     """One clear winner, epsilon = 1, delta = 1e-6, 95 % success."""
     delta = Fraction(1, 10**6)

@@ -91,6 +91,7 @@ def test_real_data(tmp_path: Path) -> None:
     assert all(answer["covered"] >= 1 - 2 * ETA for answer in learned if answer["bound"] is not None)
 
 
+@pytest.mark.full
 def test_figures(results: dict[str, Any], h: Any, tmp_path: Path) -> None:
     import study
 

@@ -50,6 +50,7 @@ def test_plan_is_the_contract() -> None:
     assert (found["exponential"], found["permute-and-flip"], found["choosing"], found["distance"]) == (22, 21, 25, 17)
 
 
+@pytest.mark.full
 def test_plan_says_what_to_take() -> None:
     done = run("plan", "--units", 100_000)
     assert (done.stderr, done.returncode) == ("", 0)

@@ -274,6 +274,7 @@ def test_a_very_long_basket_is_no_problem() -> None:
 
 
 @every_counter
+@pytest.mark.full
 def test_multiplicities_and_supports_may_exceed_32_bits(counter: str) -> None:
     # One basket of 70,000 items has 2.4e9 pairs.
     shop = of_rows([np.arange(70_000)], 70_000)
@@ -407,6 +408,7 @@ def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypat
 
 
 @every_counter
+@pytest.mark.one_in(2)
 def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     with pytest.raises(WorkLimitError, match=r"took more than max_work = 2\.0e7"):

@@ -45,7 +45,9 @@ def assert_same(ours: dict[int | None, float], oracle: dict[int | None, float], 
         assert ours.get(key, 0.0) == pytest.approx(oracle.get(key, 0.0), abs=tolerance), key
 
 
-@pytest.mark.parametrize("case", cases("large-margin one itemset, 420|tight-margin to the end"), ids=str)
+@pytest.mark.parametrize(
+    "case", cases("large-margin one itemset, 420|tight-margin (to the end|leader,)|max-of-laplaces 20"), ids=str
+)
 def test_distribution_is_the_slow_definition(case: Case) -> None:
     assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(case.mechanism.cost.epsilon))
 

@@ -58,6 +58,7 @@ SCALES = [Fraction(3), Fraction(12), Fraction(30, 7), Fraction(3, 10), Fraction(
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
+@pytest.mark.one_in(2)
 def test_discrete_laplace_vector(scale: Fraction) -> None:
     drawn = discrete_laplace(scale, DRAWS, randomness=Randomness.seeded(101)).tolist()
     assert_follows(drawn, laplace_pmf(scale), laplace_pmf(scale * Fraction(13, 10)))
@@ -65,6 +66,7 @@ def test_discrete_laplace_vector(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
+@pytest.mark.one_in(3)
 def test_discrete_laplace_single(scale: Fraction) -> None:
     randomness = Randomness.seeded(102)
     drawn = [discrete_laplace_integer(scale, randomness=randomness) for _ in range(DRAWS)]

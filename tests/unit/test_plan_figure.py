@@ -27,7 +27,7 @@ def test_what_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
     target = tmp_path / f"plan{suffix}"
     draw_plan_figure(GRID, target)

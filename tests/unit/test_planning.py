@@ -295,6 +295,7 @@ def test_a_universe_of_any_size(universe_size: int) -> None:
     confidence=st.floats(0.3, 0.9),
     neighbors=st.sampled_from(["replace-one", AR]),
 )
+@pytest.mark.full
 def test_more_privacy_and_more_confidence_take_more(
     epsilon: float, factor: float, delta: float, confidence: float, neighbors: str
 ) -> None:
@@ -320,6 +321,7 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
     assert all(mechanism.required_support for mechanism in found.mechanisms)
 
 
+@pytest.mark.full
 def test_a_plan_is_little_work() -> None:
     prospects.cache_clear()
     calls = Counter[str]()

@@ -27,7 +27,7 @@ from oracles import (
     detects,
     spectrum_of,
 )
-from real_data import real_data
+from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.errors import ParameterError
@@ -337,6 +337,23 @@ def mlxtend_supports(algorithm: str, baskets: Baskets, size: int, floor: int) ->
 
 def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
     return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
+
+
+@every_counter
+@pytest.mark.parametrize("size", [2, 3])
+def test_spectrum_equals_mlxtend_in_the_corner_shop(count: CountItemsets, size: int) -> None:
+    baskets: Baskets = pq.read_table(CORNER_SHOP)["items"].slice(0, 20_000).to_pylist()
+    expected = mlxtend_supports("fpgrowth", baskets, size, 100)
+    assert len(expected) > 30
+    assert down_to(100, count(read_transactions(baskets), size)) == spectrum_of(expected)
+
+
+@every_counter
+@pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
+def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None, support: int) -> None:
+    spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
+    assert next(spectrum.levels()) == (support, 1)
+    assert spectrum.sample_itemset(support, Randomness()) == ("semi-skimmed milk", "tea bags")
 
 
 # The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-slow test-peers sanitize lint format benchmarks benchmark-speed benchmark-counting corner-shop clean
+.PHONY: help demo test test-all sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,31 +15,30 @@ help: ## List the targets
 demo: .venv/installed ## Install, then mine the corner shop
 	$(BIN)/fim-private mine datasets/corner_shop.parquet --size 2
 
-test: .venv/installed-test ## Install with the test extra, then run the test suite
+test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler
 	$(BIN)/python -m pytest -n auto
 
-test-slow: .venv/installed-test ## Run the full statistical and other long tests too
-	$(BIN)/python -m pytest -n auto -m 'slow or not slow'
-
-test-peers: .venv/installed-bench ## Run the tests that need other tools and larger data too: PyFIM, DuckDB, Complete Journey
-	$(BIN)/python -m pytest -n auto tests/contract/test_counter_work.py tests/contract/test_privacy_unit.py \
-		tests/cli/test_counting_benchmark.py
+test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, and real data (see datasets/README.md)
+	$(BIN)/python -m pytest -n auto -m ''
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
 	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.kernel as k; assert "build/sanitize" in k.__file__'
-	$(SANITIZED) $(BIN)/pytest -q tests/contract/test_counting.py tests/contract/test_counter_work.py
+	$(SANITIZED) $(BIN)/pytest -q -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py
 
-lint: .venv/installed-test ## Check style and types
+lint: .venv/installed-lint ## Check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-format: .venv/installed-test ## Format the code and sort the imports
+format: .venv/installed-lint ## Format the code and sort the imports
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+dist: .venv/installed-dist ## Make the source distribution and the wheel, and install and run both, with and without a compiler
+	$(BIN)/python scripts/check_dist.py
 
 benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (an hour on two cores; may be interrupted)
 	$(BIN)/python benchmarks/examples.py
@@ -78,7 +77,16 @@ clean: ## Remove the environment and every cache
 	$(COMPILE)
 	@touch .venv/installed $@
 
+.venv/installed-lint: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+	$(PIP) --editable '.[test,lint]'
+	$(COMPILE)
+	@touch .venv/installed .venv/installed-test $@
+
 .venv/installed-bench: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
 	$(PIP) --editable '.[test,bench]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
+
+.venv/installed-dist: pyproject.toml | .venv/bin/python
+	$(PIP) 'build>=1.2'
+	@touch $@

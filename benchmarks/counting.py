@@ -26,7 +26,7 @@ from contestants import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from counting_document import write_document
 from counting_figure import draw
 from counting_summary import SUMMARY_COLUMNS, losses, place, reading, summary_rows, titles
-from measuring import DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json
+from measuring import DATA_HELP, DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json
 from rich.console import Console
 from rich.table import Table
 from whole_processes import comparisons, growth
@@ -50,7 +50,7 @@ def numbers(text: str) -> list[int]:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of real data sets, as Parquet")
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder of generated data")
     parser.add_argument("--output", type=Path, help="JSON to write; default: counting.json in the cache")
     parser.add_argument("--document", type=Path, help="page to write; the figure goes to figures/ beside it")
@@ -89,7 +89,7 @@ def datasets_of(options: argparse.Namespace) -> tuple[list[Dataset], list[str]]:
     """Return the data sets to count in, and the names of what is missing."""
     if options.quick:
         return [quest(options.cache, QUICK_BASKETS[0])], []
-    real, missing = real_datasets(options.data if options.data.is_dir() else None)
+    real, missing = real_datasets(options.data)
     found = [*real, *generated_datasets(options.cache, options.growth)]
     if options.datasets is None:
         return found, missing

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
-DEFAULT_DATA = ROOT.parent / "shared" / "data"
+DEFAULT_DATA = Path(os.environ["FIM_DATA"]) if os.environ.get("FIM_DATA") else None  # datasets/README.md
+DATA_HELP = "folder of real data sets, as Parquet (default: the environment variable FIM_DATA)"
 
 
 class OneLineParser(argparse.ArgumentParser):

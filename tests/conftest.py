@@ -1,9 +1,35 @@
-"""What all tests share: hypothesis judges what the code does, not how long a busy machine takes over it."""
+"""What all tests share: hypothesis judges what the code does, not how long a busy machine takes over it.
+
+And what is left to `make test-all` beyond the tests that are marked ``full``.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from importlib.util import find_spec
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The other settings are hypothesis' own: where CI is set, the same examples in every run.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+# Not to be imported where only the extra test is installed. The tests in it are marked full.
+collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
+# An example in a docstring, which bears no marks.
+NEEDS_OPENDP = "fim_private/opendp.py::fim_private.opendp.measurement"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four."""
+    place: defaultdict[str, int] = defaultdict(int)
+    for item in items:
+        if sliced := item.get_closest_marker("one_in"):
+            function = item.nodeid.partition("[")[0]
+            if place[function] % sliced.args[0]:
+                item.add_marker("full")
+            place[function] += 1
+        if item.nodeid == NEEDS_OPENDP:
+            item.add_marker("full")

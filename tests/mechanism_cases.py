@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import oracles
+import pytest
 import selection_oracles as slow_selection
 
 from fim_private.mechanisms import (
@@ -265,7 +267,7 @@ def selections() -> list[Case]:
 NAMES = {LimitedDomain: "limited-domain", Choosing: "choosing", Distance: "distance"}
 
 # Every case has outcomes of middling probability, so that a sampler test on it has power.
-CASES = [
+CASES: list[Case] = [
     *selections(),
     large_margin("one itemset, 420", (420,)),
     large_margin("one itemset, 450, add-remove", (450,), neighbors="add-remove", max_rank=300),
@@ -284,3 +286,8 @@ CASES = [
     named_exponential("replace-one", (60, 59, 50), 10**8, epsilon=1.0, delta=1e-4),
     named_exponential("add-remove", (30, 29, 2), 10**8, epsilon=1.0, delta=1e-4, neighbors="add-remove"),
 ]
+
+
+def cases(for_test_all: str) -> list[Any]:
+    """CASES as parameters; those whose name begins like the pattern, which take long, are for make test-all alone."""
+    return [pytest.param(case, marks=pytest.mark.full) if re.match(for_test_all, case.name) else case for case in CASES]

@@ -28,6 +28,7 @@ def run(script: str, *options: str, output: Path) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc, which only Linux has")
+@pytest.mark.full
 def test_reading(tmp_path: Path) -> None:
     rows = run("reading", "--baskets", "3000", "--runs", "1", output=tmp_path / "reading.json")["rows"]
     assert len(rows) == 5
@@ -37,6 +38,7 @@ def test_reading(tmp_path: Path) -> None:
     assert all(row["seconds"] > 0 and row["peak / arrays"] > 0 for row in rows)
 
 
+@pytest.mark.full
 def test_cold_start(tmp_path: Path) -> None:
     rows = run("cold_start", "--runs", "1", output=tmp_path / "cold_start.json")["rows"]
     assert [row["command"] for row in rows][-1] == "mine corner_shop.parquet --size 3"

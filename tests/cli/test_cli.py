@@ -150,6 +150,7 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.full
 def test_csv(shop: Path) -> None:
     done = run(shop, "mine", "words.parquet", "--format", "csv")
     assert done.stdout == "item_1,item_2,support\nitem 39,item 48,\n"
@@ -157,6 +158,7 @@ def test_csv(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["table", "json", "csv"])
+@pytest.mark.one_in(3)
 def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
     path = tmp_path / "release.txt"
     path.write_text("old")
@@ -167,12 +169,14 @@ def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.full
 def test_what_is_no_markup_is_shown_as_it_is(shop: Path, tmp_path: Path) -> None:
     pq.write_table(pa.table({"items": [["[red]x[/red]", ":smile: [/]"]] * 600}), tmp_path / "odd.parquet")
     done = run(tmp_path, "mine", "odd.parquet")
     assert "{:smile: [/], [red]x[/red]}" in done.stdout
 
 
+@pytest.mark.full
 def test_long_item_names_are_not_cut_off(tmp_path: Path) -> None:
     names = ["a" * 300, "b" * 300]
     pq.write_table(pa.table({"items": [names] * 600}), tmp_path / "long_names.parquet")
@@ -180,6 +184,7 @@ def test_long_item_names_are_not_cut_off(tmp_path: Path) -> None:
     assert "{" + ",".join(names) + "}" in shown
 
 
+@pytest.mark.full
 def test_a_terminal_gets_its_width(shop: Path) -> None:
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()
@@ -207,6 +212,7 @@ def test_a_terminal_gets_its_width(shop: Path) -> None:
     assert max(map(len, table)) <= 30
 
 
+@pytest.mark.full
 def test_an_ascii_terminal_is_no_error(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
     assert (done.stderr, done.returncode) == ("", 0)
@@ -243,6 +249,7 @@ LUCK = ["--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
+@pytest.mark.one_in(6)
 def test_every_form_of_the_same_baskets_gives_the_same(
     shop: Path, source: Sequence[str], seeded_answer: dict[str, Any]
 ) -> None:
@@ -254,6 +261,7 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.one_in(2)
 def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
     columns = sorted({item for basket in BASKETS for item in basket})
     frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
@@ -263,6 +271,7 @@ def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -
     assert answer(shop, "list.parquet", *options) == release.to_dict()
 
 
+@pytest.mark.full
 def test_the_corner_shop() -> None:
     done = run(REPOSITORY, "mine", "datasets/corner_shop.parquet", "--size", "2")
     assert "{semi-skimmed milk, tea bags}" in done.stdout
@@ -278,6 +287,7 @@ def test_the_corner_shop() -> None:
         ("mushroom.parquet", 2, None),
     ],
 )
+@pytest.mark.full
 def test_real_files(name: str, size: int, items: list[object] | None) -> None:
     path = real_data(name)
     release = answer(path.parent, path, "--size", str(size))
@@ -308,6 +318,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
     assert {key: release[key] for key in expected} == expected
 
 
+@pytest.mark.full
 def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", "--neighbors", "add-remove", "--epsilon", "2", "--delta", "1e-3")
     assert "{39, 48}" in done.stdout
@@ -330,6 +341,7 @@ def test_without_a_seed_luck_differs(shop: Path) -> None:
     assert len({str(release["itemsets"]) for release in drawn}) > 1  # of half a million pairs
 
 
+@pytest.mark.full
 def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> None:
     release = answer(shop, "little.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--seed", "1")
     [itemset] = release["itemsets"]
@@ -339,17 +351,20 @@ def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> No
     assert release["delta"] == 0.0
 
 
+@pytest.mark.full
 def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
     release = answer(shop, "baskets.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv")
     assert release["itemsets"] == [{"items": TOP, "support": None}]
     assert (release["mechanism"], release["abstained"]) == ("exponential", False)
 
 
+@pytest.mark.full
 def test_exponential_over_a_sized_universe(shop: Path) -> None:
     options = ["--mechanism", "exponential", "--universe-size", "16470"]
     assert answer(shop, "baskets.dat", *options)["itemsets"] == [{"items": TOP, "support": None}]
 
 
+@pytest.mark.full
 def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) -> None:
     options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3"]
     release = answer(shop, "little.dat", *options)
@@ -364,12 +379,14 @@ def test_exponential_over_a_sized_universe_cannot_name_everything(shop: Path) ->
 
 @pytest.mark.parametrize("mechanism", ["exponential", "large-margin"])
 @pytest.mark.parametrize("source", ["many_items.dat", "baskets.dat"])
+@pytest.mark.one_in(4)
 def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism: str) -> None:
     release = answer(shop, source, "--mechanism", mechanism, "--universe-size", "4", "--size", "2")
     assert release["private"] is True
 
 
 @pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
+@pytest.mark.one_in(2)
 def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
     assert answer(shop, "baskets.dat", *universe)["itemsets"] == [{"items": TOP, "support": None}]
     assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
@@ -386,6 +403,7 @@ CUSTOMERS: list[Sequence[str]] = [
 
 @pytest.mark.parametrize("rule", ["drop", "own-unit"])
 @pytest.mark.parametrize("source", CUSTOMERS, ids=" ".join)
+@pytest.mark.one_in(6)
 def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str) -> None:
     release = answer(shop, *source, "--missing-user", rule, "--epsilon", "2")
     assert release["privacy_unit"] == "user"
@@ -405,6 +423,7 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
     ],
     ids=str,
 )
+@pytest.mark.one_in(3)
 def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change: str) -> None:
     done = run(shop, "mine", *CUSTOMERS[0], *options, "--epsilon", "2")
     assert (done.stderr, done.returncode) == ("", 0)
@@ -414,6 +433,7 @@ def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change
     assert change in guarantee
 
 
+@pytest.mark.full
 def test_the_advice_speaks_of_users(shop: Path) -> None:
     done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", "--size", "3")
     advice = done.stdout.splitlines()[1]
@@ -422,12 +442,14 @@ def test_the_advice_speaks_of_users(shop: Path) -> None:
     assert "basket" not in advice
 
 
+@pytest.mark.full
 def test_an_unnamed_itemset_speaks_of_users(shop: Path) -> None:
     options = ["--mechanism", "exponential", "--universe-size", str(10**30), "--size", "3", "--epsilon", "0.1"]
     done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", *options)
     assert "unnamed: an itemset that no user has" in done.stdout
 
 
+@pytest.mark.full
 def test_online_retail_by_customer() -> None:
     path = real_data("online_retail.parquet")
     options = ["--size", "1", "--basket", "InvoiceNo", "--item", "StockCode", "--user", "CustomerID"]
@@ -445,6 +467,7 @@ def test_online_retail_by_customer() -> None:
     [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
     ids=" ".join,
 )
+@pytest.mark.one_in(3)
 def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
     little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
     assert (little.stderr, little.returncode) == ("", 0)
@@ -457,6 +480,7 @@ def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, option
 
 
 @pytest.mark.parametrize(("relation", "weaker"), [("replace-one", True), ("add-remove", False)])
+@pytest.mark.one_in(2)
 def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker: bool) -> None:
     options = ["--epsilon", "10", "--top", "500", "--mechanism", "limited-domain", "--neighbors", relation]
     done = run(shop, "mine", "baskets.dat", *options)
@@ -467,6 +491,7 @@ def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker
     assert re.search(r"\d+ of 500 came out: for the others the mechanism abstained\.", done.stdout)
 
 
+@pytest.mark.full
 def test_abstaining_in_json_and_csv(shop: Path) -> None:
     release = answer(shop, "little.dat", "--size", "3")
     assert release["abstained"] is True
@@ -494,6 +519,7 @@ def test_the_advice_is_the_plans(shop: Path, options: list[str]) -> None:
     assert lead[1] == f"{large_margin['required_margin']:,}"
 
 
+@pytest.mark.full
 def test_the_advice_works(shop: Path) -> None:
     advice = run(shop, "mine", "little.dat", "--epsilon", "0.5").stdout
     lead = re.search(r"leads by ([\d,]+) baskets", advice)
@@ -522,6 +548,7 @@ def test_the_advice_works(shop: Path) -> None:
     ],
     ids=" ".join,
 )
+@pytest.mark.one_in(7)
 def test_far_parameters_are_answered_or_refused_in_one_line(shop: Path, options: list[str]) -> None:
     done = run(shop, "mine", "little.dat", *options)
     if done.returncode == 0:
@@ -629,6 +656,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS])
+@pytest.mark.one_in(6)
 def test_errors_are_one_line_and_write_nothing(
     shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
 ) -> None:
@@ -653,6 +681,7 @@ def test_errors_are_one_line_and_write_nothing(
         ("/dev/full", r"cannot write '?/dev/full"),
     ],
 )
+@pytest.mark.one_in(4)
 def test_unwritable_output(shop: Path, output: str, message: str) -> None:
     if output.startswith("/dev/") and not Path(output).exists():
         pytest.skip(f"this system has no {output}")
@@ -663,6 +692,7 @@ def test_unwritable_output(shop: Path, output: str, message: str) -> None:
     assert listing(shop) == before
 
 
+@pytest.mark.full
 def test_unwritable_output_fails_before_the_data_is_read(shop: Path) -> None:
     done = run(shop, "mine", "nowhere.dat", "--output", "nowhere/release.json")
     assert_refused(done)
@@ -739,6 +769,7 @@ def test_ctrl_c_exits_130_without_a_word_and_leaves_nothing(shop: Path, tmp_path
 @pytest.mark.parametrize(
     "arguments", [["mine", "baskets.dat"], ["mine", "baskets.dat", "--format", "json"], ["--help"]]
 )
+@pytest.mark.one_in(2)
 def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -756,6 +787,7 @@ def test_a_closed_pipe_is_quiet(shop: Path, arguments: list[str]) -> None:
     assert done.returncode != 0
 
 
+@pytest.mark.full
 def test_head_is_quiet(shop: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f"'{SCRIPT}' mine baskets.dat --format json | head -c 1"],
@@ -798,6 +830,7 @@ def test_version(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
 
 
+@pytest.mark.full
 def test_it_runs_as_a_module_too(shop: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fim_private", "--version"],
@@ -820,6 +853,7 @@ def test_the_library_takes_what_the_command_line_takes(shop: Path) -> None:
 # ------------------------------------------------------------------------- files and streams of odd kinds
 
 
+@pytest.mark.full
 def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
     for name in ("universe_size.dat", "max_rank/item.csv", "size"):
         done = run(shop, "mine", name)
@@ -840,6 +874,7 @@ def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: 
     assert re.fullmatch(r"Error: --mechanism must be one of [a-z, -]+, not 'top'\n", done.stderr)
 
 
+@pytest.mark.full
 def test_parameters_are_named_as_options(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", "--max-rank", "0")
     assert_refused(done)
@@ -885,6 +920,7 @@ def test_closed_streams(shop: Path) -> None:
         assert reason in done.stderr
 
 
+@pytest.mark.full
 def test_a_pipe_by_name_is_refused_instead_of_hanging(shop: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.dat")
     done = run(shop, "mine", tmp_path / "pipe.dat")
@@ -908,6 +944,7 @@ def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     assert r"\x1b[2Jgone" in done.stdout
 
 
+@pytest.mark.full
 def test_being_terminated_leaves_nothing_behind(shop: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [SCRIPT, "mine", "-", "--output", tmp_path / "release.json"], cwd=shop, stdin=subprocess.PIPE, env=environment()
@@ -933,6 +970,7 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_a_count_out_of_reach_is_refused_with_one_line(endless: Path, tmp_path: Path) -> None:
     release = tmp_path / "release.json"
     done = run(
@@ -956,6 +994,7 @@ def test_a_count_that_goes_on_and_on_is_given_up_with_one_line(endless: Path) ->
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "1.5", "many"])
+@pytest.mark.one_in(4)
 def test_max_work_is_a_whole_number_of_at_least_1(shop: Path, value: str) -> None:
     done = run(shop, "mine", "baskets.dat", "--max-work", value)
     assert (done.stdout, done.returncode) == ("", 2)
@@ -986,6 +1025,7 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
     os.close(reader)
 
 
+@pytest.mark.full
 def test_no_progress_is_shown_where_nobody_looks(endless: Path, tmp_path: Path) -> None:
     output = ("--output", str(tmp_path / "release.json"))
     with subprocess.Popen(

@@ -25,8 +25,8 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read 
 
 
 @linux
+@pytest.mark.full
 def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     output, page = tmp_path / "counting.json", tmp_path / "docs" / "counting.md"
     page.parent.mkdir()
     options = ["--quick", "--cache", str(tmp_path / "cache"), "--output", str(output), "--document", str(page)]

@@ -80,6 +80,7 @@ def test_the_sampler_agrees(results: dict[str, Any]) -> None:
                 assert abs(one["mean"] - one["exact"]) <= 4.5 * one["deviation"] / math.sqrt(found["draws"]) + 1e-9
 
 
+@pytest.mark.full
 def test_real_data(tmp_path: Path) -> None:
     real_data("retail.parquet")
     found, said = run(tmp_path / "pac_learning.json", "--data", str(real_data("retail.parquet").parent))
@@ -90,8 +91,8 @@ def test_real_data(tmp_path: Path) -> None:
     assert all(answer["covered"] >= 1 - 2 * ETA for answer in learned if answer["bound"] is not None)
 
 
+@pytest.mark.full
 def test_figures(results: dict[str, Any], h: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     import study
 
     pac = importlib.import_module("pac_learning")
@@ -177,6 +178,7 @@ def test_quantile(h: Any) -> None:
     assert [h.quantile(values, chance, share) for share in (0.5, 0.6, 0.9, 0.96)] == [0.1, 0.1, 0.2, 0.3]
 
 
+@pytest.mark.full
 def test_mushrooms_are_labelled(h: Any) -> None:
     folder = real_data("mushroom.parquet").parent
     problem = h.learnable("mushroom", str(folder))

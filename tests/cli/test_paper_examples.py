@@ -39,6 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("data", [ONE, TWO])
 @pytest.mark.parametrize(("relation", "rate"), [("replace-one", 0.5), ("add-remove", 1.0)])
+@pytest.mark.full
 def test_exponential_pays_for_the_universe(results: dict[str, Any], data: str, relation: str, rate: float) -> None:
     found = results[f"{data}|0.95|{relation}|exponential"]
     units = found["units"]
@@ -51,6 +52,7 @@ def test_exponential_pays_for_the_universe(results: dict[str, Any], data: str, r
     assert units == exact
 
 
+@pytest.mark.full
 def test_large_margin_does_not(results: dict[str, Any]) -> None:
     known = results[f"{ONE}|0.95|replace-one|large-margin, known K"]["units"]
     unknown = results[f"{ONE}|0.95|replace-one|large-margin"]["units"]
@@ -62,6 +64,7 @@ def test_large_margin_does_not(results: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.full
 def test_distance_needs_a_single_leader(results: dict[str, Any], relation: str) -> None:
     one, two = (results[f"{data}|0.95|{relation}|distance"] for data in (ONE, TWO))
     assert None not in one["units"]
@@ -70,6 +73,7 @@ def test_distance_needs_a_single_leader(results: dict[str, Any], relation: str) 
     assert all(n is not None for n in results[f"{TWO}|0.95|replace-one|large-margin"]["units"])
 
 
+@pytest.mark.full
 def test_no_success_is_above_the_lower_bound(results: dict[str, Any], examples: Any) -> None:
     checked = 0
     for key, found in results.items():
@@ -82,6 +86,7 @@ def test_no_success_is_above_the_lower_bound(results: dict[str, Any], examples: 
     assert checked > 300
 
 
+@pytest.mark.full
 def test_pure_mechanisms_pay_for_the_range(results: dict[str, Any]) -> None:
     for relation, changes in zip(RELATIONS, (1, 2), strict=True):
         for name in ("exponential", "permute-and-flip", "max-of-laplaces"):
@@ -141,8 +146,8 @@ def test_least(examples: Any, answer: int | None, guess: int) -> None:
         assert len(asked) <= 2
 
 
+@pytest.mark.full
 def test_figures(results: dict[str, Any], examples: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     import study
 
     for name, figure in examples.STUDY.figures.items():

@@ -50,6 +50,7 @@ def test_plan_is_the_contract() -> None:
     assert (found["exponential"], found["permute-and-flip"], found["choosing"], found["distance"]) == (22, 21, 25, 17)
 
 
+@pytest.mark.full
 def test_plan_says_what_to_take() -> None:
     done = run("plan", "--units", 100_000)
     assert (done.stderr, done.returncode) == ("", 0)
@@ -59,8 +60,8 @@ def test_plan_says_what_to_take() -> None:
     assert "20 units are too few" in small.stdout
 
 
+@pytest.mark.full
 def test_plan_draws_a_figure(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib draws the figure: make test-peers")
     done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
@@ -105,6 +106,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
     ],
     ids=str,
 )
+@pytest.mark.one_in(3)
 def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = run(*arguments, folder=tmp_path)
     assert (done.stdout, done.returncode) == ("", 2)
@@ -113,6 +115,7 @@ def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_twenty_pairs_of_a_shop_with_supports() -> None:
     invoices = real_data("online_retail.parquet")
     columns = ["--basket", "InvoiceNo", "--item", "StockCode"]

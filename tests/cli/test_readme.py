@@ -206,7 +206,11 @@ def same(shown: str, printed: str) -> bool:
     return re.fullmatch(rf"\s*{pattern}\s*", printed, flags=re.DOTALL) is not None
 
 
-@pytest.mark.parametrize("command", OURS, ids=str)
+# Those of the other documents differ little.
+RUN = [c if c.document == README else pytest.param(c, marks=pytest.mark.full) for c in OURS]
+
+
+@pytest.mark.parametrize("command", RUN, ids=str)
 def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) -> None:
     make_up_inputs(folder, command.text)
     printed = run(["sh", "-c", command.text], folder)
@@ -214,7 +218,11 @@ def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) ->
         assert same(command.output, printed), f"shown:\n{command.output}\nprinted:\n{printed}"
 
 
-@pytest.mark.parametrize("document", PYTHON)
+@pytest.mark.parametrize(
+    "document",
+    # opendp is of the extra bench.
+    [pytest.param(d, marks=[pytest.mark.full] if "opendp" in str(python) else []) for d, python in PYTHON.items()],
+)
 def test_python_runs_and_prints_what_is_shown(document: str, folder: Path) -> None:
     code = "\n".join(line for block in PYTHON[document] for line in block.lines)
     for name in re.findall(r"""["']([^"'\s]+\.(?:parquet|dat|csv|feather))["']""", code):
@@ -274,10 +282,16 @@ def inline_code(document: str) -> list[str]:
     return [" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
 
 
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Every option of every command, by its help."""
+    folder = tmp_path_factory.mktemp("help")
+    helps = (run(["fim-private", command, "--help"], folder) for command in ("mine", "plan", "audit"))
+    return {"--version", *re.findall(r"(--[a-z-]+)", "".join(helps))}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_is_named_in_the_text_exists(document: str, tmp_path: Path) -> None:
-    helps = (run(["fim-private", command, "--help"], tmp_path) for command in ("mine", "plan", "audit"))
-    options = set(re.findall(r"(--[a-z-]+)", "".join(helps))) | {"--version"}
+def test_what_is_named_in_the_text_exists(document: str, options: set[str]) -> None:
     for code in inline_code(document):
         if found := re.fullmatch(r"make ([a-z-]+)", code):
             assert found[1] in targets(), f"{document}: `{code}`"

@@ -306,12 +306,14 @@ def subset(*names: str) -> list[str]:
 @pytest.mark.usefixtures("few_pairs")
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.one_in(3)
 def test_nobody_is_accused_falsely(name: str, neighbors: str) -> None:
     assert broken(ALL[name](neighbors)) == set()
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
+@pytest.mark.one_in(3)
 def test_a_limit_on_units_is_kept_by_the_pairs(limit: int, neighbors: str) -> None:
     """One unit of more itemsets than the limit breaks the promise, and the audit does not try that."""
     report = auditing.audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
@@ -335,11 +337,13 @@ class TestNoise:
             "tight-margin",
         ),
     )
+    @pytest.mark.one_in(3)
     def test_70_percent_where_it_is_used(self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         mechanism = ALL[name](neighbors)
         with_less_noise(monkeypatch, mechanism)
         assert broken(mechanism) & {"whole", "choice"}
 
+    @pytest.mark.one_in(2)
     def test_70_percent_in_the_noisy_maximum_alone(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """It breaks the paper's part for c(1) + Z, and no other: G hides the leads by itself (Theorem 1).
 
@@ -365,6 +369,7 @@ class TestNoise:
 class TestAbstaining:
     @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(1, 10**9)], ids=["half", "dropped"])
     @pytest.mark.parametrize("name", subset("named-exponential", "limited-domain", "choosing", "tight-margin"))
+    @pytest.mark.one_in(3)
     def test_too_light(self, name: str, factor: Fraction, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         if factor == Fraction(1, 2) and neighbors == "replace-one":
             factor = Fraction(1, 4)  # half of δ is unused there: the conversion from add-remove costs that
@@ -413,6 +418,7 @@ class TestOffByOne:
         assert "margin" in broken(LargeMargin(1.0, 1e-3, neighbors))
 
     @pytest.mark.parametrize("make", [LargeMargin, TightMargin])
+    @pytest.mark.one_in(3)
     def test_to_test_one_further_up_is_harmless(
         self, make: Callable[..., Mechanism], neighbors: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -531,6 +537,7 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 @pytest.mark.parametrize("name", ALL)
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.one_in(3)
 def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data: st.DataObject) -> None:
     mechanism: Any = ALL[name](neighbors)
     mechanism = replace(mechanism, epsilon=2.0)
@@ -560,6 +567,7 @@ def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data
 @pytest.mark.parametrize("make", [LargeMargin, TightMargin])
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.one_in(3)
 def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     make: Callable[..., LargeMargin | TightMargin], neighbors: str, data: st.DataObject
 ) -> None:
@@ -586,7 +594,7 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     assert float(spent) <= exact.NUMERICAL_ERROR
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ALL)
 def test_every_promise_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,7 @@ def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> N
     ],
     ids=["sparse", "dense", "long"],
 )
+@pytest.mark.one_in(5)
 def test_kernel_and_numpy_agree_on_larger_data(
     baskets: int, items: int, mean: float, size: int, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,6 +369,7 @@ def test_a_very_long_basket_is_no_problem() -> None:
 
 
 @every_counter
+@pytest.mark.full
 def test_multiplicities_and_supports_may_exceed_32_bits(counter: str) -> None:
     # One basket of 70,000 items has 2.4e9 pairs.
     shop = of_rows([np.arange(70_000)], 70_000)
@@ -442,6 +444,7 @@ def item_levels(shop: Transactions, threads: int) -> list[tuple[int, int]]:
 
 @needs_kernel
 @pytest.mark.parametrize("users", [False, True])
+@pytest.mark.one_in(2)
 def test_items_are_counted_the_same_in_several_tables(users: bool) -> None:
     shop = zipf_baskets(60_000, 500, 10.0)
     shop = in_users(shop) if users else shop
@@ -500,6 +503,7 @@ def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypat
 
 
 @every_counter
+@pytest.mark.one_in(2)
 def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     with pytest.raises(WorkLimitError, match=r"took more than max_work = 2\.0e7"):
@@ -570,6 +574,7 @@ def test_an_unknown_counter_is_refused() -> None:
 
 
 @every_counter
+@pytest.mark.one_in(2)
 def test_progress_is_told_to_the_thread_that_counts(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort_module, "_GLANCE_SECONDS", 0.0)
     told: list[tuple[float, int]] = []
@@ -594,6 +599,7 @@ def test_an_error_in_the_watching_thread_stops_the_count(counter: str) -> None:
 
 @needs_kernel
 @pytest.mark.parametrize("of_users", [None, 2, 1_500])
+@pytest.mark.one_in(3)
 def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
     of_users: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -645,6 +651,7 @@ def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
 
 @every_counter
 @pytest.mark.parametrize("name", ["retail.parquet", "online_retail.parquet"])
+@pytest.mark.full
 def test_counting_does_not_depend_on_threads_on_real_files(counter: str, name: str) -> None:
     columns = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
     shop = read_transactions(real_data(name), **columns)
@@ -662,6 +669,7 @@ REAL_FILES = ["retail", "mushroom", "t10i4d100k", "bms_webview_1", "groceries"]
 
 @pytest.mark.parametrize("name", REAL_FILES)
 @pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.full
 def test_spectra_equal_those_of_pyfim_on_real_files(name: str, size: int) -> None:
     fim = pytest.importorskip("fim", reason="PyFIM is not installed (extra bench)")
     import pyarrow.parquet as pq

@@ -27,7 +27,7 @@ from oracles import (
     detects,
     spectrum_of,
 )
-from real_data import real_data
+from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.errors import ParameterError
@@ -42,7 +42,10 @@ Itemsets = Counter[tuple[Item, ...]]
 
 needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
 PLAIN: list[Any] = [
-    pytest.param(partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)), marks=needs_kernel)
+    pytest.param(
+        partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)),
+        marks=needs_kernel if threads == 2 else [needs_kernel, pytest.mark.full],
+    )
     for threads in (1, 2, 8)
 ]
 NUMPY: Any = partial(itemset_spectrum, counter="numpy")
@@ -63,9 +66,9 @@ every_counter = pytest.mark.parametrize(
     "count",
     [
         *PLAIN,
-        pytest.param(all_at_once(PLAIN[1].values[0]), marks=needs_kernel),
+        pytest.param(all_at_once(PLAIN[1].values[0]), marks=[needs_kernel, pytest.mark.full]),
         NUMPY,
-        all_at_once(NUMPY),
+        pytest.param(all_at_once(NUMPY), marks=pytest.mark.full),
     ],
     ids=[
         "kernel, 1 thread",
@@ -202,6 +205,7 @@ def test_a_level_that_the_spectrum_lacks_is_refused(count: CountItemsets, level:
 
 
 @every_counter
+@pytest.mark.full
 def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     # Six pairs tie at 2 and one at 5. A favourite 30 % too likely would be seen.
     baskets = [[1, 2, 3, 4]] * 2 + [["x", "y"]] * 5
@@ -335,6 +339,23 @@ def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
     return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
 
 
+@every_counter
+@pytest.mark.parametrize("size", [2, 3])
+def test_spectrum_equals_mlxtend_in_the_corner_shop(count: CountItemsets, size: int) -> None:
+    baskets: Baskets = pq.read_table(CORNER_SHOP)["items"].slice(0, 20_000).to_pylist()
+    expected = mlxtend_supports("fpgrowth", baskets, size, 100)
+    assert len(expected) > 30
+    assert down_to(100, count(read_transactions(baskets), size)) == spectrum_of(expected)
+
+
+@every_counter
+@pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
+def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None, support: int) -> None:
+    spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
+    assert next(spectrum.levels()) == (support, 1)
+    assert spectrum.sample_itemset(support, Randomness()) == ("semi-skimmed milk", "tea bags")
+
+
 # The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.
 REAL = [
     ("groceries.csv", 1, 20, "fpgrowth"),
@@ -353,6 +374,7 @@ REAL = [
 
 @every_counter
 @pytest.mark.parametrize(("name", "size", "floor", "algorithm"), REAL)
+@pytest.mark.full
 def test_spectrum_equals_mlxtend_on_real_files(
     count: CountItemsets, name: str, size: int, floor: int, algorithm: str
 ) -> None:
@@ -367,6 +389,7 @@ def test_spectrum_equals_mlxtend_on_real_files(
 
 @every_counter
 @pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.full
 def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets, size: int) -> None:
     expected = spectrum_of(brute_force_supports(plain_baskets("groceries.csv"), size))
     assert list(count(read_transactions(real_data("groceries.csv")), size).levels()) == expected
@@ -382,6 +405,7 @@ def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets
         ("t10i4d100k.parquet", 3, 50),
     ],
 )
+@pytest.mark.full
 def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
     count: CountItemsets, name: str, size: int, levels: int
 ) -> None:
@@ -403,6 +427,7 @@ def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
         ("groceries.parquet", ("other vegetables", "whole milk"), 736),
     ],
 )
+@pytest.mark.full
 def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple[Item, ...], support: int) -> None:
     spectrum = count(read_transactions(real_data(name)), 2)
     assert next(spectrum.levels()) == (support, 1)
@@ -410,6 +435,7 @@ def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple
 
 
 @every_counter
+@pytest.mark.full
 def test_all_pairs_of_retail(count: CountItemsets) -> None:
     spectrum = count(read_transactions(real_data("retail.dat")), 2)
     levels = list(spectrum.levels())

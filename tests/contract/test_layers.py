@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -210,6 +212,14 @@ def test_randomness_comes_from_one_place(module: str) -> None:
 @every_module
 def test_modules_are_small(module: str) -> None:
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= MAXIMUM_LINES
+
+
+def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
+    used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
+    optional = {"opendp"}  # matplotlib, which is optional too, is imported by its name in a string
+    assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 
 
 def test_the_checks_see_what_they_look_for() -> None:

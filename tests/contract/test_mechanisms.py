@@ -14,7 +14,7 @@ import pytest
 import selection_oracles as slow_selection
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_cases import CASES, Case, by_level, exact, named, outcomes, with_abstention
+from mechanism_cases import CASES, Case, by_level, cases, exact, named, outcomes, with_abstention
 
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -45,7 +45,9 @@ def assert_same(ours: dict[int | None, float], oracle: dict[int | None, float], 
         assert ours.get(key, 0.0) == pytest.approx(oracle.get(key, 0.0), abs=tolerance), key
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", cases("large-margin one itemset, 420|tight-margin (to the end|leader,)|max-of-laplaces 20"), ids=str
+)
 def test_distribution_is_the_slow_definition(case: Case) -> None:
     assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(float(case.mechanism.cost.epsilon)))
 
@@ -93,6 +95,7 @@ def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighb
     st.integers(1, 12),
     st.one_of(st.none(), st.integers(1, 5)),
 )
+@pytest.mark.full
 def test_the_others_on_any_spectrum(
     supports: list[int],
     epsilon: float,
@@ -176,6 +179,7 @@ def test_ten_thousand_levels_sum_to_one(neighbors: str, universe_size: int | Non
 
 @pytest.mark.parametrize("universe_size", [10**9, 10**60])
 @pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
+@pytest.mark.one_in(4)
 def test_a_race_over_a_huge_universe_agrees_with_its_distribution(make: Any, universe_size: int) -> None:
     lead = round(np.log(float(universe_size)))
     spectrum = SupportSpectrum.from_supports([lead + 1, lead, lead], universe_size)
@@ -194,6 +198,7 @@ def suffices(mechanism: Mechanism, support: int, tied: int) -> bool:
 @pytest.mark.parametrize(
     ("neighbors", "margins"), [("add-remove", (30, 30, 28, 27)), ("replace-one", (62, 60, 58, 54))]
 )
+@pytest.mark.one_in(2)
 def test_the_tight_margin_is_a_fraction_of_the_published_one(neighbors: str, margins: tuple[int, ...]) -> None:
     for tied, needed in zip((1, 3, 10, 100), margins, strict=True):
         mechanism = TightMargin(1.0, 1e-6, neighbors)
@@ -255,6 +260,7 @@ def test_ten_thousand_levels_are_quick_and_sum_to_one() -> None:
 
 
 @pytest.mark.parametrize("size", [20_000, 10**6, 10**60])
+@pytest.mark.one_in(3)
 def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
     """The grouped tail of the distribution against the ungrouped, exact draw: 5 standard errors."""
     supports = [330] * 200 + [300] * 50
@@ -268,7 +274,9 @@ def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("make", [LargeMargin, TightMargin, LimitedDomain, Exponential])
+@pytest.mark.parametrize(
+    "make", [pytest.param(LargeMargin, marks=pytest.mark.full), TightMargin, LimitedDomain, Exponential]
+)
 @pytest.mark.parametrize("support", [40, 700, 6_000])
 def test_more_candidates_than_doubles_count(make: Any, neighbors: str, support: int) -> None:
     """10^400 are as many as 10^300: zeros have all the weight, or none."""

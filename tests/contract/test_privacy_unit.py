@@ -186,6 +186,7 @@ RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit
 
 @pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200)])
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.full
 def test_customers_of_online_retail_equal_brute_force(rule: str, size: int, products: int | None) -> None:
     table = online_retail(products)
     expected = spectrum_of(brute_force_user_supports(held_by(table, RULES[rule]), size))
@@ -194,6 +195,7 @@ def test_customers_of_online_retail_equal_brute_force(rule: str, size: int, prod
 
 
 @pytest.mark.parametrize(("rule", "customers", "invoices"), [("drop", 4372, 22_190), ("own-unit", 8082, 25_900)])
+@pytest.mark.full
 def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: int) -> None:
     transactions = read_transactions(online_retail(), missing_user=rule, **LONG)
     assert transactions.unit_offsets is not None
@@ -201,12 +203,14 @@ def test_online_retail_has_so_many_units(rule: str, customers: int, invoices: in
 
 
 @pytest.mark.parametrize(("size", "products"), [(1, None), (2, 300)])
+@pytest.mark.full
 def test_households_of_complete_journey_equal_brute_force(size: int, products: int | None) -> None:
     table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
     expected = spectrum_of(brute_force_user_supports(held_by(table, RULES["drop"]), size))
     assert list(itemset_spectrum(read_transactions(table, **LONG), size).levels()) == expected
 
 
+@pytest.mark.full
 def test_the_top_pair_of_complete_journey() -> None:
     transactions = read_transactions(complete_journey(), user="household_id", basket="basket_id", item="product_id")
     assert transactions.unit_offsets is not None
@@ -221,6 +225,7 @@ def descending(spectrum: SupportSpectrum) -> list[int]:
 # The most frequent customer, an average one, one with a single invoice, and an invoice that is nobody's.
 @pytest.mark.parametrize("customer", ["14911", "17850", "12349", None])
 @pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.full
 def test_a_customer_of_online_retail_less(customer: str | None, size: int) -> None:
     table = online_retail(300)
     column, value = ("user", customer) if customer else ("basket", "536544")
@@ -243,6 +248,7 @@ def sets(basket: Iterable[Any], size: int) -> Iterator[tuple[Any, ...]]:
     return combinations(sorted(basket), size)
 
 
+@pytest.mark.full
 def test_the_test_data_has_customers_with_many_baskets() -> None:
     sizes = [sum(1 for _ in baskets) for baskets in held_by(online_retail(), RULES["drop"])]
     assert max(sizes) > 200

@@ -80,6 +80,7 @@ def limited_domain_sequences(mechanism: LimitedDomain, counts: Counts, picks: in
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.one_in(2)
 def test_picks_follow_the_peeled_distribution(neighbors: str) -> None:
     counts = {"a": 26, "b": 25, "c": 25, "d": 6, "e": 2, "f": 1}
     mechanism = LimitedDomain(1.0, 0.01, neighbors, 5)
@@ -287,6 +288,7 @@ RECALL = [
 
 
 @pytest.mark.parametrize(("mechanism", "top", "least"), RECALL)
+@pytest.mark.full
 def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: float) -> None:
     """Share of the true top k pairs (any of those tied at the k-th) that are found: mean of 20 runs."""
     transactions = read_transactions(real_data("retail.parquet"))

@@ -238,7 +238,7 @@ def test_reading_looks_at_one_unit_at_a_time(
     examine(check, form, data)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @every_check
 @every_form
 @settings(max_examples=100)

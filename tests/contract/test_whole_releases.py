@@ -291,7 +291,7 @@ OTHERWISE_ALIKE = [*dict.fromkeys(replace(ask, epsilon=Fraction(1), delta=THIRD)
 ELSEWHERE = [(0.3, 0.3), (0.3, 0.05), (1.0, 0.3), (1.0, 0.01), (2.0, 0.3), (2.0, 1e-3), (5.0, 0.05), (5.0, 1e-5)]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("budget", ELSEWHERE, ids=str)
 @pytest.mark.parametrize("ask", OTHERWISE_ALIKE, ids=str)
@@ -615,7 +615,7 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     assert oracles.chi_square_pvalue(drawn.releases(draws, 1), law, draws) > LEVEL
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("drawn", DRAWN + DRAWN_SLOWLY, ids=str)
 def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     law, enough = law_and_draws(drawn)

@@ -58,6 +58,7 @@ SCALES = [Fraction(3), Fraction(12), Fraction(30, 7), Fraction(3, 10), Fraction(
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
+@pytest.mark.one_in(2)
 def test_discrete_laplace_vector(scale: Fraction) -> None:
     drawn = discrete_laplace(scale, DRAWS, randomness=Randomness.seeded(101)).tolist()
     assert_follows(drawn, laplace_pmf(scale), laplace_pmf(scale * Fraction(13, 10)))
@@ -65,6 +66,7 @@ def test_discrete_laplace_vector(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
+@pytest.mark.one_in(3)
 def test_discrete_laplace_single(scale: Fraction) -> None:
     randomness = Randomness.seeded(102)
     drawn = [discrete_laplace_integer(scale, randomness=randomness) for _ in range(DRAWS)]
@@ -112,6 +114,7 @@ def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
 
 
 @pytest.mark.parametrize("delta", [None, Fraction("1e-6")], ids=["laplace", "gaussian"])
+@pytest.mark.one_in(2)
 def test_noise_of_supports(delta: Fraction | None) -> None:
     """Every released support has its own noise, of the scale that the number of supports asks for."""
     noise = SupportNoise.for_budget(Fraction(2), delta, 12)
@@ -171,6 +174,7 @@ def test_choose_level() -> None:
     assert_follows(drawn, pmf(1 / 3), pmf(1.3 / 3))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scale", [1.0, 4.5, 12.0])
 def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
     """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared cells."""

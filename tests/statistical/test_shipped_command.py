@@ -82,6 +82,7 @@ def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **o
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
+@pytest.mark.one_in(2)
 def test_the_library_follows_the_exact_law(mechanism: str) -> None:
     options, law = LAWS[mechanism]
     runs = 500
@@ -105,18 +106,14 @@ def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, 
     return found
 
 
-# Runs and level: 1,100 runs at this level tell 70 % of the noise for sure; 40 only see that the command draws at all.
-RUNS = [(40, 1e-6), pytest.param(1100, 1e-3, marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize(("runs", "level"), RUNS)
-def test_the_command_follows_the_exact_law(tmp_path: Path, runs: int, level: float) -> None:
+@pytest.mark.full
+def test_the_command_follows_the_exact_law(tmp_path: Path) -> None:
+    runs, level = 1100, 1e-3  # they tell 70 % of the noise for sure
     drawn = counted(by_command(tmp_path, PAIRS, "limited-domain", runs))
     law = expected(LAWS["limited-domain"][1])
     assert oracles.chi_square_pvalue(drawn, law, runs) > level
-    if runs > 100:
-        wrong = slow.limited_domain(NAMED, E, D, max_rank=2, noise_factor=Fraction(7, 10), **AR)
-        assert oracles.detects(law, expected(wrong), runs, level=level) > 0.999
+    wrong = slow.limited_domain(NAMED, E, D, max_rank=2, noise_factor=Fraction(7, 10), **AR)
+    assert oracles.detects(law, expected(wrong), runs, level=level) > 0.999
 
 
 def interval(hits: int, runs: int, confidence: float = 1 - 1e-6) -> tuple[float, float]:
@@ -138,6 +135,7 @@ def violated(one: Counter[Any], two: Counter[Any], epsilon: float, delta: float)
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
+@pytest.mark.one_in(6)
 def test_neighbouring_data_cannot_be_told_apart(mechanism: str) -> None:
     options, _ = LAWS[mechanism]
     for raised in ({(1, 2): 18}, {(1, 3): 16}, {(6, 7): 1}):
@@ -150,6 +148,7 @@ def test_the_check_would_see_a_broken_promise() -> None:
     assert violated(*exact_argmax, 1.0, 0.01) == [(1, 2)]
 
 
+@pytest.mark.full
 def test_neighbouring_files_cannot_be_told_apart_by_the_command(tmp_path: Path) -> None:
     one, two = (counted(by_command(tmp_path, pairs, "limited-domain", 30)) for pairs in (PAIRS, PAIRS | {(1, 3): 16}))
     assert violated(one, two, 1.0, 0.01) == violated(two, one, 1.0, 0.01) == []

@@ -92,6 +92,7 @@ def test_exact_is_the_law_of_every_mechanism(neighbors: str, supports: list[int]
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @settings(max_examples=8)
 @given(supports=spectra, zeros=zeros)
+@pytest.mark.full
 def test_exact_has_the_digits_it_claims(neighbors: Any, supports: list[int], zeros: int | None) -> None:
     """Against independent definitions good to 1e-60."""
     epsilon, delta = Fraction(7, 10), Fraction(1, 1000)

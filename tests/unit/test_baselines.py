@@ -279,6 +279,7 @@ def test_sizes_that_no_basis_can_hold(source: Source, sizes: tuple[int, ...]) ->
         privbasis.privbasis_trials(source, sizes, 10, 1.0, None, 1, 1)
 
 
+@pytest.mark.full
 def test_privbasis_on_retail() -> None:
     source = Source("retail", "", real_data("retail.parquet"))
     least = support_at_rank(source, (1, 2, 3), 100)
@@ -302,6 +303,7 @@ def opendp() -> Iterator[None]:
 
 @pytest.mark.parametrize("form", [stability_histogram.laplace, stability_histogram.gaussian])
 @pytest.mark.parametrize(("units", "epsilon", "delta"), [(1, 0.3, 1e-6), (28, 1.0, 1e-6), (300, 2.0, 1e-9)])
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_calibration_is_what_opendp_allows_and_no_less(form: Any, units: int, epsilon: float, delta: float) -> None:
     found = form(units, epsilon, delta)
@@ -313,6 +315,7 @@ def test_calibration_is_what_opendp_allows_and_no_less(form: Any, units: int, ep
     assert not found.keeps(epsilon, delta / 2)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_so_many_counts_that_rounding_is_above_delta_have_no_threshold() -> None:
     """Baskets of 1,110 items support 227 million triples, for which OpenDP's map certifies no δ as small as this."""
@@ -321,6 +324,7 @@ def test_so_many_counts_that_rounding_is_above_delta_have_no_threshold() -> None
     assert not form.keeps(1.0, 1e-8)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_the_form_of_the_lower_threshold_is_taken() -> None:
     forms = [stability_histogram.calibrated(units, 1.0, 1e-6) for units in (1, 100)]
@@ -334,6 +338,7 @@ def histogram(values: Any, lowest: int, bins: int) -> Any:
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_opendp_releases_by_the_law_that_is_drawn_here(gaussian: bool) -> None:
     # Were the threshold one higher, the number released would be 20 standard deviations away, or more.
@@ -356,6 +361,7 @@ def test_opendp_releases_by_the_law_that_is_drawn_here(gaussian: bool) -> None:
 
 
 @pytest.mark.parametrize("max_basket", [3, 6])
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_what_is_not_listed_is_released_by_the_same_law(
     tmp_path: Path, max_basket: int, monkeypatch: pytest.MonkeyPatch
@@ -387,6 +393,7 @@ def test_what_is_not_listed_is_released_by_the_same_law(
 @pytest.mark.parametrize("with_opendp", [True, False])
 @pytest.mark.parametrize("max_basket", [2, 20])
 @pytest.mark.parametrize("order", item_matrix.ORDERS)
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
     source: Source, max_basket: int, order: str, with_opendp: bool
@@ -408,6 +415,7 @@ def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
         assert released.true.tolist() == top
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
     def run(seed: int) -> list[Released]:
@@ -421,6 +429,7 @@ def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
     assert not same(first, run(16))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_nothing_is_released_where_no_itemset_fits() -> None:
     source = Source("never read", "", Path("none"))
@@ -429,6 +438,7 @@ def test_nothing_is_released_where_no_itemset_fits() -> None:
 
 
 @pytest.mark.parametrize(("baskets", "best", "recall"), [(25, 2, 1 / 6), (80, 4, 1.0)])
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) -> None:
     # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
@@ -441,6 +451,7 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
     assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_the_histogram_of_groceries() -> None:
     source = Source("groceries", "", real_data("groceries.parquet"))

@@ -93,7 +93,6 @@ def made() -> Answers:
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script's module; benchmarks are no package."""
-    pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
     return importlib.import_module("claims")
 

@@ -27,6 +27,7 @@ from fim_private.selecting import choose_index
 
 dp: Any = opendp.prelude  # its annotations are not strict
 
+pytestmark = pytest.mark.full  # opendp is large, and of the extra bench
 CLEAR = [20, 9_000, 31]
 
 

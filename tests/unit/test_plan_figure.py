@@ -27,8 +27,8 @@ def test_what_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.one_in(3)
 def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
-    pytest.importorskip("matplotlib")
     target = tmp_path / f"plan{suffix}"
     draw_plan_figure(GRID, target)
     first = target.read_bytes()
@@ -39,7 +39,6 @@ def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
 
 
 def test_without_units_and_for_one_epsilon(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     draw_plan_figure([plan(max_rank=10, universe_size=100, max_basket=10)], tmp_path / "plan.PNG")
     assert (tmp_path / "plan.PNG").stat().st_size > 1000
 

@@ -131,6 +131,7 @@ def test_each_figure_is_the_least_that_succeeds(
     assert found.regret == pytest.approx(found.support * (1 - chance(1, found.support, 0)), abs=1e-9)
 
 
+@pytest.mark.full
 def test_ranks_beyond_those_looked_at_change_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = LargeMargin(0.3, 1e-3)
     few = prospects(mechanism, CONFIDENCE)
@@ -258,6 +259,7 @@ def test_a_universe_of_any_size(universe_size: int) -> None:
     confidence=st.floats(0.3, 0.9),
     neighbors=st.sampled_from(["replace-one", AR]),
 )
+@pytest.mark.full
 def test_more_privacy_and_more_confidence_take_more(
     epsilon: float, factor: float, delta: float, confidence: float, neighbors: str
 ) -> None:

@@ -703,12 +703,14 @@ def support(transactions: Transactions, *items: Item) -> int:
     return int((hits == len(items)).sum())
 
 
+@pytest.mark.full
 def test_retail_in_both_forms() -> None:
     fimi, parquet = read_transactions(real_data("retail.dat")), read_transactions(real_data("retail.parquet"))
     assert same(fimi, parquet)
     assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
 
 
+@pytest.mark.full
 def test_groceries_in_both_forms() -> None:
     lines, parquet = (
         read_transactions(real_data("groceries.csv")),
@@ -721,6 +723,7 @@ def test_groceries_in_both_forms() -> None:
     assert support(lines, "other vegetables", "whole milk") == 736
 
 
+@pytest.mark.full
 def test_online_retail_by_customer() -> None:
     path = real_data("online_retail.parquet")
     options = {"basket": "InvoiceNo", "item": "StockCode", "user": "CustomerID"}

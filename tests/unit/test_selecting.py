@@ -121,6 +121,7 @@ def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> 
 @every_mechanism
 @settings(max_examples=40)
 @given(data=st.data())
+@pytest.mark.one_in(3)
 def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data: st.DataObject) -> None:
     scores = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=7))
     lowest = 0 if "add-remove" in repr(mechanism) else -1
@@ -185,6 +186,7 @@ def drawn(scores: list[int], mechanism: Mechanism, count: int = 3000) -> Counter
 
 
 @every_mechanism
+@pytest.mark.one_in(3)
 def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
     scores = [-3, -4, -3, -9, -6]
     times, exact = drawn(scores, mechanism, 1500), of_candidates(mechanism, scores, 10)

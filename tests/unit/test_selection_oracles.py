@@ -69,6 +69,7 @@ def every_mechanism(
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("counts", [SPREAD, {"a": 1}, {"a": 0, "b": 0}, {"a": 60, "b": 3, "c": 0}])
+@pytest.mark.one_in(3)
 def test_distributions_sum_to_one_and_treat_ties_alike(counts: Counts, is_known: bool, neighbors: Neighbors) -> None:
     for result in every_mechanism(counts, Fraction(3, 2), Fraction(1, 50), neighbors, is_known):
         assert abs(so.total(result) - 1) < TINY
@@ -168,6 +169,7 @@ def test_max_of_laplaces_by_every_triple_of_noises(neighbors: Neighbors) -> None
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("rank", [1, 2, 3, 4, 5, 6, 9])
+@pytest.mark.one_in(5)
 def test_limited_domain_by_every_order_of_ties(rank: int, is_known: bool, neighbors: Neighbors) -> None:
     counts = {"a": 5, "b": 3, "c": 3, "d": 3, "e": 0, "f": 0}
     epsilon, delta = Fraction(1, 2), Fraction(1, 30)
@@ -399,6 +401,7 @@ def test_simulated_distance(is_known: bool, neighbors: Neighbors) -> None:
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.one_in(3)
 def test_simulated_limited_domain_and_tight_margin(is_known: bool, neighbors: Neighbors) -> None:
     rng = np.random.default_rng(4)
     counts = {"a": 8, "b": 7, "c": 7, "d": 2, "e": 0}
@@ -481,6 +484,7 @@ EPSILON = Fraction(4, 5)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.full
 def test_pure_mechanisms_are_private_and_less_noise_is_not(neighbors: Neighbors) -> None:
     for mechanism in (so.permute_and_flip_exact, so.max_of_laplaces_exact):
 
@@ -500,6 +504,7 @@ def test_pure_mechanisms_are_private_and_less_noise_is_not(neighbors: Neighbors)
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("delta", [Fraction(1, 20), Fraction(1, 2), Fraction(99, 100)])
 @pytest.mark.parametrize(("rank", "most"), [(1, 1), (1, 4), (2, 4), (3, 2), (3, 4), (4, 1)])
+@pytest.mark.one_in(7)
 def test_limited_domain_is_private(rank: int, most: int, delta: Fraction, is_known: bool, neighbors: Neighbors) -> None:
     def run(counts: Counts) -> Exact:
         return so.limited_domain_exact(
@@ -520,6 +525,7 @@ def test_limited_domain_is_private(rank: int, most: int, delta: Fraction, is_kno
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("delta", [Fraction(1, 20), Fraction(99, 100)])
 @pytest.mark.parametrize("most", [1, 2, 4])
+@pytest.mark.one_in(5)
 def test_choosing_and_distance_are_private(most: int, delta: Fraction, neighbors: Neighbors) -> None:
     for size in (None, 4):
 
@@ -538,6 +544,7 @@ def test_choosing_and_distance_are_private(most: int, delta: Fraction, neighbors
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("threshold", [0, 2])
+@pytest.mark.full
 def test_tight_margin_is_private(threshold: int, neighbors: Neighbors) -> None:
     delta = Fraction(1, 10)
     for size in (None, 4):
@@ -615,6 +622,7 @@ def test_mutants_are_not_private() -> None:
 # ------------------------------------------------------------------------------------ known figures
 
 
+@pytest.mark.full
 def test_supports_needed_as_the_theory_says() -> None:
     """One clear winner, epsilon = 1, delta = 1e-6, 95 % success."""
     delta = Fraction(1, 10**6)

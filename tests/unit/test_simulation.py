@@ -88,6 +88,7 @@ def law(mechanism: Any, spectrum: SupportSpectrum) -> dict[int, float]:
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(("mechanism", "supports", "size"), CASES)
+@pytest.mark.one_in(12)
 def test_one_pick_follows_the_exact_distribution(
     mechanism: Any, supports: list[int], size: int | None, neighbors: str
 ) -> None:
@@ -102,6 +103,7 @@ def test_one_pick_follows_the_exact_distribution(
 
 
 @pytest.mark.parametrize(("mechanism", "supports"), [(m, s) for m, s, _ in CASES if isinstance(m, SEARCHED)])
+@pytest.mark.one_in(6)
 def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "_BLOCKS", (1, 2, 5, 60, 119, 121))
     spectrum = SupportSpectrum.from_supports(supports)
@@ -111,6 +113,7 @@ def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(("mechanism", "supports", "size"), CASES)
+@pytest.mark.one_in(12)
 def test_two_picks_follow_it_on_what_is_left(
     mechanism: Any, supports: list[int], size: int | None, neighbors: str
 ) -> None:

@@ -57,6 +57,7 @@ def done(folder: Path) -> list[str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent as on a terminal of Linux or macOS")
 @pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.full
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -> None:
     command = [*script(tmp_path, 60), "--workers", workers]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True)

@@ -65,6 +65,7 @@ def test_gaussian_half_width_is_the_least(sigma2: Fraction) -> None:
 
 
 @pytest.mark.parametrize("above", [Fraction(0), Fraction(1, 7)])
+@pytest.mark.one_in(2)
 def test_the_integral_continues_the_sum(above: Fraction) -> None:
     edge = Fraction(1024**2) + above  # the last sum, and the first integral
     w = gaussian_half_width(edge)
@@ -191,6 +192,7 @@ SUPPORTS = {
 
 @pytest.mark.parametrize("supports", SUPPORTS.values(), ids=SUPPORTS)
 @pytest.mark.parametrize("delta", [None, DELTA], ids=["laplace", "gaussian"])
+@pytest.mark.one_in(4)
 def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> None:
     noise = SupportNoise.for_budget(Fraction(1), delta, len(supports))
     assert (noise.kind is NoiseKind.GAUSSIAN) == (delta is not None)

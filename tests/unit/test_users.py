@@ -228,6 +228,7 @@ rows = st.lists(
 @every_rule
 @pytest.mark.parametrize("form", ["table", "frame", "dictionary", "small chunks"])
 @given(given_rows=rows)
+@pytest.mark.one_in(3)
 def test_units_are_those_of_a_dictionary(
     form: str, rule: str, given_rows: list[tuple[str | None, int | None, int | None]]
 ) -> None:

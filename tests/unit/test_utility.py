@@ -99,6 +99,7 @@ def test_peers_get_the_stream_of_picks() -> None:
     assert ours.random(4).tolist() == theirs.random(4).tolist()
 
 
+@pytest.mark.full
 def test_every_k_has_its_own_cut(tmp_path: Path) -> None:
     # Cut to two by label, the first pair alone clears the threshold; all six need more baskets and the cap of 4.
     pytest.importorskip("opendp", reason="opendp is not installed")

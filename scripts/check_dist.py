@@ -1,0 +1,136 @@
+"""Make the source distribution and the wheel, install both into empty environments, and run the command from there.
+
+python scripts/check_dist.py [--output dist]
+
+Looks into both for what has to be in them and what must not, then installs the wheel, the source distribution, and
+the source distribution again with a compiler that fails. Each has to mine the corner shop from outside this
+repository, counting with the compiled kernel, or with numpy where there was no compiler.
+Needs the package `build`, and a network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOP = "datasets/corner_shop.parquet"
+FOUND = "{semi-skimmed milk, tea bags}"
+NO_COMPILER = {"CC": "false", "CXX": "false"}
+
+IN_BOTH = ["fim_private/py.typed", "fim_private/counting/kernel.pyi", "fim_private/cli/__init__.py"]
+IN_SOURCE = [
+    *IN_BOTH,
+    *("pyproject.toml", "setup.py", "README.md", "CHANGELOG.md", "LICENSE", "fim_private/counting/kernel.pyx", SHOP),
+]
+IN_WHEEL = [*IN_BOTH, "fim_private-*.dist-info/licenses/LICENSE", "fim_private-*.dist-info/entry_points.txt"]
+COMPILED = "fim_private/counting/kernel.*.*"  # kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
+NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "*/kernel.c"]
+NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*/kernel.c"]
+
+
+def main() -> None:
+    """Run every check; the first that fails ends the script with one line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder to write to (default: dist)")
+    output: Path = parser.parse_args().output
+    compiler = has_compiler()
+    source, wheel = build(output)
+    check_names(source, names_in(source), IN_SOURCE, NOT_IN_SOURCE)
+    check_names(wheel, names_in(wheel), [*IN_WHEEL, *([COMPILED] if compiler else [])], NOT_IN_WHEEL)
+    counter = "compiled" if compiler else "numpy"
+    check_install(wheel, "without a compiler", NO_COMPILER, counter)
+    if compiler:
+        check_install(source, "with a compiler", {}, counter)
+    else:
+        print("There is no C compiler here: the compiled counter is left out of all this.")
+    check_install(source, "without a compiler", NO_COMPILER, "numpy")
+    print(f"{source.name} and {wheel.name} are good.")
+
+
+def has_compiler() -> bool:
+    """Whether the compiler that Python's extensions are built with can be run."""
+    command = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(command) is None:
+        return False
+    return subprocess.run([command, "--version"], capture_output=True, check=False).returncode == 0
+
+
+def build(output: Path) -> tuple[Path, Path]:
+    """Return the source distribution, and the wheel that was made of it."""
+    shutil.rmtree(output, ignore_errors=True)
+    run([sys.executable, "-m", "build", "--outdir", str(output), str(ROOT)], ROOT)
+    (source,), (wheel,) = output.glob("*.tar.gz"), output.glob("*.whl")
+    return source, wheel
+
+
+def names_in(archive: Path) -> set[str]:
+    """Return the names of all files, those of a source distribution without its one folder."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as opened:
+            return set(opened.namelist())
+    with tarfile.open(archive) as opened:
+        return {member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()}
+
+
+def check_names(archive: Path, names: Iterable[str], wanted: Iterable[str], unwanted: Iterable[str]) -> None:
+    """Hold the names against patterns."""
+    for pattern in wanted:
+        if not any(fnmatch(name, pattern) for name in names):
+            raise SystemExit(f"{archive.name} lacks {pattern}")
+    for pattern in unwanted:
+        if found := sorted(name for name in names if fnmatch(name, pattern)):
+            raise SystemExit(f"{archive.name} holds {found[0]}, which does not belong there")
+    print(f"{archive.name} holds what it needs, and no more.")
+
+
+def check_install(archive: Path, how: str, variables: Mapping[str, str], counter: str) -> None:
+    """Install into an empty environment, and mine from an empty folder."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run([sys.executable, "-m", "venv", str(folder / "venv")], folder)
+        programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check"]
+        # From a path of its own: pip would take a wheel that it has built and kept of the same path, perhaps compiled.
+        run([*pip, "install", "--quiet", str(shutil.copy(archive, folder))], folder, variables)
+        run([*pip, "check"], folder)
+        command = str(programs / "fim-private")
+        version = run([command, "--version"], folder)
+        if f"({counter} counter)" not in version:
+            raise SystemExit(f"{archive.name}, installed {how}, should have the {counter} counter: {version.strip()}")
+        shutil.copy(ROOT / SHOP, folder)
+        mined = run([command, "mine", Path(SHOP).name, "--size", "2"], folder)
+        if FOUND not in mined:
+            raise SystemExit(f"{archive.name}, installed {how}, does not find {FOUND}:\n{mined}")
+        print(f"{archive.name}, installed {how}, counts with the {counter} counter and finds {FOUND}.")
+
+
+def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = None) -> str:
+    """Return what a command prints; show it, and end, if it fails. Nothing of this repository is on its path."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**inherited, "PYTHONUTF8": "1", **(variables or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\nfailed with exit code {done.returncode}: {' '.join(command)}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

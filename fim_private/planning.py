@@ -33,6 +33,8 @@ _OVER_CATALOGUE: dict[str, Callable[[float | Fraction, str], PlannableMechanism]
 _RANKED = ("tight-margin", "limited-domain")
 # No larger epsilon is advised.
 _LARGEST_ADVISED = 10
+# Far more ranks than itemsets can have; the search of tight-margin is followed through all of them.
+_LARGEST_RANK = 10**30
 
 
 def plan(
@@ -119,6 +121,8 @@ class _Given:
                 f"{parameter('confidence')} must be a number above 0 and below 1, not {self.confidence!r}"
             )
         object.__setattr__(self, "confidence", float(self.confidence))
+        if self.max_rank is not None and self.max_rank > _LARGEST_RANK:
+            raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
         if self.max_baskets is not None and self.max_basket is None:
             raise ParameterError(
                 f"{parameter('max_baskets')} goes with {parameter('max_basket')}: "

@@ -159,7 +159,7 @@ def _advice(release: Release, max_rank: int | None) -> str:
         return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
     rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
     margin, easier = (
-        prospects(LargeMargin(epsilon, release.delta, release.neighbors, rank), CONFIDENCE).margin
+        prospects(LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), CONFIDENCE).margin
         for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
     )
     assert margin is not None

@@ -500,6 +500,7 @@ def test_abstaining_in_json_and_csv(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("item_1,item_2,support\n", "", 0)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "options",
     [

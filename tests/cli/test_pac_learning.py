@@ -45,6 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.full
 def test_large_margin_is_flat_and_exponential_is_not(results: dict[str, Any]) -> None:
     found = results["answers"]["growth|generated|1.0"]
     errors = found["errors"]

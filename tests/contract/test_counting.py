@@ -339,6 +339,7 @@ def down_to(floor: int, spectrum: SupportSpectrum) -> list[tuple[int, int]]:
     return list(takewhile(lambda level: level[0] >= floor, spectrum.levels()))
 
 
+@pytest.mark.one_in(4)
 @every_counter
 @pytest.mark.parametrize("size", [2, 3])
 def test_spectrum_equals_mlxtend_in_the_corner_shop(count: CountItemsets, size: int) -> None:

@@ -187,6 +187,7 @@ class TestLargeMargin:
         monkeypatch.setattr(large_margin, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
         assert "noise of the steps" in broken(LargeMargin(1.0, 1e-6, neighbors))
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         ("constant", "stage"),
         [("MAXIMUM_SCALE", "noisy maximum"), ("SHARED_SCALE", "rank search"), ("STEP_SCALE", "rank search")],

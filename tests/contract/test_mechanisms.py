@@ -259,8 +259,8 @@ def test_ten_thousand_levels_are_quick_and_sum_to_one() -> None:
     assert sum(outcomes(LargeMargin(), spectrum).values()) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [20_000, 10**6, 10**60])
-@pytest.mark.one_in(3)
 def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
     """The grouped tail of the distribution against the ungrouped, exact draw: 5 standard errors."""
     supports = [330] * 200 + [300] * 50

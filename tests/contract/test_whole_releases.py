@@ -609,6 +609,7 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
     return right, draws
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("drawn", DRAWN, ids=str)
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     law, draws = law_and_draws(drawn)

@@ -113,8 +113,8 @@ def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
         assert oracles.detects(pmf, dict(enumerate(wrong)), draws) > 0.999
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("delta", [None, Fraction("1e-6")], ids=["laplace", "gaussian"])
-@pytest.mark.one_in(2)
 def test_noise_of_supports(delta: Fraction | None) -> None:
     """Every released support has its own noise, of the scale that the number of supports asks for."""
     noise = SupportNoise.for_budget(Fraction(2), delta, 12)

@@ -134,8 +134,8 @@ def violated(one: Counter[Any], two: Counter[Any], epsilon: float, delta: float)
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mechanism", LAWS)
-@pytest.mark.one_in(6)
 def test_neighbouring_data_cannot_be_told_apart(mechanism: str) -> None:
     options, _ = LAWS[mechanism]
     for raised in ({(1, 2): 18}, {(1, 3): 16}, {(6, 7): 1}):

@@ -216,6 +216,7 @@ def test_a_broken_mechanism_is_audited_as_it_is(mechanism: Mechanism, monkeypatc
     assert_same_law(mechanism, supports, size, 1e-11)
 
 
+@pytest.mark.full
 def test_nothing_remembered_outlives_a_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
     def found() -> tuple[AuditReport, ...]:
         return tuple(audit(m, trials=0) for m in (LimitedDomain(1.0, 1e-3), PermuteAndFlip(1.0)))

@@ -296,12 +296,14 @@ def calls_of_a_plan(max_rank: int | None) -> int:
     return calls["call"]
 
 
+@pytest.mark.full
 def test_a_plan_is_little_work() -> None:
     calls = calls_of_a_plan(None)
     assert 0 < calls < 10**6  # 450,000, in some 0.4 s: calls, because a busy machine changes only the seconds
     assert calls_of_a_plan(10**20) < 3 * calls
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("mechanism", "confidence"),
     [

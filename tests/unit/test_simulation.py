@@ -111,9 +111,9 @@ def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: 
     assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), DRAWS) > 1e-6
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(("mechanism", "supports", "size"), CASES)
-@pytest.mark.one_in(12)
 def test_two_picks_follow_it_on_what_is_left(
     mechanism: Any, supports: list[int], size: int | None, neighbors: str
 ) -> None:
@@ -154,6 +154,7 @@ def test_a_level_is_not_picked_more_often_than_it_has_itemsets() -> None:
         assert np.array_equal(picks, np.tile([9, 9, 5], (50, 1)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sizes", [(2,), (1, 2, 3)])
 def test_levelwise_is_the_shipped_one(sizes: tuple[int, ...]) -> None:
     """Of what 2,000 releases of each pick first, two-sample."""

@@ -20,7 +20,7 @@ DRAWN = cases(
     r"tight-margin (ties|to the end|leader)|large-margin (one|zeros|known, to)|exponential no"
     r"|max-of-laplaces (9|20, known)|permute-and-flip 9|distance,"
 )
-SEEDS = [201, *(pytest.param(seed, marks=pytest.mark.full) for seed in (202, 203, 204, 205))]
+SEEDS = [201, pytest.param(202, marks=pytest.mark.full)]  # the second with ten times as many draws
 
 
 @cache

@@ -13,7 +13,15 @@ from hypothesis import HealthCheck, settings
 
 # The other settings are hypothesis' own: where CI is set, the same examples in every run.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=40)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give a property fewer examples where the tests marked full are left out too: in `make test`."""
+    if config.option.markexpr == "not full":
+        settings.load_profile("quick")
+
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]

@@ -113,7 +113,6 @@ sizes = st.integers(1, 5)
 
 
 @every_counter
-@settings(max_examples=150)
 @given(baskets=random_baskets, size=sizes)
 @example(baskets=[], size=1)
 @example(baskets=[], size=2)
@@ -135,7 +134,6 @@ def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Bas
 
 
 @every_counter
-@settings(max_examples=100)
 @given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=5), max_size=4), max_size=10), size=sizes)
 @example(users=[], size=2)
 @example(users=[[], []], size=2)
@@ -228,7 +226,6 @@ def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> Su
     return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
 
 
-@settings(max_examples=100)
 @given(
     baskets=random_baskets,
     catalogue=st.lists(items_of_few_kinds, min_size=1, max_size=8, unique=True),

@@ -82,7 +82,7 @@ def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **o
 
 
 @pytest.mark.parametrize("mechanism", LAWS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_the_library_follows_the_exact_law(mechanism: str) -> None:
     options, law = LAWS[mechanism]
     runs = 500

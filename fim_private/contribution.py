@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from hashlib import blake2b
+
 import numpy as np
 from numpy.typing import NDArray
 
+# Two different baskets have one digest with a probability of 2^-128; then the order of their codes decides.
+_DIGEST_BYTES = 16
+
 
 def drawn(
-    hashes: NDArray[np.uint64], kinds: NDArray[np.uint64], unit_offsets: NDArray[np.int64], count: int
+    items: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    unit_offsets: NDArray[np.int64],
+    digests: Mapping[int, bytes],
+    count: int,
 ) -> NDArray[np.bool_]:
-    """Return which baskets are the first count different, not empty ones of their unit: (baskets,) bool.
+    """Return which baskets count where no unit may have more than count: (baskets,) bool.
 
-    hashes: (baskets,) of the texts of what is in each. kinds: (baskets,) of those that are integers, which parts
-    baskets of equal texts. Their order is mixed with all of a unit's baskets: else every unit would lose the same ones,
-    and itemsets with them.
+    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code.
+    A unit of no more baskets keeps all. Of one with more, equal baskets are one, empty ones take no place, and of the
+    others the first count stay in an order by digests of what is in them, mixed with that of the whole unit: else all
+    units would lose the same itemsets. No step looks at two units.
     """
-    baskets = np.diff(unit_offsets)
-    unit = np.repeat(np.arange(len(baskets)), baskets)
-    key = _mixed(hashes ^ _mixed(group_sums(hashes, unit_offsets))[unit])
-    order = np.lexsort((kinds, key, unit))
-    # For one unit the key is a bijection of the hash: equal keys are equal baskets.
-    is_next = np.zeros(len(order), dtype=bool)
-    is_next[:1] = True
-    for differs in (kinds, key, unit):
-        is_next[1:] |= differs[order[1:]] != differs[order[:-1]]
-    is_next &= hashes[order] != 0
-    place = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_next)])
-    drawn = np.empty(len(order), dtype=bool)
-    drawn[order] = is_next & (place[1:] - np.repeat(place[unit_offsets[:-1]], baskets) <= count)
-    return drawn
+    counts = np.ones(len(offsets) - 1, dtype=bool)
+    for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
+        first, last = unit_offsets[unit : unit + 2].tolist()
+        contents = (tuple(items[offsets[basket] : offsets[basket + 1]].tolist()) for basket in range(first, last))
+        distinct = {codes: basket for basket, codes in enumerate(contents, first) if codes}
+        counts[first:last] = False
+        counts[_first(distinct, digests, count)] = True
+    return counts
 
 
-def group_sums(values: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the sum of each group modulo 2**64, 0 for an empty one: (groups,)."""
-    sums: NDArray[np.uint64] = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values)])
-    return sums[offsets[1:]] - sums[offsets[:-1]]
+def _first(distinct: Mapping[tuple[int, ...], int], digests: Mapping[int, bytes], count: int) -> list[int]:
+    """Return the first count of one unit's different baskets: tuples of codes, and where each is."""
+    # Sorted, for the order of codes is that of labels, and so depends on whether a label is a number or its text.
+    basket_digests = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
+    unit = _digest(sorted(basket_digests.values()))
+    order = sorted(distinct, key=lambda codes: (_digest([unit, basket_digests[codes]]), codes))
+    return [distinct[codes] for codes in order[:count]]
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a bijection of 64-bit numbers that spreads every bit (the finaliser of SplitMix64, Steele et al. 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+def _digest(parts: list[bytes]) -> bytes:
+    """Return a digest of digests, all of one length."""
+    return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES).digest()
+
+
+def text_digest(text: str) -> bytes:
+    """Return a digest of a label's text, the same on every machine."""
+    return _digest([text.encode()])

@@ -60,7 +60,9 @@ def read_transactions(
     dropped, an item repeated in a basket counts once, an empty basket (an empty line, a null list, an id
     with null items only) counts as a basket.
 
-    In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break.
+    In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break. In text
+    with one row per item a quoted field may hold line breaks, so an open quote swallows the rows behind it, whosever
+    they are: it has to be written by a program that can be trusted with quotes.
 
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets is
     not promised, and nothing that is released depends on it.

@@ -6,7 +6,6 @@ baskets give the same codes, hence, under one seed, the same release.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.arrays import arrow_of, arrow_strings, null_mask, numpy_of
-from fim_private.contribution import drawn, group_sums
+from fim_private.contribution import drawn, text_digest
 
 Item = int | str
 
@@ -49,12 +48,6 @@ class Vocabulary:
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
 
-    def hashes(self) -> NDArray[np.uint64]:
-        """Return a hash of the text of each label, the same for 39 and "39", on every machine: (len(self),)."""
-        texts = [*map(str, self.integers.tolist()), *self.strings.to_pylist()]
-        digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 
@@ -71,6 +64,18 @@ class Vocabulary:
             [_positions(integers.cast(pa.string()), other.strings, count), _positions(tokens, theirs, 0)]
         )
         return np.where(exact >= 0, exact, alike)
+
+
+class _Digests(dict[int, bytes]):
+    """The digest of each code's label, by its text: 39 and "39" have the same."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+
+    def __missing__(self, code: int) -> bytes:
+        self[code] = text_digest(str(self._vocabulary.label(code)))
+        return self[code]
 
 
 def _positions(labels: pa.Array, among: pa.Array, start: int) -> NDArray[np.int32]:
@@ -168,19 +173,19 @@ class Transactions:
         """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.
 
         Which baskets of a unit count follows from what is in them alone, not from their ids or their order, which can
-        change with who else is in the file: they are put in a pseudo-random order by hashes of their labels, equal ones
-        count once, and empty ones take no place. A unit then supports at most max_baskets * C(max_basket, size)
-        itemsets.
+        change with who else is in the file (`contribution.drawn`); equal ones count once, and empty ones take no place.
+        A unit then supports at most max_baskets * C(max_basket, size) itemsets.
         """
-        lengths = np.diff(self.offsets)
-        place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], lengths)
-        kept = place < max_basket
-        if self.unit_offsets is not None and (np.diff(self.unit_offsets) > max_baskets).any():
-            hashes = self.vocabulary.hashes()[self.items]
-            hashes[~kept] = 0
-            is_integer = self.items < len(self.vocabulary.integers)
-            texts, kinds = (group_sums(part, self.offsets) for part in (hashes, hashes * is_integer))
-            kept &= np.repeat(drawn(texts, kinds, self.unit_offsets, max_baskets), lengths)
+        place = np.arange(len(self.items)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        cut = self._with(place < max_basket)
+        if self.unit_offsets is None or not (np.diff(self.unit_offsets) > max_baskets).any():
+            return cut
+        digests = _Digests(self.vocabulary)
+        stay = drawn(cut.items, cut.offsets, self.unit_offsets, digests, max_baskets)
+        return cut._with(np.repeat(stay, np.diff(cut.offsets)))
+
+    def _with(self, kept: NDArray[np.bool_]) -> Transactions:
+        """Return the same baskets with only the items that are kept, (entries,) bool."""
         if kept.all():
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
@@ -205,8 +210,7 @@ class Transactions:
         last = np.full(len(lengths), np.iinfo(np.int32).max, dtype=np.int32)
         last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
         kept = self.items <= np.repeat(last, lengths)
-        place = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
-        return replace(self, offsets=place[self.offsets], items=self.items[kept])
+        return self._with(kept)
 
 
 Chunk = tuple[NDArray[np.integer], NDArray[np.int32]]

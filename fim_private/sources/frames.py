@@ -190,9 +190,15 @@ def _numbers(objects: Iterable[object], are_null: Callable[[object], bool]) -> p
     where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
     """
     numbers: dict[object, int] = {}
-    codes = [-1 if are_null(value) else numbers.setdefault(value, len(numbers)) for value in objects]
+    codes = [-1 if are_null(value) else numbers.setdefault(_exact(value), len(numbers)) for value in objects]
     found = np.array(codes, dtype=np.int64)
     return pa.array(found, mask=found < 0)
+
+
+def _exact(value: object) -> object:
+    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded."""
+    number = value.item() if isinstance(value, np.number) else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _is_blank(value: object) -> bool:

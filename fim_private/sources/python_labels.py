@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -57,9 +58,13 @@ class PythonLabels(dict[Any, int]):
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a Python object stands for no value: None, NaN, pandas.NA, NaT."""
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
+    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT."""
+    if isinstance(value, float | complex | np.inexact):
+        return bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

@@ -33,12 +33,12 @@ from reading_files import DENSE, FORMS, File, Form, drawn_files, small_pieces
 from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
-from fim_private.contribution import drawn
+from fim_private.contribution import drawn, text_digest
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.sources import arrow, gathering, text
-from fim_private.transactions import Transactions, Vocabulary, canonical_vocabulary
+from fim_private.transactions import Transactions, canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -458,22 +458,37 @@ def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Vocabulary, "hashes", lambda self: np.arange(1, len(self) + 1, dtype=np.uint64) << np.uint64(40))
+    patch.setattr("fim_private.transactions._Digests.__missing__", lambda self, code: text_digest(str(code)))
 
 
 def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
-    right = drawn
+    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
+        mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
+        return drawn(items, offsets, unit_offsets, mixed, count)
 
-    def wrong(hashes: Any, kinds: Any, unit_offsets: Any, count: int) -> Any:
-        return right(np.where(hashes == 0, hashes, hashes ^ hashes.sum()), kinds, unit_offsets, count)
+    patch.setattr("fim_private.transactions.drawn", wrong)
+
+
+def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
+    """As it was: who has no more than count loses equal baskets once anybody has more, by sums that can collide."""
+
+    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
+        counts = drawn(items, offsets, unit_offsets, digests, count)
+        for first, last in pairwise(unit_offsets.tolist()):
+            seen = set()
+            for basket in range(first, last):
+                content = sum(len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist())
+                counts[basket] &= content not in seen
+                seen.add(content)
+        return counts
 
     patch.setattr("fim_private.transactions.drawn", wrong)
 
 
 def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
-    def wrong(hashes: Any, kinds: Any, unit_offsets: Any, count: int) -> Any:
+    def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
         baskets = np.diff(unit_offsets)
-        return np.arange(len(hashes)) - np.repeat(unit_offsets[:-1], baskets) < count
+        return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], baskets) < count
 
     patch.setattr("fim_private.transactions.drawn", wrong)
 
@@ -492,6 +507,7 @@ MUTANTS = [
     cap_by_the_largest_basket_of_all,
     order_by_the_codes_of_this_file,
     order_by_what_all_users_bought,
+    merge_baskets_if_another_user_has_many,
     first_in_the_file,
 ]
 

@@ -191,3 +191,37 @@ def test_a_pandas_basket_without_an_id_is_left_out_in_arrow_columns_too() -> Non
     ids = pa.chunked_array([pa.DictionaryArray.from_arrays([0, 1, 1, 1], [None, "x"])])
     frame = pd.DataFrame({"id": pd.arrays.ArrowExtensionArray(ids), "item": list("abcd")})
     assert read_transactions(frame, basket="id", item="item").baskets == 1
+
+
+def test_other_users_long_histories_do_not_merge_my_baskets() -> None:
+    """Whose baskets are no more than the cap keeps them all, whoever has more: sums of hashes would merge some."""
+    pair = [["x1855520", "x325780"], ["x3740198", "x2342109"]]  # their labels' 64-bit hashes have the same sum
+    users = [user for user in range(20) for _ in pair]
+    for last in (2, 3):
+        visits = pa.table(
+            {"user": [*users, *[99] * last], "items": pa.array([*pair * 20, *[["a"], ["b"], ["c"]][:last]])}
+        )
+        capped = units(read_transactions(visits, user="user").capped(5, 2))
+        assert all(sorted(map(sorted, unit)) == sorted(map(sorted, pair)) for unit in capped[:20])
+        assert len(capped[20]) == 2
+        alone = read_transactions(pa.table({"user": ["X"] * 2, "items": pa.array(pair)}), user="user").capped(5, 1)
+        assert len(units(alone)[0]) == 1
+
+
+def test_large_numbers_of_several_types_are_compared_exactly() -> None:
+    """2^120 and 2^120 + 2^61 - 1 have one hash in Python, and numpy's 2.0^120 equals both."""
+    one, other, between = 2**120, 2**120 + 2**61 - 1, np.float64(2.0**120)
+    for ids, baskets in (([one, other], 2), ([between, one, other], 2), ([one, other, between], 2)):
+        frame = pd.DataFrame({"id": pd.Series(ids, dtype=object), "item": "a"})
+        assert read_transactions(frame, basket="id", item="item").baskets == baskets
+
+
+@pytest.mark.parametrize(
+    "missing", [Decimal("NaN"), np.datetime64("NaT"), complex("nan"), np.float32("nan"), pd.NA, None]
+)
+def test_no_kind_of_missing_value_is_a_user(missing: Any) -> None:
+    users = pd.Series([missing, "anna", missing], dtype=object)
+    frame = pd.DataFrame({"user": users, "items": [["a"], ["b"], ["c"]]})
+    with pytest.raises(DataError, match="rows without a user"):
+        read_transactions(frame, user="user")
+    assert len(units(read_transactions(frame, user="user", missing_user="drop"))) == 1

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from fim_private.auditing import exact
@@ -33,11 +34,14 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
+from fim_private.privacy import Exact
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
 # The numerical error is at most a millionth of it.
 LEAST_DELTA = 1e-24
+# Probabilities have sixty digits; what is multiplied by e^ε must still have thirty.
+LARGEST_EPSILON = 50
 _LARGEST_SCALE = 1 << 40
 
 
@@ -121,10 +125,15 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
 
     mechanism: of any class of fim_private.mechanisms; its max_rank, max_itemsets and universe_size are
         replaced by small ones. seed: of the random pairs.
-    Raises ParameterError for a negative number of trials, and for a delta of which the numerical error is a part.
+    Raises ParameterError for a negative number of trials, and for an epsilon or a delta that its digits do not resolve.
     """
     if trials < 0:
         raise ParameterError(f"{parameter('trials')} must be at least 0, not {trials!r}")
+    if mechanism.cost.epsilon > LARGEST_EPSILON:
+        raise ParameterError(
+            f"{parameter('epsilon')} must be at most {LARGEST_EPSILON} to be audited, not {mechanism.cost.epsilon!r} "
+            f"(the audit is exact to {NUMERICAL_ERROR})"
+        )
     if 0 < mechanism.cost.delta < LEAST_DELTA:
         raise ParameterError(
             f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
@@ -164,9 +173,9 @@ def _worst(promises: Sequence[Promise], pairs: Sequence[Pair]) -> Finding:
     spent, promise, (one, two) = worst
     return Finding(
         promise.name,
-        float(promise.epsilon),
-        float(promise.delta),
-        float(spent),
+        float(Exact(promise.epsilon)),
+        float(Exact(promise.delta)),
+        float(Exact(Fraction(spent))),
         tuple(sorted(one.values(), reverse=True)),
         tuple(two[name] for name in sorted(one, key=lambda name: -one[name])),
         promise.setting,

@@ -123,7 +123,7 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
     if len({plan.epsilon for plan in plans}) <= _LABELS:
         axes.set_xticks(sorted({plan.epsilon for plan in plans}))
         axes.set_xticks([], minor=True)
-    axes.xaxis.set_major_formatter(lambda epsilon, _: f"{epsilon:g}")
+    axes.xaxis.set_major_formatter(lambda epsilon, _: at_least(epsilon))
     axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
     axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
     axes.legend(loc="upper left", bbox_to_anchor=(1.13 if everyone is not None else 1.02, 1), frameon=False)

@@ -12,7 +12,7 @@ from fim_private.mechanisms import Exponential, MaxOfLaplaces, PermuteAndFlip
 from fim_private.menu import CAPPED, MAKERS, Terms
 from fim_private.planned import Plan, PlannedMechanism, reason, recommended
 from fim_private.planning_search import PlannableMechanism, prospects
-from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.privacy import Exact, Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.universe import SizedUniverse, UnknownUniverse
 
 __all__ = ["CONFIDENCE", "Plan", "PlannedMechanism", "plan", "plan_grid"]
@@ -79,7 +79,7 @@ def plan(
         confidence=given.confidence,
         epsilon=given.enough_epsilon(best.name) if best.feasible is False else None,
     )
-    parameters = asdict(given) | {"epsilon": float(epsilon), "delta": float(delta)}
+    parameters = asdict(given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
     return Plan(**parameters, mechanisms=mechanisms, recommended=best.name, reason=words)
 
 

@@ -32,7 +32,8 @@ class Exact(Fraction):
     """A part of a budget: a rational, for which a float stands for what its digits say, here as everywhere below.
 
     Exact(0.1) is 1/10; it equals 0.1 and is at most 0.1, which no other Fraction is. As a float, and so wherever it is
-    printed, it is the least one whose digits say no less: a guarantee must not be rounded down.
+    printed, it is the least one whose digits say no less: a guarantee must not be rounded down. (A format such as .3g
+    rounds that float as any other; at_least does not. What is computed of it is a plain Fraction.)
 
     >>> Exact(0.1), Exact(0.1) == Fraction(1, 10) == Exact(0.1), Exact(0.1) <= 0.1, float(Exact(Fraction(1, 3)))
     (0.1, True, True, 0.33333333333333337)

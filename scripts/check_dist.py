@@ -68,9 +68,10 @@ def has_compiler() -> bool:
 
 def build(output: Path) -> tuple[Path, Path]:
     """Return the source distribution, and the wheel that was made of it."""
-    shutil.rmtree(output, ignore_errors=True)
+    for old in [*output.glob("fim_private-*.tar.gz"), *output.glob("fim_private-*.whl")]:
+        old.unlink()
     run([sys.executable, "-m", "build", "--outdir", str(output), str(ROOT)], ROOT)
-    (source,), (wheel,) = output.glob("*.tar.gz"), output.glob("*.whl")
+    (source,), (wheel,) = output.glob("fim_private-*.tar.gz"), output.glob("fim_private-*.whl")
     return source, wheel
 
 

@@ -19,6 +19,9 @@ Outcomes = dict[Any, Decimal]
 Law = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
+# Stands for infinitely much where a number has to be written, and a float can hold.
+_UNBOUNDED = Decimal("1e300")
+
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
     supports = [support for support in counts.values() if support]
@@ -48,12 +51,13 @@ class Laws:
         return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
     def in_order(self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str]) -> Outcomes:
-        """Return the probabilities by name, without abstaining, if those tied at the cap are taken in this order."""
-        named = [name for name in order if counts[name] or universe]
-        named.sort(key=lambda name: -counts[name])  # it is stable
-        taken = {name: counts[name] for name in named[: getattr(mechanism, "max_rank", None)]}
+        """Return the probabilities by name, None for abstaining, if those tied at the cap are taken in this order."""
+        able = [name for name in order if counts[name] or universe]
+        able.sort(key=lambda name: -counts[name])  # it is stable
+        taken = {name: counts[name] for name in able[: getattr(mechanism, "max_rank", None)]}
         shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
-        return {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
+        named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
+        return {**named, None: shares.get(None, Decimal(0))}
 
     def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> exact.Shares:
         key = mechanism, universe, _levels(counts)
@@ -143,11 +147,11 @@ def excess_range(laws: Laws, mechanism: Mechanism, universe: int | None, epsilon
 
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
     """Return by what factor the odds of two outcomes change at most."""
-    both = [name for name in p if p[name] and q.get(name)]
-    rest = [1 - sum((chances[name] for name in both), Decimal(0)) for chances in (p, q)]
-    ratios = [p[name] / q[name] for name in both]
-    if min(rest) > exact.NUMERICAL_ERROR:
-        ratios.append(rest[0] / rest[1])
+    both = [name for name in p if name is not None and p[name] and q.get(name)]
+    rest = [sum((chance for name, chance in law.items() if name not in both), Decimal(0)) for law in (p, q)]
+    if min(rest) < max(rest) and not min(rest):
+        return _UNBOUNDED  # one of the two data never abstains
+    ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
     return max(ratios) / min(ratios) if ratios else Decimal(1)
 
 

@@ -32,6 +32,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
+from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.privacy import Neighbors, exact_epsilon
 from fim_private.spectrum import SupportSpectrum
 
@@ -89,7 +90,7 @@ def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
     promises = [
         [_possible(m, _promise("whole", what, epsilon, delta, laws.itemsets(m, u))) for m, u, what in all_settings]
     ]
-    if theorem := getattr(type(mechanism), "bounded_range", None):
+    if theorem := bounded_range_of(mechanism):
         name, nothing = f"bounded range ({theorem})", Fraction(0)
         promises.append(
             [

@@ -43,9 +43,12 @@ def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], 
 
     distances: (m,) integers >= 0, the first 0. multiplicities: (m,) integers >= 0, of any size, the first >= 1.
     """
+    if len(distances) == 1:
+        return 0
     first = randomness.words(len(distances), _FIRST_BITS // 8)
     uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
-    lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], 96)[0] / 2.0**96
+    bits = 96 + multiplicities[0].bit_length()
+    lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], bits)[0] / (1 << bits)
     for index in _hopeful(keys, distances, multiplicities, first, lowest):
         uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
     for bits in precisions(96 + max(multiplicities).bit_length()):

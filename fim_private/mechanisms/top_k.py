@@ -46,7 +46,13 @@ class OnePass(Mechanism, Protocol):
 
 def is_one_pass(mechanism: Mechanism) -> TypeGuard[OnePass]:
     """Tell whether the mechanism's class declares its picks bounded-range."""
-    return isinstance(getattr(type(mechanism), "bounded_range", None), str)
+    return bounded_range_of(mechanism) is not None
+
+
+def bounded_range_of(mechanism: Mechanism) -> str | None:
+    """Return the theorem by which the mechanism's class declares its picks bounded-range; no class inherits it."""
+    theorem = vars(type(mechanism)).get("bounded_range")
+    return theorem if isinstance(theorem, str) else None
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,8 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
 
 def shown_type(kind: object) -> str:
     """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
-    return repr(str(kind)[:_TYPE_WIDTH])[1:-1]
+    name = str(kind)
+    return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
 
 
 def listing(columns: Iterable[Column]) -> str:

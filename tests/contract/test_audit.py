@@ -652,6 +652,31 @@ class TestBoundedRange:
         for delta in (1e-3, 0.5):
             assert broken(LimitedDomain(1.0, delta, neighbors)) == {"bounded range (Theorem 8)"}
 
+    def test_abstaining_that_one_of_the_two_never_does(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Odds that change without a limit, where the whole has δ to spare for them."""
+        shipped = Bottom.candidate
+
+        def candidate(self: Bottom, itemsets: int, following: int, **more: bool) -> Candidate:
+            found = shipped(self, itemsets, following, **more)
+            return replace(found, multiplicity=0 if following else found.multiplicity)
+
+        monkeypatch.setattr(Bottom, "candidate", candidate)
+        assert "bounded range (Theorem 8)" in broken(LimitedDomain(1.0, 0.999, neighbors))
+
+
+def test_a_declaration_is_not_inherited() -> None:
+    class Heavier(LimitedDomain):
+        pass
+
+    assert not is_one_pass(Heavier())
+    assert is_one_pass(LimitedDomain())
+
+
+@pytest.mark.parametrize("epsilon", [51.0, 500.0, 1e9])
+def test_what_the_digits_do_not_resolve_is_refused(epsilon: float) -> None:
+    with pytest.raises(ParameterError, match=r"^epsilon must be at most 50 to be audited, not"):
+        auditing.audit(LargeMargin(epsilon, 1e-6))
+
 
 def test_a_method_s_name_declares_nothing() -> None:
     class Many(PermuteAndFlip):

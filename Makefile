@@ -16,10 +16,10 @@ demo: .venv/installed ## Install, then mine the corner shop
 	$(BIN)/fim-private mine datasets/corner_shop.parquet --size 2
 
 test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, and real data (see datasets/README.md)
-	$(BIN)/python -m pytest -n auto -m ''
+	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize

@@ -73,9 +73,9 @@ def counted(results: list[tuple[int, ...] | None]) -> Counter[Any]:
 
 
 def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **options: Any) -> list[Any]:
-    baskets = baskets_of(pairs)
+    purchases = fim.read_transactions(baskets_of(pairs))
     releases = (
-        fim.mine(baskets, mechanism=mechanism, epsilon=1.0, delta=0.01, neighbors="add-remove", seed=seed, **options)
+        fim.mine(purchases, mechanism=mechanism, epsilon=1.0, delta=0.01, neighbors="add-remove", seed=seed, **options)
         for seed in range(runs)
     )
     return [release.itemsets[0].items if release.itemsets else None for release in releases]

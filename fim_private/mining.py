@@ -14,7 +14,7 @@ from fim_private.agreement import SUPPORTS_SHARE, agree
 from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.errors import ParameterError, parameter
 from fim_private.menu import CAPPED, MECHANISMS, RANKED, Terms, maker, parse_sizes
-from fim_private.privacy import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.privacy import Neighbors, by_digits, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.release import Release
@@ -145,7 +145,7 @@ def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
     if isinstance(share, float) and share == float(SUPPORTS_SHARE):
         share = SUPPORTS_SHARE  # a third has no decimals that end: its float means the third
     try:
-        exact = share if isinstance(share, Fraction) else Fraction(repr(float(share)))
+        exact = share if isinstance(share, Fraction) else by_digits(float(share))
     except (TypeError, ValueError):
         exact = Fraction(0)
     if not 0 < exact < 1:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fim_private.intervals import exp_bounds
 from fim_private.mechanisms import LargeMargin
 from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
+from fim_private.mechanisms.top_k import growth_bound
 from fim_private.planning import CONFIDENCE
 from fim_private.planning_search import prospects
 from fim_private.privacy import EPSILON_RANGE, Neighbors, at_least, rounded_up
@@ -128,18 +128,13 @@ def _guarantee(release: Release) -> str:
         Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
     }[Neighbors(release.neighbors)]
     epsilon, delta = at_least(release.cost.epsilon), at_least(release.cost.delta)
-    factor = f"a factor e^{epsilon}" + (f" = {_growth(release.cost.epsilon)}" if release.epsilon < 20 else "")
+    growth = growth_bound(release.cost.epsilon) if release.epsilon < 20 else None
+    factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
     slack = f", up to an added probability of {delta}" if release.delta else ""
     return (
         f"Guarantee ({release.mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
-
-
-def _growth(epsilon: Fraction) -> str:
-    """Return e^ε, rounded up to three digits."""
-    bits = 128
-    return rounded_up(Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0]), 3)
 
 
 def _protected(release: Release) -> str:

@@ -683,7 +683,9 @@ def test_a_method_s_name_declares_nothing() -> None:
         def select_many(self, *_: Any) -> Any:
             raise AssertionError("must not be called")
 
-    make = lambda epsilon, delta: Many(epsilon, "add-remove")  # noqa: E731
+    def make(epsilon: Fraction, delta: Fraction) -> Mechanism:
+        return Many(epsilon, "add-remove")
+
     several = TopK.by_addition(make, 3, Fraction(1), Fraction(1, 10**6))
     assert several.mechanism.cost.epsilon == Fraction(1, 3)
     spectrum = SupportSpectrum.from_supports([50, 40, 30, 3], universe_size=4)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the benchmark itself imports this module and stays small
-    from fim_private.transactions import Transactions
+    from fim_private.reading.transactions import Transactions
 
 Levels = list[tuple[int, int]]
 

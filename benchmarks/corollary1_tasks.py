@@ -14,6 +14,7 @@ import spectra
 from searching import least
 from spectra import Levels, Source, spectrum
 
+from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
     Exponential,
     LargeMargin,
@@ -23,7 +24,6 @@ from fim_private.mechanisms import (
     OutcomeDistribution,
     TightMargin,
 )
-from fim_private.randomness import Randomness
 
 DELTA = 1e-6
 NEIGHBORS = ("replace-one", "add-remove")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from contestants import CONTESTANTS, Contestant, Request
 
 if TYPE_CHECKING:
-    from fim_private.transactions import Transactions
+    from fim_private.reading.transactions import Transactions
 
 
 def facts(transactions: Transactions, sizes: Iterable[int]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from drawing import COLOURS, MARKS
 from study import Cell, Figure, Options, Results, Section, Study, Table, Task, main
 
 import fim_private.mechanisms as fm
-from fim_private.privacy import Neighbors
+from fim_private.dp.parameters import Neighbors
 from fim_private.spectrum import Level, SupportSpectrum
 
 EPSILON, DELTA = 1.0, 1e-6

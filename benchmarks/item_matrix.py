@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from spectra import Source, transactions
 
 from fim_private.counting import itemset_spectrum, list_itemsets
+from fim_private.reading.transactions import Item, Transactions
 from fim_private.spectrum import SupportSpectrum, union
-from fim_private.transactions import Item, Transactions
 
 Int64 = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)

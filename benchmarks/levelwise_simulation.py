@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from simulation import ABSTAINED
 
-from fim_private.levelwise import Levelwise
+from fim_private.mining.levelwise import Levelwise
+from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
-from fim_private.transactions import Transactions
 
 # Itemsets with an item beyond so many are taken to have no support, which is a little unfair to the mechanism.
 _FREQUENT = 300

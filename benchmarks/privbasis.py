@@ -37,8 +37,8 @@ from item_matrix import (
 from numpy.typing import NDArray
 from spectra import Source
 
-from fim_private.accounting import zcdp_rho
-from fim_private.privacy import exact_delta, exact_epsilon
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]

@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
+from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, exponential_rate
 from fim_private.mechanisms.large_margin import SELECTION_RATE
-from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, exponential_rate
-from fim_private.privacy import exact_epsilon
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 Picks = NDArray[np.int64]

@@ -12,8 +12,8 @@ from benchmark_data import REAL
 
 import fim_private as fim
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
-from fim_private.transactions import Transactions
 
 Levels = tuple[Level, ...]
 COMPLETE_JOURNEY = "complete_journey"

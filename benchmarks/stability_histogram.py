@@ -33,9 +33,9 @@ from item_matrix import (
 )
 from spectra import Source
 
-from fim_private.accounting import zcdp_rho
-from fim_private.privacy import exact_delta, exact_epsilon
-from fim_private.randomness import Randomness
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.randomness import Randomness
 
 # Shares of δ for the threshold; the rest turns zCDP into (ε, δ).
 _DELTA_SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)

@@ -23,15 +23,15 @@ from spectra import Levels, Source
 from stability_histogram import histogram_trials
 from utility_measures import ABSTAINED, Releases, certain, measures
 
-from fim_private.agreement import SUPPORTS_SHARE, Agreement, SupportsBudget, agree
-from fim_private.levelwise import Levelwise
+from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
+from fim_private.mechanisms.exponential_weights import Weighed
+from fim_private.mechanisms.registry import LEVELWISE, Terms
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mechanisms.weighing import Weighed
-from fim_private.menu import LEVELWISE, Terms
+from fim_private.mining.budget import SUPPORTS_SHARE, Agreement, SupportsBudget, agree
+from fim_private.mining.levelwise import Levelwise
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.spectrum import SupportSpectrum
-from fim_private.supports import NoiseKind, SupportNoise
-from fim_private.universe import Catalogue, SizedUniverse, UnknownUniverse
 
 # Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
 # own, 4, and the cut of the histogram is chosen by the stream of another seed.

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         TightMargin,
     )
     from fim_private.mining import mine
+    from fim_private.mining.release import Itemset, Release
     from fim_private.planning import Plan, plan
     from fim_private.reading import read_catalogue, read_transactions
-    from fim_private.release import Itemset, Release
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
 
@@ -81,8 +81,8 @@ _HOME = {
     "plan": "planning",
     "read_catalogue": "reading",
     "read_transactions": "reading",
-    "Itemset": "release",
-    "Release": "release",
+    "Itemset": "mining.release",
+    "Release": "mining.release",
     "select": "selecting",
     "SupportSpectrum": "spectrum",
 }

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fim_private.dp.parameters import PrivacyCost, at_least
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism
-from fim_private.privacy import PrivacyCost, at_least
 from fim_private.spectrum import SupportSpectrum
 
 # The probabilities that ComparedMechanism.regret_quantiles answers to.

@@ -13,10 +13,10 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import FimPrivateError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
-from fim_private.privacy import Neighbors, exact_neighbors, positive_integer
-from fim_private.randomness import Randomness
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
 # A handful of double operations, the worst of which multiplies an error of 2^-53 by an exponent below 700.

@@ -13,9 +13,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, NamedExponential
-from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 Label = TypeVar("Label")

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 
+from fim_private.dp.parameters import positive_integer
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
-from fim_private.privacy import positive_integer
-from fim_private.randomness import Randomness
-from fim_private.transactions import Item
 
 Level = tuple[int, int]
+# What a released item is called, as in reading.transactions, which this module does without.
+Item = int | str
 # How many of a level are wanted: (support, multiplicity, number wanted).
 Wanted = tuple[int, int, int]
 ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]

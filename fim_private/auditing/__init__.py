@@ -1,1 +1,1 @@
-"""Exact arithmetic, and neighbours that are hard, for audits."""
+"""How much of its guarantee a mechanism uses: hard neighbours, exact output distributions, divergences."""

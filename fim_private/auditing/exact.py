@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -30,10 +31,9 @@ from fim_private.mechanisms import (
     distance,
     large_margin,
 )
-from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.stopping import Search
-from fim_private.mechanisms.weighing import Candidate
-from fim_private.privacy import exact_epsilon
+from fim_private.mechanisms.exponential_weights import Candidate
+from fim_private.mechanisms.rank_search import Search
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import Level, SupportSpectrum
 
 NUMERICAL_ERROR = 1e-30

@@ -39,9 +39,9 @@ def audit(
 
     No data is read: the audit makes up pairs of neighbours. Exit code 1 if a promise is broken.
     """
-    from fim_private.audit import audit as audited
-    from fim_private.audit import auditable
-    from fim_private.audit_table import render_audit
+    from fim_private.auditing.audit import audit as audited
+    from fim_private.auditing.audit import auditable
+    from fim_private.output.audit_table import render_audit
 
     with destination(output) as write:
         reports = [

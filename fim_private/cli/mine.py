@@ -10,7 +10,7 @@ import typer
 from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
 
 if TYPE_CHECKING:
-    from fim_private.release import Release
+    from fim_private.mining.release import Release
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -130,8 +130,8 @@ def mine(
     ] = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
+    from fim_private.cli.progress import progress_bar
     from fim_private.mining import mine as mine_release
-    from fim_private.progress import progress_bar
 
     with (
         destination(output, inputs=[data, catalogue]) as write,
@@ -170,7 +170,7 @@ def _render(release: Release, output_format: Format, *, max_rank: int | None, to
         return release.to_json() + "\n"
     if output_format is Format.CSV:
         return release.to_csv()
-    from fim_private.table import render_table
+    from fim_private.output.release_table import render_table
 
     return render_table(
         release,

@@ -69,7 +69,7 @@ def plan(
 ) -> None:
     """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
     from fim_private import planning
-    from fim_private.plan_table import render_plan
+    from fim_private.output.plan_table import render_plan
 
     if (epsilons is None) != (figure is None):
         raise ParameterError(
@@ -91,7 +91,7 @@ def plan(
         "confidence": confidence,
     }
     if epsilons is not None and figure is not None:
-        from fim_private.plan_figure import draw_plan_figure
+        from fim_private.output.plan_figure import draw_plan_figure
 
         draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
         return

@@ -39,7 +39,7 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
         return
     if output.resolve() in [Path(name).resolve() for name in inputs if name is not None and name != "-"]:
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
-    from fim_private.output import staged
+    from fim_private.output.files import staged
 
     with staged(output) as write:
         yield write

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from fim_private.counting.effort import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.ranking import Top, descending
+from fim_private.dp.parameters import positive_integer
+from fim_private.dp.randomness import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter
-from fim_private.privacy import positive_integer
-from fim_private.randomness import Randomness, distinct_integers
+from fim_private.reading.transactions import Item, Transactions
 from fim_private.spectrum import Level, SupportSpectrum, Wanted
-from fim_private.transactions import Item, Transactions
 
 __all__ = [
     "COUNTERS",

@@ -30,8 +30,8 @@ from fim_private.counting.rows import (
     ranked_rows,
     streams,
 )
+from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
-from fim_private.transactions import Transactions
 
 # The kernel recurses once an item, on a thread's stack.
 LARGEST_SIZE = 256

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.parameters import positive_integer
 from fim_private.errors import WorkLimitError, parameter
-from fim_private.privacy import positive_integer
 
 # Some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
 DEFAULT_MAX_WORK = 10**11

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting.effort import Effort, Meter, itemset_occurrences
 from fim_private.counting.ranking import Top, descending, rank_order
-from fim_private.transactions import Transactions
+from fim_private.reading.transactions import Transactions
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
 # single one may need as many entries as its baskets hold.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting import kernel
 from fim_private.counting.effort import Effort
-from fim_private.transactions import Transactions
+from fim_private.reading.transactions import Transactions
 
 # Below this many entries a second thread costs more than it saves.
 SMALL = 1 << 18

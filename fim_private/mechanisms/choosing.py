@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Neighbors,
     PrivacyCost,
     exact_delta,
@@ -20,6 +19,7 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
+from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, named
 from fim_private.spectrum import SupportSpectrum
 
 

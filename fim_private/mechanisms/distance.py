@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from fim_private.intervals import laplace_tail_bounds
-from fim_private.mechanisms.noise import LaplaceSum
-from fim_private.mechanisms.selection import ABSTAIN, OutcomeDistribution, Selection
-from fim_private.privacy import Neighbors, PrivacyCost, exact_delta, exact_epsilon, exact_neighbors
-from fim_private.randomness import Randomness, discrete_laplace_integer
+from fim_private.dp.intervals import laplace_tail_bounds
+from fim_private.dp.parameters import Neighbors, PrivacyCost, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.randomness import Randomness, discrete_laplace_integer
+from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
+from fim_private.mechanisms.laplace_sum import LaplaceSum
 from fim_private.spectrum import SupportSpectrum
 
 # Bits with which the tail is held against δ: δ may be 10^-300. A tail too close to δ to tell counts as above it.

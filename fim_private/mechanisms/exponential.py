@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.selection import Selection
-from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, choose_many, named
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Neighbors,
     PrivacyCost,
     exact_delta,
@@ -22,7 +19,10 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.base import Selection
+from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, choose_many, named
 from fim_private.spectrum import SupportSpectrum
 
 

@@ -18,11 +18,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.mechanisms.selection import ABSTAIN, OutcomeDistribution, Selection
-from fim_private.mechanisms.steps import TwoSidedSteps
-from fim_private.mechanisms.stopping import Search, countable
-from fim_private.mechanisms.weighing import Candidate, choose, expected_shares, named, top
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Neighbors,
     PrivacyCost,
     exact_delta,
@@ -30,7 +26,11 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness
+from fim_private.dp.randomness import Randomness
+from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
+from fim_private.mechanisms.exponential_weights import Candidate, choose, expected_shares, named, top
+from fim_private.mechanisms.rank_search import Search, countable
+from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from fim_private.mechanisms.weighing import Bottom, Candidate, Weighed, named, top
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Neighbors,
     PrivacyCost,
     exact_delta,
@@ -19,6 +18,7 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
+from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, named, top
 from fim_private.spectrum import SupportSpectrum
 
 # ln k̄ adds to the lead that is needed, over c(k̄ + 1), which falls far more quickly in purchase data.

@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.intervals import Bounds, exp_bounds
+from fim_private.dp.intervals import Bounds, exp_bounds
+from fim_private.dp.parameters import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
+from fim_private.dp.randomness import Randomness
+from fim_private.mechanisms.base import OutcomeDistribution, Selection, check_countable
 from fim_private.mechanisms.exponential import universe_levels
-from fim_private.mechanisms.race import winner
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection, check_countable
-from fim_private.mechanisms.weighing import exponential_rate
-from fim_private.privacy import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
-from fim_private.randomness import Randomness
+from fim_private.mechanisms.exponential_weights import exponential_rate
+from fim_private.mechanisms.noisy_max import winner
 from fim_private.spectrum import SupportSpectrum
 
 # Gauss-Legendre nodes on each of so many intervals, each as long as the winner's expected time or so.

@@ -15,13 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.limited_domain import LimitedDomain
-from fim_private.mechanisms.selection import OutcomeDistribution, Selection
-from fim_private.mechanisms.steps import OneSidedSteps
-from fim_private.mechanisms.stopping import Search, countable
-from fim_private.mechanisms.weighing import Bottom, expected_shares, exponential_rate
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Neighbors,
     PrivacyCost,
     exact_delta,
@@ -29,7 +23,13 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
-from fim_private.randomness import Randomness
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.base import OutcomeDistribution, Selection
+from fim_private.mechanisms.exponential_weights import Bottom, expected_shares, exponential_rate
+from fim_private.mechanisms.limited_domain import LimitedDomain
+from fim_private.mechanisms.rank_search import Search, countable
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 DEFAULT_MAX_RANK = 10_000

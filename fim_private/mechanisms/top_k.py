@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, TypeGuard
 
-from fim_private.accounting import root_below
-from fim_private.intervals import exp_bounds
-from fim_private.mechanisms.selection import Mechanism, Selection
-from fim_private.privacy import positive_integer
-from fim_private.randomness import Randomness
+from fim_private.dp.accounting import root_below
+from fim_private.dp.intervals import exp_bounds
+from fim_private.dp.parameters import positive_integer
+from fim_private.dp.randomness import Randomness
+from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.spectrum import SupportSpectrum
 
 Build = Callable[[Fraction, Fraction], Mechanism]

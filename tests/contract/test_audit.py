@@ -3,7 +3,7 @@
 First with each mechanism's own `distribution`: the divergence at ε, sum over outcomes of max(0, P(o) - e^ε P'(o)), is
 exact up to rounding (1e-12). The large margin mechanism as a whole has slack that hides broken noise, so its rank
 search is audited by itself against its own guarantee (docs/privacy.md, "The search alone"), and so is its last stage.
-Then with `fim_private.audit`, to thirty digits.
+Then with `fim_private.auditing`, to thirty digits.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 from mechanism_cases import outcomes
 
-from fim_private import audit as auditing
-from fim_private.auditing import exact, families, promises
-from fim_private.auditing.laws import Laws
+from fim_private.auditing import audit as auditing
+from fim_private.auditing import exact
+from fim_private.auditing import guarantees as promises
+from fim_private.auditing import pairs as families
+from fim_private.auditing.outcomes import Laws
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -37,15 +40,14 @@ from fim_private.mechanisms import (
     NamedExponential,
     PermuteAndFlip,
     TightMargin,
+    exponential_weights,
     large_margin,
     limited_domain,
-    weighing,
 )
-from fim_private.mechanisms.steps import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.stopping import Run, Search
+from fim_private.mechanisms.exponential_weights import Bottom, Candidate, named
+from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
 from fim_private.mechanisms.top_k import TopK, is_one_pass
-from fim_private.mechanisms.weighing import Bottom, Candidate, named
-from fim_private.randomness import Randomness
 from fim_private.spectrum import Level, SupportSpectrum
 
 ROUNDING = 1e-12
@@ -246,7 +248,8 @@ def test_reporting_unsupported_winners_as_one_unnamed_outcome_is_not_private() -
 
 # ------------------------------------------------------- the exact audit: mutants of the code as it runs
 #
-# The doubles above audit `distribution`; from here on it is `fim_private.audit`, to thirty digits, stage by stage. What
+# The doubles above audit `distribution`; from here on it is `fim_private.auditing`, to thirty digits, stage by stage.
+# What
 # `test_exact_audit` breaks at its source is broken here where it is used, with what is broken nowhere else.
 
 FEW_RAISED, FEW_LOWERED = ("a", "b", "bd", "abcdefgh", "efgh"), ("a", "ab", "bcd")
@@ -388,7 +391,7 @@ class TestAbstaining:
         """The whole has slack for it (they weigh less than δ/3 above a lead), the proof's step has not."""
 
         def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
-            return named(weighing.top(spectrum, rank)[0]) or [Candidate(None, 0, rank)]
+            return named(exponential_weights.top(spectrum, rank)[0]) or [Candidate(None, 0, rank)]
 
         monkeypatch.setattr(LargeMargin, "candidates", candidates)
         assert broken(LargeMargin(1.0, 1e-3, neighbors)) == {"draw of what both name"}
@@ -444,7 +447,7 @@ class TestOffByOne:
         self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-            return weighing.top(spectrum, rank)[0], weighing.top(spectrum, rank + 1)[1]
+            return exponential_weights.top(spectrum, rank)[0], exponential_weights.top(spectrum, rank + 1)[1]
 
         monkeypatch.setattr(limited_domain, "top", top)
         assert broken(ALL[name](neighbors)) & {"whole", "choice"}

@@ -30,11 +30,11 @@ from oracles import (
 from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.transactions import Item, Transactions
 from fim_private.spectrum import SupportSpectrum
-from fim_private.transactions import Item, Transactions
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]

@@ -1,4 +1,4 @@
-"""`fim_private.audit`: its arithmetic against slow oracles, every mechanism within its promise, every mutant caught.
+"""`fim_private.auditing`: its arithmetic against slow oracles, every mechanism within its promise, every mutant caught.
 
 A mutant is a mechanism broken on purpose. Each is caught by the audit of the whole, by that of a stage, or, where what
 is broken breaks no promise, by comparing distributions.
@@ -20,11 +20,13 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 from mechanism_cases import CASES, Case
 
-from fim_private import audit as auditing
-from fim_private.audit import AUDITABLE, audit, auditable
-from fim_private.auditing import exact, families, promises
-from fim_private.auditing.families import are_neighbors, random_pairs, structured_pairs
-from fim_private.auditing.laws import Laws
+from fim_private.auditing import audit as auditing
+from fim_private.auditing import exact
+from fim_private.auditing import guarantees as promises
+from fim_private.auditing import pairs as families
+from fim_private.auditing.audit import AUDITABLE, audit, auditable
+from fim_private.auditing.outcomes import Laws
+from fim_private.auditing.pairs import are_neighbors, random_pairs, structured_pairs
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -36,14 +38,14 @@ from fim_private.mechanisms import (
     TightMargin,
     distance,
     exponential,
+    exponential_weights,
     large_margin,
     max_of_laplaces,
     permute_and_flip,
-    weighing,
 )
-from fim_private.mechanisms.steps import OneSidedSteps
-from fim_private.mechanisms.stopping import Run, Search
-from fim_private.mechanisms.weighing import Candidate, named
+from fim_private.mechanisms.exponential_weights import Candidate, named
+from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NEIGHBORS = ["replace-one", "add-remove"]
@@ -227,7 +229,7 @@ def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: p
     """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no promise."""
 
     def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
-        return named(weighing.top(spectrum, rank)[0])
+        return named(exponential_weights.top(spectrum, rank)[0])
 
     mechanism = LargeMargin(1.0, 0.9, max_rank=8)
     right, _ = oracles.large_margin_distribution([45], Fraction(1), Fraction(9, 10), max_rank=8)
@@ -245,7 +247,7 @@ class TestOthers:
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, which: int
     ) -> None:
         def noise(self: TightMargin) -> OneSidedSteps:
-            rate = weighing.exponential_rate(self.epsilon, self.neighbors)
+            rate = exponential_weights.exponential_rate(self.epsilon, self.neighbors)
             rates = [rate * self.shared_share, rate * self.step_share]
             rates[which] /= Fraction(7, 10)
             return OneSidedSteps(*rates)
@@ -257,8 +259,8 @@ class TestOthers:
     def test_weights_with_70_percent_of_their_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str
     ) -> None:
-        shipped = weighing.exponential_rate
-        monkeypatch.setattr(weighing, "exponential_rate", lambda e, n: shipped(e, n) / Fraction(7, 10))
+        shipped = exponential_weights.exponential_rate
+        monkeypatch.setattr(exponential_weights, "exponential_rate", lambda e, n: shipped(e, n) / Fraction(7, 10))
         [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
         assert broken(mechanism) & {"whole", "choice"}
 
@@ -266,8 +268,8 @@ class TestOthers:
     def test_keys_with_70_percent_of_their_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, module: Any
     ) -> None:
-        shipped = weighing.exponential_rate
-        for place in (weighing, module):
+        shipped = exponential_weights.exponential_rate
+        for place in (exponential_weights, module):
             monkeypatch.setattr(place, "exponential_rate", lambda e, n: shipped(e, n) / Fraction(7, 10))
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
@@ -295,14 +297,14 @@ class TestOthers:
     def test_abstaining_dropped_or_too_light(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str, left: Fraction
     ) -> None:
-        shipped = weighing.Bottom.candidate
+        shipped = exponential_weights.Bottom.candidate
 
-        def candidate(self: weighing.Bottom, itemsets: int, following: int, **more: Any) -> Candidate:
+        def candidate(self: exponential_weights.Bottom, itemsets: int, following: int, **more: Any) -> Candidate:
             right = shipped(self, itemsets, following, **more)
             # Dropped: next to nothing, so that there is an outcome when nothing else is a candidate.
             return replace(right, multiplicity=max(math.floor(right.multiplicity * left), 1))
 
-        monkeypatch.setattr(weighing.Bottom, "candidate", candidate)
+        monkeypatch.setattr(exponential_weights.Bottom, "candidate", candidate)
         [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
         assert broken(mechanism) & {"whole", "choice"}
 
@@ -316,9 +318,11 @@ class TestOthers:
     def test_ties_cut_by_the_order_of_the_rows(self, neighbors: str) -> None:
         """If the first unit's itemset wins ties at the cut, the cut tells who came first."""
         mechanism = LimitedDomain(1.0, 1e-3, neighbors, 1)
-        rate = float(weighing.exponential_rate(1.0, neighbors))
+        rate = float(exponential_weights.exponential_rate(1.0, neighbors))
         half = 2 if neighbors == "replace-one" else 1
-        abstaining = weighing.Bottom(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(rate * (20 + half))
+        abstaining = exponential_weights.Bottom(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(
+            rate * (20 + half)
+        )
 
         def law(first: str) -> dict[str | None, float]:
             weight = math.exp(rate * 20)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mechanism_cases import CASES, Case, by_level, cases, exact, named, outcomes, with_abstention
 
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     ABSTAIN,
@@ -31,9 +32,8 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.mechanisms.large_margin import _integer_threshold
-from fim_private.mechanisms.steps import TwoSidedSteps
-from fim_private.mechanisms.stopping import Run, Search
-from fim_private.randomness import Randomness
+from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)

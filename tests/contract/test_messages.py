@@ -14,7 +14,7 @@ from fim_private.cli import app, as_typed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
-OWN_WORDS = {"cli", "table.py", "errors.py"}
+OWN_WORDS = {"cli", "output", "errors.py"}
 SOURCES = {
     path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
     for path in sorted(PACKAGE.rglob("*.py"))

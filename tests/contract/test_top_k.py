@@ -16,19 +16,19 @@ import pytest
 from real_data import real_data
 
 import fim_private as fim
-from fim_private.accounting import PickRate, zcdp_delta, zcdp_rho
-from fim_private.agreement import agree
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.counting.universe import Catalogue, Universe, UnknownUniverse
+from fim_private.dp.accounting import PickRate, zcdp_delta, zcdp_rho
+from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.levelwise import Levelwise, items_sought
 from fim_private.mechanisms import Choosing, Distance, Exponential, LargeMargin, LimitedDomain, NamedExponential
+from fim_private.mechanisms.registry import MECHANISMS, Terms
 from fim_private.mechanisms.top_k import TopK, is_one_pass
-from fim_private.menu import MECHANISMS, Terms
-from fim_private.privacy import PrivacyCost
-from fim_private.randomness import Randomness
+from fim_private.mining.budget import agree
+from fim_private.mining.levelwise import Levelwise, items_sought
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
-from fim_private.universe import Catalogue, Universe, UnknownUniverse
 
 Counts = Mapping[str, int]
 ONE = Fraction(1)

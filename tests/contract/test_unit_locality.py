@@ -33,12 +33,11 @@ from reading_files import DENSE, FORMS, File, Form, drawn_files, small_pieces
 from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
-from fim_private.contribution import drawn, text_digest
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
-from fim_private.reading import read_catalogue, read_transactions
-from fim_private.sources import arrow, gathering, text
-from fim_private.transactions import Transactions, canonical_vocabulary
+from fim_private.reading import arrow, assembly, read_catalogue, read_transactions, text
+from fim_private.reading.contribution_bounds import drawn, text_digest
+from fim_private.reading.transactions import Transactions, canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -366,8 +365,8 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
 
 
 def merge_two_ids(patch: pytest.MonkeyPatch) -> None:
-    right = gathering._numbers_by_appearance
-    patch.setattr(gathering, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
+    right = assembly._numbers_by_appearance
+    patch.setattr(assembly, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
 
 
 def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
@@ -379,7 +378,7 @@ def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
         number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         return np.concatenate([number[part - base] for part in keys])
 
-    patch.setattr(gathering, "_numbers_by_value", wrong)
+    patch.setattr(assembly, "_numbers_by_value", wrong)
 
 
 def two_zeros(patch: pytest.MonkeyPatch) -> None:
@@ -387,7 +386,7 @@ def two_zeros(patch: pytest.MonkeyPatch) -> None:
 
 
 def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
-    right = gathering._numbers
+    right = assembly._numbers
 
     def wrong(parts: list[Any]) -> Any:
         numbers, above = [], 0
@@ -396,20 +395,20 @@ def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
             above = numbers[-1].max(initial=above - 1) + 1
         return np.concatenate(numbers)
 
-    patch.setattr(gathering, "_numbers", wrong)
+    patch.setattr(assembly, "_numbers", wrong)
 
 
 def a_basket_id_is_good_for_all_users(patch: pytest.MonkeyPatch) -> None:
-    right = gathering._numbers_by_appearance
+    right = assembly._numbers_by_appearance
 
     def wrong(keys: Any) -> Any:
         return right(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
 
-    patch.setattr(gathering, "_numbers_by_appearance", wrong)
+    patch.setattr(assembly, "_numbers_by_appearance", wrong)
 
 
 def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
-    right = gathering._units
+    right = assembly._units
 
     def wrong(users: list[Any], basket: Any) -> Any:
         nobody = np.concatenate([part.is_null().to_numpy(zero_copy_only=False) for part in users])
@@ -418,7 +417,7 @@ def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
             units[nobody] = 0
         return np.unique(units, return_inverse=True)[1].astype(np.int32)
 
-    patch.setattr(gathering, "_units", wrong)
+    patch.setattr(assembly, "_units", wrong)
 
 
 def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
@@ -428,7 +427,7 @@ def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
         are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
         return right(values, tokens=bool(are_numbers))
 
-    patch.setattr("fim_private.sources.labels.canonical_vocabulary", wrong)
+    patch.setattr("fim_private.reading.labels.canonical_vocabulary", wrong)
 
 
 def no_cap(patch: pytest.MonkeyPatch) -> None:
@@ -458,7 +457,7 @@ def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fim_private.transactions._Digests.__missing__", lambda self, code: text_digest(str(code)))
+    patch.setattr("fim_private.reading.transactions._Digests.__missing__", lambda self, code: text_digest(str(code)))
 
 
 def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
@@ -466,7 +465,7 @@ def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
         mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
         return drawn(items, offsets, unit_offsets, mixed, count)
 
-    patch.setattr("fim_private.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn", wrong)
 
 
 def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
@@ -482,7 +481,7 @@ def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
                 seen.add(content)
         return counts
 
-    patch.setattr("fim_private.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn", wrong)
 
 
 def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
@@ -490,7 +489,7 @@ def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
         baskets = np.diff(unit_offsets)
         return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], baskets) < count
 
-    patch.setattr("fim_private.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn", wrong)
 
 
 MUTANTS = [

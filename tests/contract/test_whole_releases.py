@@ -24,14 +24,14 @@ from release_laws import ERROR, Itemset, Law, Noise, Picked, Picks, Plan, TwoSte
 
 import fim_private as fim
 from fim_private import counting
-from fim_private import supports as noisy_supports
-from fim_private.agreement import Agreement, agree
-from fim_private.levelwise import Levelwise
-from fim_private.mechanisms import PermuteAndFlip, weighing
-from fim_private.menu import Terms
-from fim_private.randomness import discrete_laplace
+from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
+from fim_private.dp.randomness import discrete_laplace
+from fim_private.mechanisms import PermuteAndFlip, exponential_weights
+from fim_private.mechanisms.registry import Terms
+from fim_private.mining import noisy_supports
+from fim_private.mining.budget import Agreement, agree
+from fim_private.mining.levelwise import Levelwise
 from fim_private.reading import read_catalogue, read_transactions
-from fim_private.universe import Catalogue, SizedUniverse, UnknownUniverse
 
 ITEMS = ("a", "b", "c")
 BASKETS = tuple(basket for size in range(4) for basket in combinations(ITEMS, size))
@@ -625,8 +625,8 @@ def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole: Any = vars(weighing.Bottom)["factor"]
-    monkeypatch.setattr(weighing.Bottom, "factor", property(lambda bottom: whole.fget(bottom) / 10))
+    whole: Any = vars(exponential_weights.Bottom)["factor"]
+    monkeypatch.setattr(exponential_weights.Bottom, "factor", property(lambda bottom: whole.fget(bottom) / 10))
 
 
 def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import oracles
 import pytest
 from mechanism_cases import Case, cases, outcomes
 
-from fim_private.randomness import Randomness
+from fim_private.dp.randomness import Randomness
 
 LEVEL = 1e-6
 MOST_DRAWS = 100_000

@@ -12,7 +12,7 @@ import numpy as np
 import oracles
 import pytest
 
-from fim_private.randomness import (
+from fim_private.dp.randomness import (
     Integers,
     Randomness,
     bernoulli_exp,
@@ -22,8 +22,8 @@ from fim_private.randomness import (
     geometric,
     uniform_integers,
 )
-from fim_private.supports import NoiseKind, SupportNoise, release
-from fim_private.weighted_choice import choose_level
+from fim_private.dp.weighted_choice import choose_level
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise, release
 
 DRAWS = 100_000
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mechanism_cases import named, outcomes
 
-from fim_private.audit import AuditReport, audit
 from fim_private.auditing import exact
+from fim_private.auditing.audit import AuditReport, audit
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -29,8 +29,8 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.steps import TwoSidedSteps
-from fim_private.mechanisms.stopping import Search
+from fim_private.mechanisms.rank_search import Search
+from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NEIGHBORS = ["replace-one", "add-remove"]

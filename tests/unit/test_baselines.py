@@ -26,7 +26,7 @@ from item_matrix import IntegerNoise, Released, cut, support_at_rank
 from privbasis import Budget
 from spectra import Source, transactions
 
-from fim_private.accounting import zcdp_rho
+from fim_private.dp.accounting import zcdp_rho
 
 Baskets = list[list[int]]
 # Nothing here fails by chance more often: OpenDP's noise has no seed.

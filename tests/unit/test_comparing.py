@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from mechanism_cases import CASES, Case, outcomes
 
 from fim_private.comparing import QUANTILES, ComparedMechanism, Comparison, compare
+from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, OutcomeDistribution
-from fim_private.privacy import PrivacyCost
-from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 

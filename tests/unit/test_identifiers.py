@@ -17,7 +17,7 @@ import pytest
 import fim_private as fim
 from fim_private.errors import DataError
 from fim_private.reading import read_transactions
-from fim_private.transactions import Transactions
+from fim_private.reading.transactions import Transactions
 
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]

@@ -18,11 +18,11 @@ from opendp.mod import GLOBAL_FEATURES, OpenDPException
 from patience import PATIENCE
 
 import fim_private.opendp
+from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, NamedExponential
 from fim_private.opendp import group_delta, measurement, round_up
-from fim_private.privacy import exact_delta, exact_epsilon
-from fim_private.randomness import Randomness
 from fim_private.selecting import choose_index
 
 dp: Any = opendp.prelude  # its annotations are not strict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fim_private.errors import DataError, OutputError
-from fim_private.output import staged
+from fim_private.output.files import staged
 
 
 def names(folder: Path) -> list[str]:

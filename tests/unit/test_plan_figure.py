@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fim_private import plan_figure
 from fim_private.errors import OutputError, ParameterError
-from fim_private.plan_figure import draw_plan_figure, plan_curves
+from fim_private.output import plan_figure
+from fim_private.output.plan_figure import draw_plan_figure, plan_curves
 from fim_private.planning import Plan, plan, plan_grid
 
 GRID = plan_grid([2.0, 0.5, 1.0], units=100_000, max_rank=100)

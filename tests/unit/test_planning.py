@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fim_private.planning_search as search
+import fim_private.planning.search as search
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -29,9 +29,9 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.plan_table import render_plan
+from fim_private.output.plan_table import render_plan
 from fim_private.planning import CONFIDENCE, Plan, PlannedMechanism, plan, plan_grid
-from fim_private.planning_search import prospects
+from fim_private.planning.search import prospects
 from fim_private.spectrum import SupportSpectrum
 
 

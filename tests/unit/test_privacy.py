@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.errors import FimPrivateError, ParameterError
-from fim_private.privacy import (
+from fim_private.dp.parameters import (
     Exact,
     Neighbors,
     PrivacyCost,
@@ -24,6 +23,7 @@ from fim_private.privacy import (
     exact_neighbors,
     positive_integer,
 )
+from fim_private.errors import FimPrivateError, ParameterError
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import MaxOfLaplaces, PermuteAndFlip
-from fim_private.randomness import Randomness
 from fim_private.spectrum import SupportSpectrum
 
 DIGITS = 120

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fim_private.randomness import (
+from fim_private.dp.randomness import (
     Randomness,
     UniformReal,
     bernoulli_exp,
@@ -19,7 +19,7 @@ from fim_private.randomness import (
     geometric,
     uniform_integers,
 )
-from fim_private.weighted_choice import choose_level
+from fim_private.dp.weighted_choice import choose_level
 
 
 class Script:

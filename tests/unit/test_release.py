@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import fim_private as fim
+from fim_private.dp.parameters import Exact, PrivacyCost
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
-from fim_private.privacy import Exact, PrivacyCost
-from fim_private.randomness import Randomness
-from fim_private.release import Itemset, Release, Share
+from fim_private.mining.release import Itemset, Release, Share
+from fim_private.output.release_table import render_table
 from fim_private.spectrum import SupportSpectrum
-from fim_private.table import render_table
 
 
 def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from mechanism_cases import outcomes
 
 from fim_private import mechanisms
+from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
-from fim_private.privacy import PrivacyCost
-from fim_private.randomness import Randomness
 from fim_private.selecting import choose_index, scaled, select
 from fim_private.spectrum import SupportSpectrum
 

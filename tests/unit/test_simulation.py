@@ -17,7 +17,8 @@ from real_data import REPOSITORY
 from scipy.stats import chi2_contingency
 
 from fim_private.counting import Effort
-from fim_private.levelwise import Levelwise
+from fim_private.counting.universe import UnknownUniverse
+from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -29,10 +30,9 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.randomness import Randomness
+from fim_private.mining.levelwise import Levelwise
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
-from fim_private.universe import UnknownUniverse
 
 sys.path.insert(0, str(REPOSITORY / "benchmarks"))
 import simulation

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.randomness import Randomness
+from fim_private.reading.transactions import Item
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, union
-from fim_private.transactions import Item
 
 
 @given(st.lists(st.integers(1, 10**20), max_size=40))

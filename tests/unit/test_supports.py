@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.accounting import zcdp_rho
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.privacy import PrivacyCost
-from fim_private.randomness import Randomness
-from fim_private.supports import (
+from fim_private.mining.noisy_supports import (
     NoiseKind,
     NoisySupports,
     SupportNoise,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fim_private.arrays import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading import read_transactions
-from fim_private.transactions import (
+from fim_private.reading.arrays import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading.transactions import (
     Item,
     Transactions,
     Vocabulary,

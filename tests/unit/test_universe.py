@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 
+from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
+from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
-from fim_private.transactions import Item
-from fim_private.universe import Catalogue, SizedUniverse, UnknownUniverse
+from fim_private.reading.transactions import Item
 
 Baskets = list[list[Item]]
 

@@ -1,0 +1,203 @@
+"""The exact audit: how much of its promise a mechanism uses on neighbouring data that is hard for it.
+
+The tight δ at ε of a pair of neighbours is Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both ways round. It is computed
+to thirty digits (`auditing.exact`), so that a purely private mechanism is held to 0 and not to rounding. An audit
+proves that a promise is broken, never that it holds: that is for the theorems of docs/privacy.md.
+
+A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
+Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and at small
+ones the edges are crossed by few itemsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from fim_private.auditing import exact
+from fim_private.auditing.guarantees import MOST_NEW, Promise, promises_of, settings
+from fim_private.auditing.outcomes import Laws
+from fim_private.auditing.pairs import Pair, random_pairs, structured_pairs
+from fim_private.dp.parameters import Exact
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms import (
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    Mechanism,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+)
+from fim_private.spectrum import SupportSpectrum
+
+NUMERICAL_ERROR = exact.NUMERICAL_ERROR
+# The numerical error is at most a millionth of it.
+LEAST_DELTA = 1e-24
+# Probabilities have sixty digits; what is multiplied by e^ε must still have thirty.
+LARGEST_EPSILON = 50
+_LARGEST_SCALE = 1 << 40
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one promise, of the whole mechanism or of a stage, was found to use.
+
+    epsilon, delta: the promise. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
+    None where delta is 0: then the divergence itself has to be 0, up to the numerical error.
+    one, two: the supports of the worst pair, itemset by itemset; the divergence is from one to two.
+    """
+
+    name: str
+    epsilon: float
+    delta: float
+    divergence: float
+    one: tuple[int, ...]
+    two: tuple[int, ...]
+    setting: str
+
+    @property
+    def share(self) -> float | None:
+        """The part of delta that was used."""
+        return self.divergence / self.delta if self.delta else None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise was kept on every pair."""
+        return self.divergence <= self.delta + NUMERICAL_ERROR
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """whole: the mechanism. stages: each of its stages by itself. pairs: how many pairs of neighbours were tried."""
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    neighbors: str
+    whole: Finding
+    stages: tuple[Finding, ...]
+    pairs: int
+    numerical_error: float = NUMERICAL_ERROR
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise was kept."""
+        return self.whole.holds and all(stage.holds for stage in self.stages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; each finding with its share, and whether it holds."""
+        findings = {"whole": _plain(self.whole), "stages": [_plain(stage) for stage in self.stages]}
+        return asdict(self) | findings | {"holds": self.holds}
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    return asdict(finding) | {"share": finding.share, "holds": finding.holds}
+
+
+AUDITABLE: dict[str, Callable[[float, float, str], Mechanism]] = {
+    "large-margin": LargeMargin,
+    "tight-margin": TightMargin,
+    "exponential": lambda epsilon, delta, neighbors: Exponential(epsilon, neighbors),
+    "permute-and-flip": lambda epsilon, delta, neighbors: PermuteAndFlip(epsilon, neighbors),
+    "max-of-laplaces": lambda epsilon, delta, neighbors: MaxOfLaplaces(epsilon, neighbors),
+    "limited-domain": LimitedDomain,
+    "choosing": lambda epsilon, delta, neighbors: Choosing(epsilon, delta, MOST_NEW, neighbors),
+    "distance": Distance,
+}
+
+
+def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
+    """Return the mechanism of that name, or every one for "all". Raises ParameterError naming the choices."""
+    if name != "all" and name not in AUDITABLE:
+        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(AUDITABLE)}, not {name!r}")
+    return [make(epsilon, delta, neighbors) for each, make in AUDITABLE.items() if name in ("all", each)]
+
+
+def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditReport:
+    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones.
+
+    mechanism: of any class of fim_private.mechanisms; its max_rank, max_itemsets and universe_size are
+        replaced by small ones. seed: of the random pairs.
+    Raises ParameterError for a negative number of trials, and for an epsilon or a delta that its digits do not resolve.
+    """
+    if trials < 0:
+        raise ParameterError(f"{parameter('trials')} must be at least 0, not {trials!r}")
+    if mechanism.cost.epsilon > LARGEST_EPSILON:
+        raise ParameterError(
+            f"{parameter('epsilon')} must be at most {LARGEST_EPSILON} to be audited, not {mechanism.cost.epsilon!r} "
+            f"(the audit is exact to {NUMERICAL_ERROR})"
+        )
+    if 0 < mechanism.cost.delta < LEAST_DELTA:
+        raise ParameterError(
+            f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
+            f"(the audit is exact to {NUMERICAL_ERROR})"
+        )
+    neighbors: str = mechanism.neighbors  # type: ignore[attr-defined]
+    most = MOST_NEW if isinstance(mechanism, Choosing | NamedExponential) else None
+    scales = _scales(mechanism)
+    pairs = [
+        *structured_pairs(neighbors, scales, most),
+        *random_pairs(neighbors, scales, most, trials, seed),
+    ]
+    cost = mechanism.cost
+    whole, *stages = (_worst(promises, pairs) for promises in promises_of(mechanism, Laws()))
+    return AuditReport(
+        _name(mechanism), float(cost.epsilon), float(cost.delta), str(neighbors), whole, tuple(stages), len(pairs)
+    )
+
+
+def _name(mechanism: Mechanism) -> str:
+    return next(
+        (name for name, make in AUDITABLE.items() if type(make(1.0, 1e-6, "add-remove")) is type(mechanism)),
+        "named-exponential",
+    )
+
+
+def _worst(promises: Sequence[Promise], pairs: Sequence[Pair]) -> Finding:
+    """Return the promise and the pair that use up most."""
+    worst: tuple[Decimal, Promise, Pair] | None = None
+    for promise in promises:
+        for pair in promise.pairs or pairs:
+            for one, two in (pair, pair[::-1]):
+                spent = promise.spent(one, two)
+                if worst is None or spent > worst[0]:
+                    worst = spent, promise, (one, two)
+    assert worst is not None
+    spent, promise, (one, two) = worst
+    return Finding(
+        promise.name,
+        float(Exact(promise.epsilon)),
+        float(Exact(promise.delta)),
+        float(Exact(Fraction(spent))),
+        tuple(sorted(one.values(), reverse=True)),
+        tuple(two[name] for name in sorted(one, key=lambda name: -one[name])),
+        promise.setting,
+    )
+
+
+def _scales(mechanism: Mechanism) -> list[int]:
+    """Return supports with which a single leader is released with probability a tenth, a half and nearly one."""
+    subject, universe, _ = settings(mechanism)[0]
+
+    def released(support: int) -> float:
+        found = subject.distribution(SupportSpectrum.from_supports([support], universe))
+        return float(found.probabilities[found.levels == support].sum())
+
+    scales = []
+    for chance in (0.1, 0.5, 0.99):
+        high = 1
+        while released(high) < chance and high < _LARGEST_SCALE:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if released(middle) >= chance else (middle, high)
+        scales.append(high)
+    return scales

@@ -1,0 +1,1 @@
+"""Differential privacy itself: parameters, costs, composition, and exact randomness. Nothing here knows itemsets."""

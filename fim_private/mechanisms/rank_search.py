@@ -1,0 +1,213 @@
+"""The stopping rank of a margin search: drawn exactly, and its exact distribution.
+
+Given the noise x that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ)
+that depends on the slack c(1) - c(ℓ+1) - T(ℓ) + x alone (docs/privacy.md, "Exact distribution"). So the
+rank is drawn by inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as
+many digits as it takes, and ranks that share c(ℓ+1) and T(ℓ) are passed in one step. That is how a
+universe of 10**60 itemsets is searched without walking it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.dp.intervals import Bounds, power_bounds, precisions
+from fim_private.dp.randomness import Randomness, UniformReal
+from fim_private.mechanisms.base import MOST_CANDIDATES
+from fim_private.mechanisms.rank_search_noise import StepNoise
+from fim_private.spectrum import SupportSpectrum
+
+Threshold = Callable[[int], int]
+
+
+def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
+    """Return the spectrum with no more candidates than doubles can count, for distributions.
+
+    More than 10^300 change no probability of search and draw by more than 1e-25 where fewer than 10^10 itemsets occur:
+    with εc(1) <= 3,600 a draw from so many is a zero up to 10^10 e^600 / 10^300, and with more the search, whose
+    thresholds at rank 10^40 are below 3,200/ε, has ended before, up to noise that is 400/ε off.
+    """
+    if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
+        return spectrum
+    return SupportSpectrum(spectrum.levels(), universe_size=MOST_CANDIDATES)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Ranks first … last (inclusive), all of which test against the same next support c(ℓ+1)."""
+
+    first: int
+    last: int
+    next_support: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of one spectrum for the first rank with a large margin.
+
+    threshold: the integer T(ℓ), nondecreasing in ℓ. last_rank: the last rank tested, 0 for none.
+    single_ranks, group_share: see distribution; the draw does not depend on them.
+    """
+
+    spectrum: SupportSpectrum
+    threshold: Threshold
+    last_rank: int
+    noise: StepNoise
+    single_ranks: int = 1 << 14
+    group_share: int = 1 << 12
+
+    @cached_property
+    def maximum(self) -> int:
+        """c(1), 0 when nothing has support."""
+        return next((support for support, _ in self.spectrum.levels()), 0)
+
+    def runs(self) -> Iterator[Run]:
+        """Yield the runs of ranks in order, reading no level beyond the run asked for."""
+        before = 0
+        for support, multiplicity in self.spectrum.levels():
+            run = Run(max(before, 1), min(before + multiplicity - 1, self.last_rank), support)
+            if run.first <= run.last:
+                yield run
+            before += multiplicity
+            if before > self.last_rank:
+                return
+        if max(before, 1) <= self.last_rank:
+            yield Run(max(before, 1), self.last_rank, 0)
+
+    def segments(self, run: Run) -> Iterator[Run]:
+        """Split a run into maximal runs that share the threshold as well."""
+        first = run.first
+        while first <= run.last:
+            low, high, threshold = first, run.last, self.threshold(first)
+            while low < high:
+                middle = (low + high + 1) // 2
+                if self.threshold(middle) == threshold:
+                    low = middle
+                else:
+                    high = middle - 1
+            yield Run(first, low, run.next_support)
+            first = low + 1
+
+    def draw(self, randomness: Randomness) -> int | None:
+        """Draw the stopping rank; None if no rank up to last_rank stops."""
+        return self.draw_given(self.noise.draw_shared(randomness), randomness)
+
+    def draw_given(self, shared: int, randomness: Randomness) -> int | None:
+        """Draw the stopping rank given the noise that all steps share."""
+        uniform = UniformReal(randomness=randomness)
+        for bits in precisions(128):
+            digits = uniform.digits(bits)
+            try:
+                return self._invert((digits, digits + 1), shared, bits)
+            except _NeedsMoreBits:
+                continue
+        raise AssertionError("precisions() never ends")  # pragma: no cover
+
+    def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
+        one = 1 << bits
+        survival = (one, one)
+        factor = self.noise.rest_factor
+        checked = 0
+        for run in self.runs():
+            if run.first > checked:
+                # Thresholds only rise and supports are at least 0: no later hazard is above this one.
+                most = self.noise.hazard(self.maximum - self.threshold(run.first) + shared, bits)[1]
+                rest = min(most * (self.last_rank - run.first + 1), one)
+                if uniform[1] <= survival[0] * (one - rest) >> bits:
+                    return None
+                checked = 2 * run.first
+            for segment in self.segments(run):
+                slack = self.maximum - run.next_support - self.threshold(segment.first) + shared
+                hazard = self.noise.hazard(slack, bits)
+                if factor is not None and not run.next_support and slack <= 0:
+                    rest = hazard[1] * factor * (segment.first + 2)  # of all hazards that are left
+                    if uniform[1] <= survival[0] * (one - rest) >> bits:
+                        return None
+                stays = (one - hazard[1], one - hazard[0])
+                ranks = segment.last - segment.first + 1
+                if not _below(uniform, _times(survival, power_bounds(stays, ranks, bits), bits)):
+                    return segment.first + _first_stop(uniform, survival, stays, ranks, bits)
+                survival = _times(survival, power_bounds(stays, ranks, bits), bits)
+        return None
+
+    def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return the exact distribution of the stopping rank, averaged over the noise that all steps share.
+
+        Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability
+        that no rank stops. The first single_ranks ranks stand alone; beyond them ranks within a factor
+        1 + 1/group_share are grouped under their middle one. The sums that use the rank see the candidates that
+        it adds weighted by about δ/ℓ or less (that is the margin), so grouping moves no outcome by more
+        than δ/group_share or so.
+        """
+        shared, weights = self.noise.shared()
+        factor = self.noise.rest_factor
+        lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
+        # Slack beyond this is as good as this: whatever the noise, the step stops.
+        most = min(self.maximum, self.noise.step_reach - int(shared[0]))
+        highest = most + int(shared[-1])
+        stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
+        ranks: list[float] = []
+        probabilities: list[float] = []
+        alive, total, checked = weights, float(weights.sum()), self.single_ranks
+        for group in self._groups():
+            slack = min(self.maximum - group.next_support - self.threshold(group.first), most)
+            start = slack + int(shared[0]) - lowest
+            log_stay = stays[start : start + len(shared)]
+            if factor is not None and not group.next_support and group.first > checked:
+                checked = 2 * group.first
+                ever = -np.expm1(log_stay) * float(min(factor * (group.first + 2), 10**300))
+                if (alive * np.minimum(ever, 1)).sum() < 1e-15:  # all hazards that are left, over all noise
+                    break
+            count = group.last - group.first + 1
+            alive = alive * np.exp(float(count) * log_stay)
+            left = float(alive.sum())
+            ranks.append(group.first + (count - 1) / 2)
+            probabilities.append(total - left)
+            total = left
+            if left < 1e-18:
+                break
+        return np.array(ranks), np.array(probabilities), total
+
+    def _groups(self) -> Iterator[Run]:
+        for run in self.runs():
+            for segment in self.segments(run):
+                first = segment.first
+                while first <= segment.last:
+                    size = 1 if first <= self.single_ranks else 1 + first // self.group_share
+                    last = min(first + size - 1, segment.last)
+                    yield Run(first, last, run.next_support)
+                    first = last + 1
+
+
+class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
+    pass
+
+
+def _times(x: Bounds, y: Bounds, bits: int) -> Bounds:
+    return x[0] * y[0] >> bits, (x[1] * y[1] >> bits) + 1
+
+
+def _below(uniform: Bounds, bounds: Bounds) -> bool:
+    """Whether the uniform number lies below the bounded one; raises _NeedsMoreBits when that is open."""
+    if uniform[1] <= bounds[0]:
+        return True
+    if uniform[0] >= bounds[1]:
+        return False
+    raise _NeedsMoreBits
+
+
+def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bits: int) -> int:
+    """Return the smallest i in [0, ranks) with u >= survival * stays^(i+1), known to exist."""
+    low, high = 0, ranks - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _below(uniform, _times(survival, power_bounds(stays, middle + 1, bits), bits)):
+            low = middle + 1
+        else:
+            high = middle
+    return low

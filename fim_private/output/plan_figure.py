@@ -1,0 +1,148 @@
+"""A figure of plans over a grid of epsilons: what each mechanism needs, against the privacy loss."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fim_private.dp.parameters import at_least
+from fim_private.errors import OutputError, ParameterError, parameter
+from fim_private.planning.results import Plan, of_units, percent
+
+SUFFIXES = (".png", ".svg", ".pdf")
+
+# Okabe and Ito's palette, told apart with any colour vision; line styles and markers tell apart what lies close.
+_STYLES = {
+    "large-margin": ("#000000", "-", "o"),
+    "tight-margin": ("#D55E00", "-", "s"),
+    "exponential": ("#0072B2", "-", "^"),
+    "permute-and-flip": ("#56B4E9", "--", "v"),
+    "max-of-laplaces": ("#0072B2", ":", "x"),
+    "limited-domain": ("#009E73", "-", "D"),
+    "choosing": ("#E69F00", "--", "P"),
+    "distance": ("#CC79A7", "-.", "*"),
+}
+
+# So many epsilons, and no more, are each named on the axis.
+_LABELS = 12
+
+
+def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
+    """Return what is drawn: name -> (epsilons, ascending, and required supports in units), as far as there are any.
+
+    Mechanisms that cannot run are left out; the highest curve comes first.
+    """
+    curves: dict[str, tuple[list[float], list[int]]] = {}
+    for plan in sorted(plans, key=lambda plan: plan.epsilon):
+        for mechanism in plan.mechanisms:
+            if mechanism.required_support is not None:
+                epsilons, supports = curves.setdefault(mechanism.name, ([], []))
+                epsilons.append(plan.epsilon)
+                supports.append(mechanism.required_support)
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][0]))
+
+
+def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
+    """Draw the required support of each mechanism against epsilon, both axes logarithmic.
+
+    plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf; the file
+    appears under its name only when it is whole.
+    Raises ParameterError for other plans or names, and without matplotlib; OutputError where it cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise ParameterError(
+            f"{parameter('figure')} must be a name that ends in {', '.join(SUFFIXES)}, not {str(path)!r}"
+        )
+    if not plans:
+        raise ParameterError(f"{parameter('plans')} must hold at least one")
+    same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
+    if len(same) > 1:
+        raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
+    _write(target, _image(plans, target.suffix.lower()[1:]))
+
+
+def _image(plans: Sequence[Plan], kind: str) -> bytes:
+    try:
+        matplotlib: Any = importlib.import_module("matplotlib")
+        figures: Any = importlib.import_module("matplotlib.figure")
+    except ImportError:
+        raise ParameterError("figures need matplotlib: pip install matplotlib (it is in the extra 'bench')") from None
+    image = io.BytesIO()
+    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
+        figure = figures.Figure(figsize=(8, 5), layout="constrained")
+        _draw(figure.subplots(), plans)
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(image, format=kind, dpi=150, metadata=metadata)
+    return image.getvalue()
+
+
+def _draw(axes: Any, plans: Sequence[Plan]) -> None:
+    first = plans[0]
+    curves = plan_curves(plans)
+    for name, (epsilons, supports) in curves.items():
+        colour, line, marker = _STYLES[name]
+        axes.plot(epsilons, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
+    axes.set(xscale="log", yscale="log")
+    label = "ε, the privacy loss (smaller is more private)"
+    if missing := [mechanism.name for mechanism in first.mechanisms if mechanism.missing]:
+        label += f"\nnot drawn, for want of a catalogue or of a cap on baskets: {', '.join(missing)}"
+    axes.set_xlabel(label)
+    axes.set_ylabel("units that must have the itemset")
+    given = [f"δ = {at_least(first.delta)}", f"{percent(100 * first.confidence)} probability", first.neighbors]
+    if first.universe_size is not None:
+        given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
+    title = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
+    axes.figure.suptitle(title, fontsize=10)
+    axes.grid(True, which="major", alpha=0.4)
+    axes.grid(True, which="minor", alpha=0.12)
+    everyone = first.units
+    if everyone is not None:
+        axes.axhline(everyone, color="#888888", linewidth=1)
+        axes.annotate(
+            f"all {of_units(everyone)}",
+            (1, everyone),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            horizontalalignment="right",
+            color="#666666",
+            fontsize=8,
+        )
+        shares = axes.secondary_yaxis(
+            "right", functions=(lambda support: 100 * support / everyone, lambda share: share * everyone / 100)
+        )
+        shares.set_ylabel("% of all units")
+        shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
+    if len({plan.epsilon for plan in plans}) <= _LABELS:
+        axes.set_xticks(sorted({plan.epsilon for plan in plans}))
+        axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(lambda epsilon, _: at_least(epsilon))
+    axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
+    axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.13 if everyone is not None else 1.02, 1), frameon=False)
+
+
+def _write(path: Path, image: bytes) -> None:
+    if path.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: it is a folder; give a file name")
+    whole = path.resolve()
+    part = whole.with_name(f".fim-private.{os.getpid()}.part")
+    try:
+        part.write_bytes(image)
+        if whole.exists():
+            shutil.copymode(whole, part)
+        part.replace(whole)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        reason = error.strerror or "the system refused"
+        raise OutputError(f"cannot write {str(path)!r}: {reason}; choose another file") from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,169 @@
+"""The readable form of a release: a table, the guarantee in one sentence, and what to try after an abstention."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fim_private.dp.parameters import EPSILON_RANGE, Neighbors, at_least, rounded_up
+from fim_private.mechanisms import LargeMargin
+from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
+from fim_private.mechanisms.top_k import growth_bound
+from fim_private.mining.release import Itemset, Release, Share
+from fim_private.planning import CONFIDENCE
+from fim_private.planning.search import prospects
+from fim_private.reading.columns import MissingUser
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_PLAIN_WIDTH = 120
+
+
+def render_table(release: Release, *, max_rank: int | None, colour: bool, ascii_only: bool) -> str:
+    """Return the release as text.
+
+    max_rank: as it was asked for. colour: for a terminal. ascii_only: for an output that has no Greek letters.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=colour, no_color=not colour, width=None if colour else _PLAIN_WIDTH)
+    if release.abstained:
+        console.print(Text(f"No itemset of {release.size} was released: the mechanism abstained.", style="bold"))
+        console.print(Text(f"To try: {_advice(release, max_rank)}"), soft_wrap=True)
+    else:
+        console.print(Text(_title(release), style="bold"), soft_wrap=True)
+        console.print(_rows(release, ascii_only=ascii_only))
+        for line in _remarks(release):
+            console.print(Text(line), soft_wrap=True)
+    console.print(Text(_guarantee(release)), soft_wrap=True)
+    text = stream.getvalue()
+    return text.replace("ε", "epsilon").replace("δ", "delta") if ascii_only else text
+
+
+def _rows(release: Release, *, ascii_only: bool) -> Table:
+    from rich.box import ASCII, ROUNDED
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=ASCII if ascii_only else ROUNDED)
+    table.add_column("itemset", overflow="fold")
+    table.add_column("support", justify="right")
+    if release.noise is not None:
+        table.add_column("95 % interval", justify="right")
+    for itemset in release.itemsets:
+        support = "not released" if itemset.support is None else f"{itemset.support:,}"
+        bounds = () if itemset.interval is None else (f"{itemset.interval[0]:,} to {itemset.interval[1]:,}",)
+        table.add_row(Text(_braces(itemset, release.privacy_unit)), support, *bounds)
+    return table
+
+
+def _title(release: Release) -> str:
+    items = "item" if release.size == 1 else "items"
+    if release.wanted == 1:
+        return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
+    each = "" if release.union or len(release.sizes) == 1 else " of each size"
+    return (
+        f"The {release.top:,} most frequent itemsets of {release.size} {items}{each}, selected by {release.mechanism}"
+    )
+
+
+def _remarks(release: Release) -> Iterator[str]:
+    """Say what is missing, and how the budget was split."""
+    if len(release.itemsets) < release.wanted:
+        yield f"{len(release.itemsets):,} of {release.wanted:,} came out: for the others the mechanism abstained."
+        yield f"To find more: a larger --epsilon{_weaker(release)}."
+    if len(release.shares) > 1:
+        yield f"The budget was split: {'; '.join(map(_part, release.shares))}."
+    if release.noise is not None:
+        units = f"{release.privacy_unit}s"
+        yield (
+            f"Supports count {units}, with {str(release.noise.kind).replace('-', ' ')} noise: "
+            f"within {release.noise.half_width:,} with 95 % probability, each by itself."
+        )
+
+
+def _weaker(release: Release) -> str:
+    if release.neighbors != Neighbors.REPLACE_ONE:
+        return ""
+    # Replacing is a removal and an addition, each at epsilon.
+    return (
+        f", or --neighbors add-remove, which needs half the lead and promises less: "
+        f"replacing one {_protected(release)} then costs 2ε"
+    )
+
+
+def _part(share: Share) -> str:
+    what = share.purpose if share.purpose == "supports" else f"selection of size {_range(share.sizes)}"
+    if share.epsilon is not None:
+        return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
+    return f"{what}: {float(share.fraction):.0%} (ρ = {at_least(share.rho or 0)} of zero-concentrated privacy)"
+
+
+def _range(sizes: tuple[int, ...]) -> str:
+    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
+
+
+def _braces(itemset: Itemset, unit: str) -> str:
+    if itemset.items is None:
+        return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
+    return "{" + ", ".join(_printable(str(item)) for item in itemset.items) + "}"
+
+
+def _printable(label: str) -> str:
+    """Escape what would move the cursor or break the line: a label comes from somebody's file."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
+
+
+def _guarantee(release: Release) -> str:
+    if not release.private:
+        return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+    unit = _protected(release)
+    change = {
+        Neighbors.REPLACE_ONE: f"replacing any one {unit} by any other",
+        Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
+    }[Neighbors(release.neighbors)]
+    epsilon, delta = at_least(release.cost.epsilon), at_least(release.cost.delta)
+    growth = growth_bound(release.cost.epsilon) if release.epsilon < 20 else None
+    factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
+    slack = f", up to an added probability of {delta}" if release.delta else ""
+    return (
+        f"Guarantee ({release.mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
+        f"probability of any result by at most {factor}{slack}."
+    )
+
+
+def _protected(release: Release) -> str:
+    if release.privacy_unit == "basket":
+        return "basket"
+    nobodys = " or basket without a user" if release.missing_user == MissingUser.OWN_UNIT else ""
+    return f"{release.privacy_unit} (all their baskets){nobodys}"
+
+
+def _advice(release: Release, max_rank: int | None) -> str:
+    """Say what helps, from the parameters alone."""
+    unit = release.privacy_unit
+    smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
+    share = release.shares[0] if release.shares else None
+    if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
+        ways = [f"more {unit}s", "a larger --epsilon", *smaller]
+        return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
+    rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
+    margin, easier = (
+        prospects(LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), CONFIDENCE).margin
+        for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
+    )
+    assert margin is not None
+    assert easier is not None
+    ways = [f"more {unit}s"]
+    if easier < margin:
+        ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")
+    ways += smaller
+    return (
+        f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
+        f"once it leads by {margin:,} {unit}s."
+    )

@@ -1,0 +1,182 @@
+"""What each mechanism needs in order to succeed, from its parameters alone: no data is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from fim_private.counting.universe import SizedUniverse, UnknownUniverse
+from fim_private.dp.parameters import Exact, Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms import Exponential, MaxOfLaplaces, PermuteAndFlip
+from fim_private.mechanisms.registry import CAPPED, MAKERS, Terms
+from fim_private.planning.results import Plan, PlannedMechanism, reason, recommended
+from fim_private.planning.search import PlannableMechanism, prospects
+
+__all__ = ["CONFIDENCE", "Plan", "PlannedMechanism", "plan", "plan_grid"]
+
+CATALOGUE = "catalogue of all items"
+BASKET_CAP = "cap on basket size"
+BASKETS_CAP = "cap on baskets per unit"
+RANK_CAP = "public rank cap"
+
+CONFIDENCE = 0.95
+
+# These are planned over the catalogue, the others over an unknown universe.
+_OVER_CATALOGUE: dict[str, Callable[[float | Fraction, str], PlannableMechanism]] = {
+    "exponential": Exponential,
+    "permute-and-flip": PermuteAndFlip,
+    "max-of-laplaces": MaxOfLaplaces,
+}
+_RANKED = ("tight-margin", "limited-domain")
+# No larger epsilon is advised.
+_LARGEST_ADVISED = 10
+# Far more ranks than itemsets can have; the search of tight-margin is followed through all of them.
+_LARGEST_RANK = 10**30
+
+
+def plan(
+    *,
+    units: int | None = None,
+    size: int = 2,
+    epsilon: float | Fraction = 1.0,
+    delta: float | Fraction = 1e-6,
+    neighbors: str = Neighbors.REPLACE_ONE,
+    universe_size: int | None = None,
+    max_basket: int | None = None,
+    max_baskets: int | None = None,
+    max_rank: int | None = None,
+    confidence: float = CONFIDENCE,
+) -> Plan:
+    """Return what each mechanism takes to succeed, and recommend one. No data is read.
+
+    units: n, how many baskets there are, or users where those are protected. size: items per itemset.
+    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    universe_size: the public number of items, all of which a catalogue lists; None where there is no catalogue.
+    max_basket: the public cap on items per basket, to which baskets are cut. max_baskets: that on baskets per unit,
+        1 if not given, of no use without it. Together they bound the itemsets of one unit.
+    max_rank: the public cap of those that look at the top itemsets only; each has a default of its own.
+    confidence: the probability of success that is planned for, in (0, 1).
+
+    Exponential, permute-and-flip and max-of-laplaces are planned over the catalogue, the others without.
+    Figures are exact for epsilon >= 0.1; below, those of three mechanisms are scaled, and up to 1 % too high.
+    Recommended is, of those that can run and whose support the units can reach, the one that asks for the least lead.
+    Raises ParameterError for a parameter outside its range.
+
+    >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
+    >>> found.recommended, [m.required_support for m in found.mechanisms if m.name == found.recommended]
+    ('limited-domain', [51])
+    """
+    given = _Given(units, size, epsilon, delta, neighbors, universe_size, max_basket, max_baskets, max_rank, confidence)
+    mechanisms = tuple(given.planned(name) for name in MAKERS)
+    best = recommended(mechanisms)
+    words = reason(
+        best,
+        units=given.units,
+        size=given.size,
+        confidence=given.confidence,
+        epsilon=given.enough_epsilon(best.name) if best.feasible is False else None,
+    )
+    parameters = asdict(given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
+    return Plan(**parameters, mechanisms=mechanisms, recommended=best.name, reason=words)
+
+
+def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
+    """Return one plan for each epsilon, in order. No data is read.
+
+    epsilons: one or more. parameters: of plan, the same for all.
+    Raises ParameterError for no epsilon, and as plan does.
+    """
+    if not len(epsilons):
+        raise ParameterError(f"{parameter('epsilons')} must hold at least one")
+    return tuple(plan(epsilon=epsilon, **parameters) for epsilon in epsilons)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The parameters of plan(), checked: plain values after construction."""
+
+    units: int | None
+    size: int
+    epsilon: float | Fraction
+    delta: float | Fraction
+    neighbors: str
+    universe_size: int | None
+    max_basket: int | None
+    max_baskets: int | None
+    max_rank: int | None
+    confidence: float
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        object.__setattr__(self, "neighbors", exact_neighbors(self.neighbors).value)
+        for name in ("units", "size", "universe_size", "max_basket", "max_baskets", "max_rank"):
+            if (value := getattr(self, name)) is not None or name == "size":
+                object.__setattr__(self, name, positive_integer(name, value))  # a numpy integer is no plain value
+        if not isinstance(self.confidence, float | int | Fraction) or not 0 < self.confidence < 1:
+            raise ParameterError(
+                f"{parameter('confidence')} must be a number above 0 and below 1, not {self.confidence!r}"
+            )
+        object.__setattr__(self, "confidence", float(self.confidence))
+        if self.max_rank is not None and self.max_rank > _LARGEST_RANK:
+            raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
+        if self.max_baskets is not None and self.max_basket is None:
+            raise ParameterError(
+                f"{parameter('max_baskets')} goes with {parameter('max_basket')}: "
+                "how many baskets of a unit count at most"
+            )
+        if self.max_basket is not None and self.max_basket < self.size:
+            raise ParameterError(
+                f"{parameter('max_basket')} must be at least the size {self.size}, not {self.max_basket}"
+            )
+        for count in (self.universe_size, self.max_basket):
+            _candidates(count, self.size)
+
+    def planned(self, name: str) -> PlannedMechanism:
+        """Return the figures of the mechanism of that name."""
+        needs = self._needs(name)
+        if missing := tuple(need for need in needs if need in self._missing):
+            return PlannedMechanism(name, None, None, None, None, None, False, needs, missing)
+        candidates = _candidates(self.universe_size, self.size) if name in _OVER_CATALOGUE else None
+        found = prospects(self._mechanism(name), self.confidence, candidates)
+        share = feasible = None
+        if self.units is not None:
+            feasible = found.support is not None and found.support <= self.units
+            share = None if found.support is None else 100 * found.support / self.units
+        figures = found.support, share, found.margin, found.margin_tied, found.regret
+        return PlannedMechanism(name, *figures, feasible, needs, ())
+
+    def enough_epsilon(self, name: str) -> float | None:
+        """Return epsilon, doubled until the units suffice; None where only a promise of next to nothing would do."""
+        epsilon = 2 * float(self.epsilon)
+        while epsilon <= _LARGEST_ADVISED:
+            if replace(self, epsilon=epsilon).planned(name).feasible:
+                return epsilon
+            epsilon *= 2
+        return None
+
+    def _mechanism(self, name: str) -> PlannableMechanism:
+        if (over_catalogue := _OVER_CATALOGUE.get(name)) is not None:
+            return over_catalogue(exact_epsilon(self.epsilon), self.neighbors)
+        caps = (self.max_rank, self.max_basket, self.max_baskets)
+        terms = Terms((self.size,), 1, self.neighbors, UnknownUniverse(), *caps)
+        return cast(PlannableMechanism, MAKERS[name](exact_epsilon(self.epsilon), exact_delta(self.delta), terms))
+
+    def _needs(self, name: str) -> tuple[str, ...]:
+        needs = [CATALOGUE] * (name in _OVER_CATALOGUE) + [RANK_CAP] * (name in _RANKED)
+        # Limited-domain makes use of caps on baskets where there are some.
+        if name in CAPPED and (name not in _RANKED or self.max_basket is not None):
+            needs += [BASKET_CAP] + [BASKETS_CAP] * (self.max_baskets is not None)
+        return tuple(needs)
+
+    @property
+    def _missing(self) -> set[str]:
+        given = {CATALOGUE: self.universe_size, BASKET_CAP: self.max_basket}
+        return {need for need, value in given.items() if value is None}
+
+
+def _candidates(count: int | None, size: int) -> int | None:
+    return None if count is None else SizedUniverse(count).candidates(size)

@@ -1,0 +1,137 @@
+"""A plan: the figures of every mechanism, which one is recommended, and why, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from fim_private.dp.parameters import at_least
+
+# What each is like, in a clause that follows its name.
+_CHARACTER = {
+    "large-margin": "it needs no list of items and no cap",
+    "tight-margin": "it needs no list of items, only how far down the ranking it may look",
+    "exponential": "it chooses among all itemsets of your public catalogue",
+    "permute-and-flip": "it chooses among all itemsets of your public catalogue",
+    "max-of-laplaces": "it chooses among all itemsets of your public catalogue",
+    "limited-domain": "it needs no list of items, only how many of the top itemsets it may choose from",
+    "choosing": "it needs no list of items, but cuts every basket to the cap",
+    "distance": "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
+}
+
+
+@dataclass(frozen=True)
+class PlannedMechanism:
+    """What one mechanism takes to succeed with the plan's confidence; figures in units, None where it never does.
+
+    required_support: least support of one itemset, where no other has any, to be released.
+    required_share: the same in % of all units; None where their number was not given.
+    required_margin: least lead of one itemset over many others that are tied, to be released.
+    required_margin_tied: least lead of ten that are tied over many others, for any of the ten to be released.
+    expected_regret: at required_support, the mean support that is lost; an abstention loses all of it.
+    feasible: whether it can run, and required_support is no more than the units; None where it can run and
+        they were not given.
+    needs: public parameters that it takes. missing: those of them that were not given, so that it cannot run.
+    """
+
+    name: str
+    required_support: int | None
+    required_share: float | None
+    required_margin: int | None
+    required_margin_tied: int | None
+    expected_regret: float | None
+    feasible: bool | None
+    needs: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, one key per field."""
+        return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each mechanism takes with these parameters, which are those of plan(), and which one to use.
+
+    recommended: the name of one of mechanisms. reason: why, in a sentence or two, or what to change if none will do.
+    """
+
+    units: int | None
+    size: int
+    epsilon: float
+    delta: float
+    neighbors: str
+    universe_size: int | None
+    max_basket: int | None
+    max_baskets: int | None
+    max_rank: int | None
+    confidence: float
+    mechanisms: tuple[PlannedMechanism, ...]
+    recommended: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: one key per field, mechanisms being a list of dictionaries."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
+
+    def to_pandas(self) -> Any:
+        """Return a pandas.DataFrame, one row per mechanism, columns as in PlannedMechanism.to_dict."""
+        import pandas as pd
+
+        return pd.DataFrame([mechanism.to_dict() for mechanism in self.mechanisms])
+
+
+def recommended(mechanisms: Sequence[PlannedMechanism]) -> PlannedMechanism:
+    """Return, of those that can run, the one that asks for the least: support, lead, and lead when tied.
+
+    First come those whose support the units can reach. Of equal ones fewer needs decide, then the order.
+    """
+
+    def cost(mechanism: PlannedMechanism) -> tuple[bool, bool, float, int]:
+        figures = mechanism.required_support, mechanism.required_margin, mechanism.required_margin_tied
+        most = max(math.inf if figure is None else figure for figure in figures)
+        return bool(mechanism.missing), mechanism.feasible is False, most, len(mechanism.needs)
+
+    return min(mechanisms, key=cost)
+
+
+def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: float, epsilon: float | None) -> str:
+    """Return why this mechanism is recommended, or what to change if it will not do, in a sentence or two.
+
+    epsilon: a larger one with which the units suffice, None if there is none to advise.
+    """
+    chance = percent(100 * confidence)
+    if best.required_support is None:
+        return f"No mechanism succeeds with {chance} probability at these parameters: ask for less confidence."
+    support = f"{best.required_support:,}"
+    if best.feasible is False and units is not None:
+        ways = [f"more units: {support} at the very least, since so many must have the itemset"]
+        if epsilon is not None:
+            ways.append(f"a larger epsilon: {at_least(epsilon)} would do")
+        return (
+            f"None will do: {of_units(units)} are too few to find anything with {chance} probability; "
+            f"{best.name} finds an itemset once {support} units have it and it leads. It takes {'; or '.join(ways)}."
+        )
+    share = None if best.required_share is None else f"{support} of {of_units(units)} ({percent(best.required_share)})"
+    found = (
+        f"{best.name}: {_CHARACTER[best.name]}. An itemset of {size} is found with {chance} probability once "
+        f"{share or of_units(best.required_support)} have it"
+    )
+    if best.required_margin is not None:
+        found += f" and it leads the others by {best.required_margin:,}"
+    if best.required_margin_tied is None:
+        found += "; where several lead together none is found"
+    return f"{found}."
+
+
+def of_units(number: int | None) -> str:
+    """Return "1 unit", "2 units", …"""
+    return "1 unit" if number == 1 else f"{number:,} units"
+
+
+def percent(value: float) -> str:
+    """Return a percentage in words: two digits below 10, 99.9 and the like in full."""
+    return f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"

@@ -1,0 +1,258 @@
+"""The least support, and the least lead, with which a mechanism succeeds: from its exact distribution on spectra that
+are made up here. No data is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import count
+
+import numpy as np
+
+from fim_private.dp.parameters import exact_epsilon
+from fim_private.mechanisms import (
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    PermuteAndFlip,
+    TightMargin,
+)
+from fim_private.mechanisms.exponential_weights import exponential_rate
+from fim_private.mechanisms.large_margin import STEP_SCALE
+from fim_private.mechanisms.rank_search import Run, Search
+from fim_private.mechanisms.rank_search_noise import OneSidedSteps
+from fim_private.spectrum import Level, SupportSpectrum
+
+# How many lead together in Prospects.margin_tied.
+LEADERS = 10
+# How many others a lead is over, where neither a universe nor a cap on ranks limits them.
+OTHERS = 10_000
+
+# Where noise is averaged over, a distribution takes time and memory like 1/ε. Below this ε figures are scaled from it:
+# everything depends on ε times supports, up to rounding to whole units, which makes scaled figures up to 1 % higher.
+_LEAST_EPSILON = Fraction(1, 10)
+# Ranks of the large margin search that are looked at: what lies beyond only helps, by less than a unit in a thousand.
+_LARGE_RANKS = 1024
+# A tight margin search of more ranks than this is grouped more coarsely than in its distribution: from rank 256 on, in
+# groups of a 256th of their rank, which moves a probability by some 1e-8. It is first solved with larger groups still.
+_MANY_RANKS = 1 << 14
+_TIGHT_GROUPS = 256
+_ROUGH_GROUPS = 32
+# The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
+_LARGEST_CANDIDATES = 10**300
+# A lead that would have to be higher than this is none: base and lead are int64.
+FARTHEST = 1 << 61
+# A search over ranks that does not succeed with so many times its threshold never does.
+_FAR = 64
+
+
+_KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
+
+PlannableMechanism = (
+    Choosing | Distance | Exponential | LargeMargin | LimitedDomain | MaxOfLaplaces | PermuteAndFlip | TightMargin
+)
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """What a mechanism takes, in units; None where it never succeeds with the confidence asked for.
+
+    support: of one itemset, where no other has any. regret: what is lost on average there, abstaining losing all.
+    margin: the lead of one itemset over many that are tied. margin_tied: of LEADERS that are tied over many others.
+    """
+
+    support: int | None
+    regret: float | None
+    margin: int | None
+    margin_tied: int | None
+
+
+@lru_cache(maxsize=1024, typed=True)
+def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int | None = None) -> Prospects:
+    """Return what the mechanism takes to succeed with that probability, in (0, 1).
+
+    candidates: K, the number of itemsets of a public universe, >= 1, up to any size; None where it is unknown.
+    """
+    if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
+        return _scaled(mechanism, confidence, candidates)
+    if candidates is not None and candidates > _LARGEST_CANDIDATES:
+        if isinstance(mechanism, PermuteAndFlip):  # it is never worse than the exponential mechanism
+            return prospects(Exponential(mechanism.epsilon, mechanism.neighbors), confidence, candidates)
+        if isinstance(mechanism, MaxOfLaplaces):
+            return _union_bound(mechanism, confidence, candidates)
+    if isinstance(mechanism, LargeMargin):
+        mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
+    elif isinstance(mechanism, TightMargin):
+        groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
+        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
+    alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
+    support, released = (None, 0.0) if alone is None else alone
+    if isinstance(mechanism, LargeMargin | TightMargin):
+        margin = support  # a search over ranks sees differences only; zeros are others like any
+    else:
+        margin = _lead(mechanism, confidence, 1, candidates)
+    # Two leaders have no lead over each other, and that is all that distance looks at.
+    tied = None if isinstance(mechanism, Distance) else _lead(mechanism, confidence, LEADERS, candidates)
+    return Prospects(support, None if support is None else support * (1 - released), margin, tied)
+
+
+def _lead(mechanism: PlannableMechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
+    if candidates is not None:
+        leaders = min(leaders, candidates)
+        others = candidates - leaders
+    elif isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
+        others = mechanism.max_rank + 1
+    else:
+        others = OTHERS
+    base = _base(mechanism)
+
+    def levels(lead: int) -> list[Level]:
+        return [(base + lead, leaders), (base, others)] if others else [(base + lead, leaders)]
+
+    found = _solve(mechanism, confidence, levels, candidates)
+    return None if found is None else found[0]
+
+
+def _base(mechanism: PlannableMechanism) -> int:
+    """Return a support at which what weighs like a support near 0 weighs nothing."""
+    heaviest = 100.0
+    if isinstance(mechanism, Choosing):
+        heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
+    return 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
+
+
+def _solve(
+    mechanism: PlannableMechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
+) -> tuple[int, float] | None:
+    def released_by(one: PlannableMechanism) -> Callable[[int], float]:
+        def released(height: int) -> float:
+            with np.errstate(over="ignore", invalid="ignore"):  # at an epsilon of thousands abstaining weighs infinity
+                outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
+            return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
+
+        return released
+
+    rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
+    if isinstance(mechanism, LargeMargin):
+        start = mechanism.integer_threshold(1)
+        return least(released_by(mechanism), confidence, start, _FAR * start, float(mechanism.epsilon) / STEP_SCALE)
+    if isinstance(mechanism, _QuickTightMargin):
+        rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
+        start, farthest = mechanism.threshold(1), _FAR * mechanism.threshold(1)
+        rough = least(released_by(replace(mechanism, groups=_ROUGH_GROUPS)), confidence, start, farthest, rate)
+        start = farthest if rough is None else rough[0]
+        return least(released_by(mechanism), confidence, start, farthest, rate)
+    return least(released_by(mechanism), confidence, 1, FARTHEST, rate)
+
+
+def least(
+    probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
+) -> tuple[int, float] | None:
+    """Return the least height >= 1 whose probability reaches the confidence, and that probability.
+
+    probability: nondecreasing. start: a guess, >= 1. slope: about how fast its logit grows at the confidence.
+    Returns None where the farthest height does not reach it.
+    """
+    wanted = _logit(confidence)
+    low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0  # low fails; high succeeds, 0 while none is known
+    point, step = start, 0
+    for turn in count():
+        value = probability(point)
+        if value >= confidence:
+            high, high_value, reached = point, _logit(value), value
+        elif point >= farthest:
+            return None
+        else:
+            low, low_value = point, _logit(value)
+        if high - low == 1:
+            return high, reached
+        if low and high:
+            # The bracket shrinks by half every third turn at least.
+            share = 0.5 if turn % 3 == 2 else (wanted - low_value) / (high_value - low_value)
+            point = low + min(max(math.ceil(share * (high - low)), 1), high - low - 1)
+        else:
+            step = max(math.ceil(abs(wanted - _logit(value)) / slope), 2 * step, 1)
+            point = max(high - step, 1) if high else min(low + step, farthest)
+    raise AssertionError("count() never ends")  # pragma: no cover
+
+
+def _logit(probability: float) -> float:
+    clipped = min(max(probability, 1e-15), 1 - 1e-15)
+    return math.log(clipped) - math.log1p(-clipped)
+
+
+def _scaled(
+    mechanism: LargeMargin | TightMargin | MaxOfLaplaces, confidence: float, candidates: int | None
+) -> Prospects:
+    factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
+    if isinstance(mechanism, MaxOfLaplaces):
+        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON), confidence, candidates)
+    else:  # a δ above ε is as good as ε (the weight of abstaining)
+        delta = min(mechanism.delta, mechanism.epsilon)
+        coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON, delta=delta), confidence, candidates)
+
+    def times(figure: int | None) -> int | None:
+        return None if figure is None else math.ceil(figure * factor)
+
+    regret = None if coarse.regret is None else coarse.regret * float(factor)
+    return Prospects(times(coarse.support), regret, times(coarse.margin), times(coarse.margin_tied))
+
+
+def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
+    """Bound from above: the leader's noise is at least -a, and that of no other above what is left of its lead.
+
+    P(Z >= k) <= e^{-k/b} for each; both shall fail with half of 1 - confidence at most.
+    """
+    scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
+    lead = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
+    return Prospects(lead, lead * (1 - confidence), lead, lead)
+
+
+@dataclass(frozen=True)
+class _QuickTightMargin(TightMargin):
+    """The same mechanism, asked again and again: it keeps its noise, and which ranks share a threshold.
+
+    groups: as _TIGHT_GROUPS; None for the distribution of TightMargin itself. known: shared with what is made of it.
+    """
+
+    groups: int | None = None
+    known: _KnownSegments = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def noise(self) -> OneSidedSteps:
+        """The noise of the search, as in TightMargin."""
+        return super().noise
+
+    @cached_property
+    def selection_epsilon(self) -> Fraction:
+        """What is left of epsilon for the choice, as in TightMargin."""
+        return super().selection_epsilon
+
+    def search(self, spectrum: SupportSpectrum) -> Search:
+        """Return the rank search, as in TightMargin."""
+        search = super().search(spectrum)
+        groups = {} if self.groups is None else {"single_ranks": self.groups, "group_share": self.groups}
+        return _QuickSearch(
+            search.spectrum, search.threshold, search.last_rank, search.noise, known=self.known, **groups
+        )
+
+
+@dataclass(frozen=True)
+class _QuickSearch(Search):
+    """A search whose segments, which do not depend on supports, are found once."""
+
+    known: _KnownSegments = field(default_factory=dict)
+
+    def segments(self, run: Run) -> Iterator[Run]:
+        """Split a run, as in Search."""
+        ends = (run.first, run.last)
+        if ends not in self.known:
+            self.known[ends] = [(segment.first, segment.last) for segment in super().segments(run)]
+        return (Run(first, last, run.next_support) for first, last in self.known[ends])

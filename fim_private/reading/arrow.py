@@ -1,0 +1,145 @@
+"""Anything that arrives as arrow record batches: tables, Parquet, IPC, long CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fim_private.reading.arrays import null_mask, numpy_of
+from fim_private.reading.assembly import Rows, gather, runs
+from fim_private.reading.columns import Column, Options, Roles, choose
+from fim_private.reading.identifiers import by_value, is_missing_id
+from fim_private.reading.labels import ArrowLabels, Labels, lists
+from fim_private.reading.python_labels import PythonLabels
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.users import settled
+
+# Rows worked on at a time, for long formats and for lists of a few items.
+LONG_ROWS = 1 << 17
+LIST_ROWS = 1 << 14
+ONE_HOT_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    """name: what errors call it. batches: record batches with (at least) the columns asked for, in order.
+
+    text: every column is text, and items are tokens.
+    """
+
+    name: str
+    schema: pa.Schema
+    batches: Callable[[Roles | None], Iterable[pa.RecordBatch]]
+    text: bool = False
+
+
+def read_arrow(source: ArrowSource, options: Options) -> Transactions:
+    """Read baskets from record batches: a list column, one row per item, or one boolean column per item."""
+    if is_one_hot(source.schema):
+        options.refuse("a table of one true/false column per item")
+        return _read_one_hot(source)
+    roles = choose(describe(source.schema), options, source.name)
+    labels = ArrowLabels(f"column {roles.values!r} of {source.name}", text=source.text)
+    return gather((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
+
+
+def table_source(table: Any) -> ArrowSource:
+    """Return a pyarrow Table, RecordBatch or RecordBatchReader as a source."""
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    batches = table.to_batches() if isinstance(table, pa.Table) else table
+    return ArrowSource("the table", table.schema, lambda roles: batches)
+
+
+def describe(schema: pa.Schema) -> list[Column]:
+    """Return what is public about the columns of a schema."""
+    return [Column(f.name, str(f.type), lists(f.type), _is_nested(f.type)) for f in schema]
+
+
+def is_one_hot(schema: pa.Schema) -> bool:
+    """Tell whether all columns are boolean."""
+    return len(schema) > 0 and all(pa.types.is_boolean(kind) for kind in schema.types)
+
+
+def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> Rows:
+    """Return rows of one chunk. values: lists or single items; baskets, users: arrow arrays or None."""
+    baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
+    if is_list:
+        lengths, codes = labels.encode_lists(values)
+        return Rows(lengths, codes, baskets, users)
+    return runs(labels.encode(values), baskets, users)
+
+
+def _is_nested(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_nested(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_nested(kind.storage_type)
+    return bool(pa.types.is_nested(kind))
+
+
+def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> Rows:
+    batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
+    if roles.basket is not None:
+        missing = is_missing_id(_column(batch, roles.basket))
+        if missing.true_count:
+            batch = batch.filter(pc.invert(missing))
+    users = None
+    if roles.user is not None:
+        users, stays = settled(_column(batch, roles.user), roles, source)
+        batch = batch if stays is None else batch.filter(stays)
+    baskets = None if roles.basket is None else _column(batch, roles.basket)
+    return keyed(_column(batch, roles.values), baskets, users, roles.is_list, labels)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    return batch.column(batch.schema.get_field_index(name))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column in a form that arrow can leave rows out of."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
+    """Yield batches of bounded size, at least one."""
+    size = LIST_ROWS if roles.is_list else LONG_ROWS
+    # The first is empty: types are checked even when there are no rows.
+    yield _empty(source.schema, roles.names)
+    for batch in source.batches(roles):
+        for start in range(0, len(batch), size):
+            yield batch.slice(start, size)
+
+
+def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
+    fields = [schema.field(name) for name in names]
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
+
+
+def _read_one_hot(source: ArrowSource) -> Transactions:
+    labels = PythonLabels()
+    column_codes = labels.encode(source.schema.names)
+    size = max(1, ONE_HOT_CELLS // len(source.schema))
+
+    def rows() -> Iterator[Rows]:
+        for batch in source.batches(None):
+            for start in range(0, len(batch), size):
+                part = batch.slice(start, size)
+                cells = [numpy_of(column) & ~null_mask(column) for column in part.columns]
+                yield one_hot_rows(np.column_stack(cells), column_codes)
+
+    return gather(rows(), labels)
+
+
+def one_hot_rows(cells: Any, column_codes: Any) -> Rows:
+    """cells: (rows, columns) bool. column_codes: (columns,) int32 provisional."""
+    return Rows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])

@@ -1,0 +1,104 @@
+"""The public list of items: text, Parquet, Arrow, or any iterable, to a Vocabulary."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from fim_private.errors import DataError
+from fim_private.reading.arrays import arrow_strings
+from fim_private.reading.arrow import ArrowSource, describe
+from fim_private.reading.columns import Roles, listing
+from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, empty
+from fim_private.reading.labels import ArrowLabels, Codes, Labels
+from fim_private.reading.python_labels import PythonLabels
+from fim_private.reading.transactions import Vocabulary
+
+_HEADERS = frozenset(
+    [
+        "item",
+        "items",
+        "item_id",
+        "itemid",
+        "product",
+        "products",
+        "product_id",
+        "productid",
+        "product_name",
+        "name",
+        "label",
+        "labels",
+        "sku",
+        "article",
+        "stockcode",
+        "stock_code",
+    ]
+)
+
+
+def catalogue_of_file(file: File) -> Vocabulary:
+    """Read the items of a text file (first field of each line), or of the one item column of a table."""
+    if file.form not in DELIMITERS and file.form not in FIMI_SUFFIXES:
+        return catalogue_of_table(arrow_source(file))
+    labels = ArrowLabels(file.name, text=True)
+    fields = list(_fields(file))
+    if fields and fields[0].strip().casefold() in _HEADERS:
+        del fields[0]
+    return _finished([labels.encode(arrow_strings(fields))], labels, file.name)
+
+
+def catalogue_of_table(source: ArrowSource) -> Vocabulary:
+    """Read the only column, or the only one with the name of an item column."""
+    names = source.schema.names
+    candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+    if len(candidates) != 1:
+        raise DataError(
+            f"the catalogue {source.name} must have one column, or one named item; "
+            f"it has {listing(describe(source.schema))}"
+        )
+    labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}")
+    roles = Roles(candidates[0], False, None, None)
+    codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles)]
+    return _finished(codes, labels, source.name)
+
+
+def catalogue_of_values(values: Any) -> Vocabulary:
+    """Read an arrow array, or any iterable of int and str."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        labels: Labels = ArrowLabels("the catalogue")
+        chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    else:
+        labels, chunks = PythonLabels(), [_listed(values)]
+    return _finished([labels.encode(chunk) for chunk in chunks], labels, "the catalogue")
+
+
+def _listed(values: object) -> list[object]:
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise DataError(f"a catalogue must be a path or a collection of items, not {type(values).__name__}")
+    return list(values)
+
+
+def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
+    vocabulary, _ = labels.finish(codes)
+    if not len(vocabulary):
+        raise DataError(f"{name} lists no items; a catalogue needs at least one")
+    return vocabulary
+
+
+def _fields(file: File) -> Iterator[str]:
+    with file.open() as stream:
+        text = stream.read().decode("utf-8-sig")
+    if not text:
+        raise empty(file.name)
+    lines = text.split("\n")
+    delimiter = DELIMITERS.get(file.form)
+    if delimiter is None:
+        yield from lines
+        return
+    if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
+        delimiter = ";"
+    rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+    yield from (row[0] for row in rows if row)

@@ -1,0 +1,107 @@
+"""Item labels that are Python objects, where every value has a type of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fim_private.errors import DataError
+from fim_private.reading.labels import Codes, occurring, spread
+from fim_private.reading.transactions import Item, Vocabulary, mixed_vocabulary
+
+
+class PythonLabels(dict[Any, int]):
+    """Labels from Python objects: int and str, mixed as they come."""
+
+    def __init__(self) -> None:
+        """Start with no labels."""
+        super().__init__({None: -1})
+        self._labels: list[Item] = []
+
+    def __missing__(self, label: Item) -> int:
+        """Give a label seen for the first time its code."""
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            code = self[str(label)]
+        else:
+            if isinstance(label, str) and not _is_unicode(label):
+                raise DataError("the items hold text that is not valid Unicode; repair it before reading")
+            code = len(self._labels)
+            self._labels.append(label)
+        self[label] = code
+        return code
+
+    def encode(self, values: Collection[object]) -> Codes:
+        """values: (n,) Python or numpy integers and strings; None and NaN are nulls."""
+        # Types first: True, 1 and 1.0 are one key to a dict.
+        if not set(map(type, values)) <= {int, str, type(None)}:
+            values = [_python_label(value) for value in values]
+        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
+
+    def encode_lists(self, values: Iterable[object]) -> tuple[NDArray[np.int64], Codes]:
+        """values: collections of labels; None is an empty one."""
+        baskets = [_basket(value) for value in values]
+        lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
+        return lengths, self.encode(list(chain.from_iterable(baskets)))
+
+    def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
+        """Sort the labels that occur in chunks into a vocabulary."""
+        used = occurring(chunks, len(self._labels))
+        labels = [label for label, is_used in zip(self._labels, used, strict=True) if is_used]
+        vocabulary, code = mixed_vocabulary(labels)
+        return vocabulary, spread(code, used)
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT."""
+    if isinstance(value, float | complex | np.inexact):
+        return bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _is_unicode(label: str) -> bool:
+    try:
+        label.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _python_label(value: object) -> Item | None:
+    if is_missing(value):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise DataError(f"items must be whole numbers or strings, not {type(value).__name__}; convert them first")
+
+
+def _basket(value: object) -> Collection[object]:
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value.tolist()  # type: ignore[no-any-return]
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        return value.to_pylist()  # type: ignore[no-any-return]
+    if is_missing(value):
+        return ()
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return list(_elements(value))
+    raise DataError(f"each basket must be a collection of items, not {type(value).__name__}")
+
+
+def _elements(value: Iterable[object]) -> Iterator[object]:
+    try:
+        return iter(value)
+    except TypeError:  # a 0-dimensional array claims to be iterable
+        raise DataError(f"each basket must be a collection of items, not {type(value).__name__}") from None

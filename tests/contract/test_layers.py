@@ -19,19 +19,20 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # A room is a folder, or a module on top of the package. Which other rooms each may import; a new one is one line.
 MAY_IMPORT = {
     "errors": "",
-    "dp": "errors",
+    "defaults": "",
+    "dp": "errors defaults",
     "spectrum": "errors dp",
     "reading": "errors",  # nothing about privacy
-    "counting": "errors dp spectrum reading",
-    "mechanisms": "errors dp spectrum counting",  # no data: they see levels alone
+    "counting": "errors defaults dp spectrum reading",
+    "mechanisms": "errors defaults dp spectrum counting",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
     "comparing": "errors dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
-    "auditing": "errors dp spectrum mechanisms",
-    "planning": "errors dp spectrum counting mechanisms",
-    "mining": "errors dp spectrum reading counting mechanisms",
-    "output": "errors dp reading mechanisms mining planning auditing",
-    "cli": "errors counting mining planning auditing output",
+    "auditing": "errors defaults dp spectrum mechanisms",
+    "planning": "errors defaults dp spectrum counting mechanisms",
+    "mining": "errors defaults dp spectrum reading counting mechanisms",
+    "output": "errors defaults dp reading mechanisms mining planning auditing",
+    "cli": "errors defaults counting mining planning auditing output",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

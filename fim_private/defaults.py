@@ -1,0 +1,21 @@
+"""What is taken where nothing is said: the same in Python and on the command line, which imports nothing heavier."""
+
+from __future__ import annotations
+
+SIZE = 2
+TOP = 1
+MECHANISM = "large-margin"
+NEIGHBORS = "replace-one"
+EPSILON = 1.0
+DELTA = 1e-6
+# A third of the budget, which no decimals write: this float means the third.
+SUPPORTS_SHARE = 1 / 3
+# The public cap on ranks, and on candidates.
+MAX_RANK = 10_000
+# Steps of counting: some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
+MAX_WORK = 10**11
+# The probability of success that is planned for.
+CONFIDENCE = 0.95
+# The random pairs of neighbours that an audit tries besides the structured ones, and their seed.
+AUDIT_TRIALS = 200
+AUDIT_SEED = 0

@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.effort import DEFAULT_MAX_WORK, Effort, Progress
-from fim_private.counting.portable import PortableCounter
-from fim_private.counting.ranking import Top, descending
+from fim_private.counting.item_ranks import Top, descending
+from fim_private.counting.portable_counter import PortableCounter
+from fim_private.counting.work_limit import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter
@@ -77,7 +77,7 @@ MakeCounter = Callable[[Transactions, int, int, Effort], Counter]
 
 COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
 try:
-    from fim_private.counting.compiled import LARGEST_SIZE, CompiledCounter
+    from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
 except ImportError:  # built without a compiler
     LARGEST_SIZE = 0
 else:

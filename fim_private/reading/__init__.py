@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.reading import frames
-from fim_private.reading.arrow import read_arrow, table_source
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
-from fim_private.reading.columns import Options
+from fim_private.reading.column_roles import Options
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
+from fim_private.reading.record_batches import read_arrow, table_source
 from fim_private.reading.text import is_text, read_text
 from fim_private.reading.transactions import Transactions, Vocabulary
 

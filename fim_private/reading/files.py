@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError
-from fim_private.reading.arrow import LIST_ROWS, LONG_ROWS, ArrowSource
-from fim_private.reading.columns import Roles
+from fim_private.reading.column_roles import Roles
+from fim_private.reading.record_batches import LIST_ROWS, LONG_ROWS, ArrowSource
 
 FIMI_SUFFIXES = (".dat", ".txt", ".fimi")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}

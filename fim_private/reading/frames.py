@@ -15,8 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrays import arrow_of, numpy_of
-from fim_private.reading.arrow import (
+from fim_private.reading.arrow_numpy import arrow_of, numpy_of
+from fim_private.reading.assembly import Rows, gather
+from fim_private.reading.column_roles import Column, Options, Roles, choose, shown_type
+from fim_private.reading.identifiers import is_missing_id
+from fim_private.reading.labels import ArrowLabels, Labels, lists
+from fim_private.reading.missing_users import settled
+from fim_private.reading.python_labels import PythonLabels, is_missing
+from fim_private.reading.record_batches import (
     LIST_ROWS,
     LONG_ROWS,
     ONE_HOT_CELLS,
@@ -25,13 +31,7 @@ from fim_private.reading.arrow import (
     read_arrow,
     table_source,
 )
-from fim_private.reading.assembly import Rows, gather
-from fim_private.reading.columns import Column, Options, Roles, choose, shown_type
-from fim_private.reading.identifiers import is_missing_id
-from fim_private.reading.labels import ArrowLabels, Labels, lists
-from fim_private.reading.python_labels import PythonLabels, is_missing
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.users import settled
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.reading.arrays import arrow_of
+from fim_private.reading.arrow_numpy import arrow_of
 
 
 def is_missing_id(ids: pa.Array) -> pa.Array:

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError
-from fim_private.reading.arrays import arrow_of, null_mask, numpy_of
-from fim_private.reading.columns import shown_type
+from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
+from fim_private.reading.column_roles import shown_type
 from fim_private.reading.transactions import Vocabulary, canonical_vocabulary
 
 Codes = NDArray[np.int32]

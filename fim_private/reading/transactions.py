@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.arrays import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading.contribution_bounds import drawn, text_digest
 
 Item = int | str

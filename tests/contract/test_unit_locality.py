@@ -35,7 +35,7 @@ from sources import SOURCES, STRINGS_ONLY
 
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
-from fim_private.reading import arrow, assembly, read_catalogue, read_transactions, text
+from fim_private.reading import assembly, read_catalogue, read_transactions, record_batches, text
 from fim_private.reading.contribution_bounds import drawn, text_digest
 from fim_private.reading.transactions import Transactions, canonical_vocabulary
 
@@ -382,7 +382,7 @@ def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
 
 
 def two_zeros(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(arrow, "by_value", lambda ids: ids)
+    patch.setattr(record_batches, "by_value", lambda ids: ids)
 
 
 def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:

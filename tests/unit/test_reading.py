@@ -25,7 +25,7 @@ from real_data import real_data
 from sources import SOURCES, Item, writers
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
-from fim_private.reading import arrow, assembly, frames, read_catalogue, read_transactions, text
+from fim_private.reading import assembly, frames, read_catalogue, read_transactions, record_batches, text
 from fim_private.reading.transactions import Transactions, Vocabulary
 
 SECRET = "wine"  # stands for what no message may say
@@ -107,7 +107,7 @@ def test_all_forms_agree(given_baskets: list[list[Item]]) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (arrow, frames, assembly, text):
+    for module in (record_batches, frames, assembly, text):
         for size in ("LIST_ROWS", "LONG_ROWS", "ONE_HOT_CELLS", "CHUNK_ENTRIES"):
             if hasattr(module, size):
                 monkeypatch.setattr(module, size, 2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fim_private.reading import read_transactions
-from fim_private.reading.arrays import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading.transactions import (
     Item,
     Transactions,

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import arrow, assembly, frames, read_transactions
+from fim_private.reading import assembly, frames, read_transactions, record_batches
+from fim_private.reading.missing_users import with_nulls
 from fim_private.reading.transactions import Item, Transactions
-from fim_private.reading.users import with_nulls
 
 Unit = frozenset[tuple[frozenset[Item], int]]
 
@@ -242,7 +242,7 @@ def test_units_are_those_of_a_dictionary(
     table = pa.table({"u": pa.array(named["u"], pa.string()), "b": pa.array(named["b"], pa.int64()), "i": named["i"]})
     source = {"frame": table.to_pandas, "dictionary": lambda: encoded(table, Path())}.get(form, lambda: table)()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (arrow, frames, assembly) if form == "small chunks" else ():
+        for module in (record_batches, frames, assembly) if form == "small chunks" else ():
             for size in ("LIST_ROWS", "LONG_ROWS", "CHUNK_ENTRIES"):
                 if hasattr(module, size):
                     patch.setattr(module, size, 2)

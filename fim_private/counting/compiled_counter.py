@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.effort import Effort, itemset_occurrences
-from fim_private.counting.ranking import Top, at_least, rank_order
-from fim_private.counting.rows import (
+from fim_private.counting.item_ranks import Top, at_least, rank_order
+from fim_private.counting.kernel_arrays import (
     Columns,
     Rows,
     bitmaps,
@@ -30,6 +29,7 @@ from fim_private.counting.rows import (
     ranked_rows,
     streams,
 )
+from fim_private.counting.work_limit import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
 

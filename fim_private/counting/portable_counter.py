@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.effort import Effort, Meter, itemset_occurrences
-from fim_private.counting.ranking import Top, descending, rank_order
+from fim_private.counting.item_ranks import Top, descending, rank_order
+from fim_private.counting.work_limit import Effort, Meter, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a

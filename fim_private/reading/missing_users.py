@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrays import arrow_of, null_mask, numpy_of
-from fim_private.reading.columns import MissingUser, Roles
+from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
+from fim_private.reading.column_roles import MissingUser, Roles
 
 # Bytes may be no text; ASCII's white space they can hold all the same.
 _BLANK_BYTES = r"\A[\s\v]*\z"

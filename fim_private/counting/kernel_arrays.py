@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.effort import Effort
+from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 
 # Below this many entries a second thread costs more than it saves.

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from spectra import Source, transactions
 
 from fim_private.counting import itemset_spectrum, list_itemsets
-from fim_private.reading.transactions import Item, Transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import SupportSpectrum, union
 
 Int64 = NDArray[np.int64]

@@ -21,7 +21,8 @@ from fim_private.counting.work_limit import DEFAULT_MAX_WORK, Effort, Progress
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter
-from fim_private.reading.transactions import Item, Transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import Level, SupportSpectrum, Wanted
 
 __all__ = [

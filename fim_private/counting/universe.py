@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.errors import ParameterError, parameter
-from fim_private.reading.transactions import Transactions, Vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Vocabulary
 from fim_private.spectrum import SupportSpectrum
 
 

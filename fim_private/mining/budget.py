@@ -22,7 +22,8 @@ from fim_private.mining import noisy_supports as noisy
 from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.release import Itemset, Share
-from fim_private.reading.transactions import Item, Transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import union as union_of
 
 # An itemset found, None for an unnamed one, and its true support: what must not leave together.

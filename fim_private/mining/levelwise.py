@@ -17,7 +17,8 @@ from fim_private.dp.accounting import root_below
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.top_k import TopK
-from fim_private.reading.transactions import Item, Transactions, mixed_vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, mixed_vocabulary
 from fim_private.spectrum import SupportSpectrum, union
 
 # The share of the budget for the items, and how many are sought for k itemsets: 6 √k, so that even pairs of them are

@@ -23,7 +23,8 @@ from fim_private.reading.column_roles import Options
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
 from fim_private.reading.record_batches import read_arrow, table_source
 from fim_private.reading.text import is_text, read_text
-from fim_private.reading.transactions import Transactions, Vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Vocabulary
 
 
 def read_transactions(

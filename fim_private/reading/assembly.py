@@ -1,4 +1,4 @@
-"""Chunks of rows to transactions: rows of one basket merged, baskets of one user made neighbours.
+"""Assembly: chunks of rows to transactions. Rows of one basket are merged, baskets of one user made neighbours.
 
 A row is a run of items with the keys (basket, user) it belongs to. Long formats give runs of equal keys,
 list columns one run a row. All sources meet here.
@@ -15,18 +15,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
+from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
 from fim_private.reading.labels import Codes, Labels
-from fim_private.reading.transactions import Chunk, Transactions, assemble
+from fim_private.reading.transactions import Transactions
 
-# Entries worked on at a time: the temporaries of assemble are about 40 bytes an entry.
+# Entries worked on at a time: the temporaries are about 40 bytes an entry.
 CHUNK_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True)
-class Rows:
-    """One chunk.
+class KeyedRows:
+    """One chunk of rows, with the keys they belong to.
 
-    lengths: (rows,) integer. codes: (sum of lengths,) int32 provisional, -1 for a null.
+    lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
     baskets, users: (rows,) arrow arrays; None when each row is a basket, or there are no users. A user may be
         null: the row is nobody's, and its basket a unit of its own.
     """
@@ -37,16 +38,23 @@ class Rows:
     users: pa.Array | None = None
 
 
-def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> Rows:
-    """Return entries, one key each, as rows: neighbours with equal keys make one row."""
+def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
+    """Return entries, one key each, as rows: neighbours with equal keys make one row.
+
+    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) arrow arrays, as in KeyedRows.
+    """
     starts = np.flatnonzero(_changes([baskets] if users is None else [baskets, users]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
     at = arrow_of(starts)
-    return Rows(lengths, codes, baskets.take(at), None if users is None else users.take(at))
+    return KeyedRows(lengths, codes, baskets.take(at), None if users is None else users.take(at))
 
 
-def gather(chunks: Iterable[Rows], labels: Labels) -> Transactions:
-    """Read all chunks, then build the transactions in the memory that holds the codes."""
+def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
+    """Read all chunks, then build the transactions in the memory that holds the codes.
+
+    chunks: keys of one kind in all of them. labels: what has encoded, or encodes meanwhile, the codes of the chunks.
+    Without users every basket is a unit; without basket ids every row is a basket.
+    """
     buffer = _Growing()
     lengths = _Growing()
     baskets: list[pa.Array] = []
@@ -70,7 +78,7 @@ def gather(chunks: Iterable[Rows], labels: Labels) -> Transactions:
         sizes, final = _merge(codes, sizes, group, final)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    return assemble(_whole_baskets(codes, offsets), final, vocabulary, unit_offsets, out=codes)
+    return Transactions(*canonical_baskets(_whole_baskets(codes, offsets), final, out=codes), vocabulary, unit_offsets)
 
 
 class _Growing:

@@ -15,7 +15,7 @@ from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_sou
 from fim_private.reading.labels import ArrowLabels, Codes, Labels
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.record_batches import ArrowSource, describe
-from fim_private.reading.transactions import Vocabulary
+from fim_private.reading.vocabulary import Vocabulary
 
 _HEADERS = frozenset(
     [

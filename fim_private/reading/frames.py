@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.arrow_numpy import arrow_of, numpy_of
-from fim_private.reading.assembly import Rows, gather
+from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Column, Options, Roles, choose, shown_type
 from fim_private.reading.identifiers import is_missing_id
 from fim_private.reading.labels import ArrowLabels, Labels, lists
@@ -59,7 +59,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     labels: Labels = PythonLabels()
     if _as_arrow(frame[roles.values]):
         labels = ArrowLabels(f"column {roles.values!r} of the frame")
-    return gather(_pandas_rows(frame, roles, labels), labels)
+    return assemble(_pandas_rows(frame, roles, labels), labels)
 
 
 def read_polars(frame: Any, options: Options) -> Transactions:
@@ -84,7 +84,7 @@ def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
     columns = labels.encode(arrow_of(np.arange(array.shape[1])))
     size = max(1, ONE_HOT_CELLS // max(1, array.shape[1]))
     parts = (array[start : start + size] for start in range(0, len(array), size))
-    return gather((one_hot_rows(part, columns) for part in parts), labels)
+    return assemble((one_hot_rows(part, columns) for part in parts), labels)
 
 
 def read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -96,7 +96,7 @@ def read_sparse(matrix: Any, options: Options) -> Transactions:
     if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
         raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
     labels = ArrowLabels("the matrix")
-    return gather(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
+    return assemble(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
 
 
 def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
@@ -105,7 +105,7 @@ def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
     labels = PythonLabels()
     iterator = iter(baskets)
     chunks = iter(lambda: list(islice(iterator, LIST_ROWS)), [])
-    return gather((Rows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
+    return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
 
 def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
@@ -114,7 +114,7 @@ def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Tran
     if not lists(array.type):
         raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
     labels = ArrowLabels("the array")
-    return gather((Rows(*labels.encode_lists(part)) for part in _parts(array, LIST_ROWS)), labels)
+    return assemble((KeyedRows(*labels.encode_lists(part)) for part in _parts(array, LIST_ROWS)), labels)
 
 
 def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
@@ -152,7 +152,7 @@ def _column(frame: Any, index: int) -> Column:
     return Column(name, str(kind), lists(kind), bool(pa.types.is_nested(kind)))
 
 
-def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
+def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     if roles.basket is not None:
         frame = frame[~numpy_of(is_missing_id(_key(frame[roles.basket], roles.basket)))]
     users = None
@@ -225,13 +225,13 @@ def _read_pandas_one_hot(frame: Any) -> Transactions:
     labels = PythonLabels()
     columns = labels.encode(frame.columns.tolist())
     if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes):
-        return gather(_sparse_column_rows(frame, columns), labels)
+        return assemble(_sparse_column_rows(frame, columns), labels)
     size = max(1, ONE_HOT_CELLS // len(frame.columns))
     parts = (frame.iloc[start : start + size] for start in range(0, len(frame), size))
-    return gather((one_hot_rows(part.to_numpy(dtype=bool, na_value=False), columns) for part in parts), labels)
+    return assemble((one_hot_rows(part.to_numpy(dtype=bool, na_value=False), columns) for part in parts), labels)
 
 
-def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[Rows]:
+def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[KeyedRows]:
     """Turn Sparse[bool] columns into rows without making them dense."""
     arrays = [frame.iloc[:, index].array for index in range(len(column_codes))]
     present = [array.sp_index.indices[array.sp_values] for array in arrays]
@@ -239,17 +239,17 @@ def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[Rows]:
     column = np.repeat(np.arange(len(present)), [len(rows) for rows in present])
     key = (row << 32) | column
     key.sort()
-    yield Rows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])
+    yield KeyedRows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])
 
 
-def _sparse_rows(offsets: Any, columns: Any, present: Any, labels: Labels) -> Iterator[Rows]:
+def _sparse_rows(offsets: Any, columns: Any, present: Any, labels: Labels) -> Iterator[KeyedRows]:
     lengths = np.diff(offsets).astype(np.int64)
     done = 0
     for start in range(0, max(1, len(lengths)), LIST_ROWS):
         part = lengths[start : start + LIST_ROWS]
         inside = slice(done, done + int(part.sum()))
         codes = np.where(present[inside], labels.encode(arrow_of(columns[inside])), np.int32(-1))
-        yield Rows(part, codes)
+        yield KeyedRows(part, codes)
         done = inside.stop
 
 

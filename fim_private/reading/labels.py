@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
-from fim_private.reading.transactions import Vocabulary, canonical_vocabulary
+from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
 
 Codes = NDArray[np.int32]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading.labels import Codes, occurring, spread
-from fim_private.reading.transactions import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
 
 class PythonLabels(dict[Any, int]):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
-from fim_private.reading.assembly import Rows, gather, runs
+from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Options, Roles, choose
 from fim_private.reading.identifiers import by_value, is_missing_id
 from fim_private.reading.labels import ArrowLabels, Labels, lists
@@ -45,7 +45,7 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
         return _read_one_hot(source)
     roles = choose(describe(source.schema), options, source.name)
     labels = ArrowLabels(f"column {roles.values!r} of {source.name}", text=source.text)
-    return gather((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
+    return assemble((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -66,12 +66,12 @@ def is_one_hot(schema: pa.Schema) -> bool:
     return len(schema) > 0 and all(pa.types.is_boolean(kind) for kind in schema.types)
 
 
-def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> Rows:
+def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> KeyedRows:
     """Return rows of one chunk. values: lists or single items; baskets, users: arrow arrays or None."""
     baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
     if is_list:
         lengths, codes = labels.encode_lists(values)
-        return Rows(lengths, codes, baskets, users)
+        return KeyedRows(lengths, codes, baskets, users)
     return runs(labels.encode(values), baskets, users)
 
 
@@ -83,7 +83,7 @@ def _is_nested(kind: Any) -> bool:
     return bool(pa.types.is_nested(kind))
 
 
-def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> Rows:
+def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
     batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         missing = is_missing_id(_column(batch, roles.basket))
@@ -130,16 +130,16 @@ def _read_one_hot(source: ArrowSource) -> Transactions:
     column_codes = labels.encode(source.schema.names)
     size = max(1, ONE_HOT_CELLS // len(source.schema))
 
-    def rows() -> Iterator[Rows]:
+    def rows() -> Iterator[KeyedRows]:
         for batch in source.batches(None):
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 cells = [numpy_of(column) & ~null_mask(column) for column in part.columns]
                 yield one_hot_rows(np.column_stack(cells), column_codes)
 
-    return gather(rows(), labels)
+    return assemble(rows(), labels)
 
 
-def one_hot_rows(cells: Any, column_codes: Any) -> Rows:
+def one_hot_rows(cells: Any, column_codes: Any) -> KeyedRows:
     """cells: (rows, columns) bool. column_codes: (columns,) int32 provisional."""
-    return Rows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
+    return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])

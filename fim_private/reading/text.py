@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.arrow_numpy import arrow_strings
-from fim_private.reading.assembly import Rows, gather
+from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Options, Roles
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, empty
 from fim_private.reading.labels import ArrowLabels
@@ -55,8 +55,8 @@ def read_text(file: File, options: Options) -> Transactions:
     with file.open() as stream:
         blocks = _blocks(stream, file.name)
         if delimiter is None:
-            return gather((_tokens(block, _WHITE_SPACE, labels) for block in blocks), labels)
-        return gather(_comma_lines(blocks, delimiter, labels, file.name), labels)
+            return assemble((_tokens(block, _WHITE_SPACE, labels) for block in blocks), labels)
+        return assemble(_comma_lines(blocks, delimiter, labels, file.name), labels)
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
@@ -79,7 +79,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
         raise empty(name)
 
 
-def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> Rows:
+def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
     """Cut lines at separators (the newline one of them). An empty token becomes a null."""
     table = bytearray(256)
     for separator in separators:
@@ -91,10 +91,10 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> Rows:
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == _NEWLINE) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
     codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))
-    return Rows(np.diff(line_ends, prepend=0), codes)
+    return KeyedRows(np.diff(line_ends, prepend=0), codes)
 
 
-def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[Rows]:
+def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[KeyedRows]:
     first = next(blocks)
     _refuse_header(first, name)
     for block in chain([first], blocks):
@@ -104,11 +104,11 @@ def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, n
             yield _tokens(block, delimiter.encode() + b"\n", labels)
 
 
-def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> Rows:
+def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> KeyedRows:
     # Not splitlines: it also cuts at characters that are no line ends in a CSV.
     baskets = [_fields(line.removesuffix("\r"), delimiter) for line in block.decode().split("\n")[:-1]]
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    return Rows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
+    return KeyedRows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

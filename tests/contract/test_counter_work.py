@@ -38,7 +38,8 @@ from fim_private.counting.work_limit import Meter, itemset_occurrences
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading import read_transactions
-from fim_private.reading.transactions import Item, Transactions, mixed_vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, mixed_vocabulary
 
 every_counter = pytest.mark.parametrize(
     "counter",
@@ -624,7 +625,8 @@ def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
 COUNT_FOR_EVER = """
 import numpy as np, sys
 from fim_private.counting import Effort, itemset_spectrum
-from fim_private.reading.transactions import Transactions, mixed_vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import mixed_vocabulary
 vocabulary, _ = mixed_vocabulary(list(range(1_000)))
 shop = Transactions(np.arange(7) * 1_000, np.tile(np.arange(1_000, dtype=np.int32), 6), vocabulary)
 print("ready", flush=True)

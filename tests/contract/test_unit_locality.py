@@ -36,8 +36,9 @@ from sources import SOURCES, STRINGS_ONLY
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
 from fim_private.reading import assembly, read_catalogue, read_transactions, record_batches, text
-from fim_private.reading.contribution_bounds import drawn, text_digest
-from fim_private.reading.transactions import Transactions, canonical_vocabulary
+from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -457,22 +458,22 @@ def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fim_private.reading.transactions._Digests.__missing__", lambda self, code: text_digest(str(code)))
+    patch.setattr(LabelDigests, "__missing__", lambda self, code: text_digest(str(code)))
 
 
 def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
     def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
         mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
-        return drawn(items, offsets, unit_offsets, mixed, count)
+        return drawn_baskets(items, offsets, unit_offsets, mixed, count)
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
     """As it was: who has no more than count loses equal baskets once anybody has more, by sums that can collide."""
 
     def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
-        counts = drawn(items, offsets, unit_offsets, digests, count)
+        counts = drawn_baskets(items, offsets, unit_offsets, digests, count)
         for first, last in pairwise(unit_offsets.tolist()):
             seen = set()
             for basket in range(first, last):
@@ -481,7 +482,7 @@ def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
                 seen.add(content)
         return counts
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
@@ -489,7 +490,7 @@ def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
         baskets = np.diff(unit_offsets)
         return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], baskets) < count
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 MUTANTS = [

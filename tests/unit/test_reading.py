@@ -26,7 +26,8 @@ from sources import SOURCES, Item, writers
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.reading import assembly, frames, read_catalogue, read_transactions, record_batches, text
-from fim_private.reading.transactions import Transactions, Vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Vocabulary
 
 SECRET = "wine"  # stands for what no message may say
 

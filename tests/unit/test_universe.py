@@ -16,7 +16,7 @@ from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUnive
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.reading import read_catalogue, read_transactions
-from fim_private.reading.transactions import Item
+from fim_private.reading.vocabulary import Item
 
 Baskets = list[list[Item]]
 

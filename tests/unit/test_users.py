@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import assembly, frames, read_transactions, record_batches
 from fim_private.reading.missing_users import with_nulls
-from fim_private.reading.transactions import Item, Transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 
 Unit = frozenset[tuple[frozenset[Item], int]]
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fim_private.reading.arrow_labels import Codes, Labels
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
-from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.transactions import Transactions
 
 # Entries worked on at a time: the temporaries are about 40 bytes an entry.

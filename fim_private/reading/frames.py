@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
+from fim_private.reading.arrow_labels import ArrowLabels, Labels, lists
 from fim_private.reading.arrow_numpy import arrow_of, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Column, Options, Roles, choose, shown_type
 from fim_private.reading.identifiers import is_missing_id
-from fim_private.reading.labels import ArrowLabels, Labels, lists
 from fim_private.reading.missing_users import settled
 from fim_private.reading.python_labels import PythonLabels, is_missing
 from fim_private.reading.record_batches import (

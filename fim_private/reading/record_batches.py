@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fim_private.reading.arrow_labels import ArrowLabels, Labels, lists
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Options, Roles, choose
 from fim_private.reading.identifiers import by_value, is_missing_id
-from fim_private.reading.labels import ArrowLabels, Labels, lists
 from fim_private.reading.missing_users import settled
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.transactions import Transactions

@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Options, Roles
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, empty
-from fim_private.reading.labels import ArrowLabels
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import Transactions
 

@@ -428,7 +428,7 @@ def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
         are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
         return right(values, tokens=bool(are_numbers))
 
-    patch.setattr("fim_private.reading.labels.canonical_vocabulary", wrong)
+    patch.setattr("fim_private.reading.arrow_labels.canonical_vocabulary", wrong)
 
 
 def no_cap(patch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from fim_private.auditing import exact
 from fim_private.auditing.outcomes import (
@@ -22,17 +23,9 @@ from fim_private.auditing.outcomes import (
 )
 from fim_private.auditing.pairs import NAMES, Counts, Pair, are_neighbors
 from fim_private.dp.parameters import Neighbors, exact_epsilon
-from fim_private.mechanisms import (
-    Choosing,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-)
+from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.mechanisms.base import BoundedContribution
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, Universe, spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
 
@@ -62,25 +55,41 @@ class Promise:
 
 def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
     """Return the mechanism at small caps, over an unknown and over a small known universe, where it allows each."""
-    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
-    match mechanism:
-        case Exponential() | PermuteAndFlip() | MaxOfLaplaces():
-            return [(mechanism, *known)]
-        case NamedExponential():
-            return [(replace(mechanism, universe_size=MOST_NEW), *unknown)]
-        case Choosing():
-            return [(replace(mechanism, max_itemsets=MOST_NEW), *u) for u in (unknown, known)]
-        case LimitedDomain(max_itemsets=int(most)) if most > _FEW_NEW:
-            return settings(replace(mechanism, max_itemsets=_FEW_NEW))
-        case LargeMargin() | TightMargin() | LimitedDomain():
-            return [
-                (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
-                for cap in CAPS
-                for universe, what in (unknown, known)
-                if not (isinstance(mechanism, LargeMargin) and universe is not None and cap != CAPS[0])
-            ]
-        case _:
-            return [(mechanism, *unknown), (mechanism, *known)]
+    spec = spec_of(mechanism)
+    known: tuple[int | None, str] = len(NAMES), "known universe"
+    unknown: tuple[int | None, str] = None, "unknown universe"
+    universes = {Universe.LISTED: [known], Universe.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
+    small = _at_small_limits(mechanism, spec)
+    if spec.rank_cap is RankCap.NONE:
+        return [(small, universe, what) for universe, what in universes]
+    return [
+        (_with(small, max_rank=cap), universe, f"{what}, max_rank {cap}")
+        for cap in CAPS
+        for universe, what in universes
+        # A known universe is searched to its end, whatever the cap.
+        if not (spec.rank_cap is RankCap.SEARCH and universe is not None and cap != CAPS[0])
+    ]
+
+
+def most_new(mechanism: Mechanism) -> int | None:
+    """Return how many itemsets one unit supports at most in an audit; None: no limit."""
+    spec = spec_of(mechanism)
+    return MOST_NEW if spec.universe is Universe.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
+
+
+def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
+    if spec.universe is Universe.COUNTED:
+        return _with(mechanism, universe_size=MOST_NEW)
+    if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
+        return mechanism
+    if spec.basket_cap is BasketCap.NEEDED:
+        return _with(mechanism, max_itemsets=MOST_NEW)
+    return _with(mechanism, max_itemsets=min(mechanism.max_itemsets, _FEW_NEW))
+
+
+def _with(mechanism: Any, **changes: int) -> Mechanism:
+    changed: Mechanism = replace(mechanism, **changes)
+    return changed
 
 
 def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
@@ -196,11 +205,12 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Promise:
 
 def _possible(mechanism: Mechanism, promise: Promise) -> Promise:
     """Hold a mechanism with a limit on a unit's itemsets to its promise on what such a unit can change."""
-    if not isinstance(mechanism, LimitedDomain) or mechanism.max_itemsets is None:
+    most = mechanism.max_itemsets if isinstance(mechanism, BoundedContribution) else None
+    if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return promise
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        possible = are_neighbors(one, two, mechanism.neighbors, mechanism.max_itemsets)
+        possible = are_neighbors(one, two, mechanism.neighbors, most)
         return promise.spent(one, two) if possible else Decimal(0)
 
     return replace(promise, spent=spent)

@@ -12,6 +12,7 @@ from fim_private.auditing import exact
 from fim_private.auditing.pairs import Counts
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.mechanisms.base import RankCapped
 from fim_private.spectrum import Level, SupportSpectrum
 
 # Probabilities of outcomes, whatever they are called.
@@ -54,7 +55,9 @@ class Laws:
         """Return the probabilities by name, None for abstaining, if those tied at the cap are taken in this order."""
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # it is stable
-        taken = {name: counts[name] for name in able[: getattr(mechanism, "max_rank", None)]}
+        taken = {
+            name: counts[name] for name in able[: mechanism.max_rank if isinstance(mechanism, RankCapped) else None]
+        }
         shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
         named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
         return {**named, None: shares.get(None, Decimal(0))}

@@ -5,14 +5,12 @@ The universe is never derived from the data: which items occur at all is somebod
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum
-from fim_private.errors import ParameterError, parameter
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
-from fim_private.spectrum import SupportSpectrum
+from fim_private.spectrum import SupportSpectrum, candidate_itemsets
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Catalogue:
 
     def candidates(self, size: int) -> int:
         """Return C(N, size). Raises ParameterError when the catalogue has fewer than size items."""
-        return _candidates(len(self.items), size, "catalogue")
+        return candidate_itemsets(len(self.items), size, "catalogue")
 
     def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
         """Return the spectrum over all candidates, the unsupported ones being level 0."""
@@ -53,25 +51,11 @@ class SizedUniverse:
 
     def candidates(self, size: int) -> int:
         """Return C(N, size). Raises ParameterError when there are fewer than size items."""
-        return _candidates(self.count, size, "universe_size")
+        return candidate_itemsets(self.count, size, "universe_size")
 
     def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
         """Return the spectrum of the itemsets that occur in the cut units."""
         return itemset_spectrum(transactions.cut_to(self.count), size, effort=effort)
 
 
-# C(N, size) is an exact integer; beyond this it would take longer to write down than anybody waits.
-_LARGEST_SIZE = 10_000
-
 Universe = UnknownUniverse | Catalogue | SizedUniverse
-
-
-def _candidates(count: int, size: int, name: str) -> int:
-    if count < size:
-        items = "item" if count == 1 else "items"
-        raise ParameterError(f"{parameter(name)} has {count} {items}, too few for an itemset of size {size}")
-    if min(size, count - size) > _LARGEST_SIZE:
-        raise ParameterError(
-            f"{parameter('size')} must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}"
-        )
-    return math.comb(count, size)

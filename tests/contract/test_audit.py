@@ -44,10 +44,11 @@ from fim_private.mechanisms import (
     large_margin,
     limited_domain,
 )
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, named
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, named
 from fim_private.mechanisms.rank_search import Run, Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.top_k import TopK, is_one_pass
+from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.spectrum import Level, SupportSpectrum
 
 ROUNDING = 1e-12
@@ -284,8 +285,8 @@ def with_less_noise(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism) -> No
 
 def with_abstaining(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
     """Multiply the weight of abstaining; never down to nothing, so that empty data has an outcome."""
-    shipped = Bottom.factor.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Bottom, "factor", property(lambda self: shipped(self) * factor))
+    shipped = AbstentionWeight.factor.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(AbstentionWeight, "factor", property(lambda self: shipped(self) * factor))
 
 
 ALL: dict[str, Callable[[str], Mechanism]] = {
@@ -546,7 +547,7 @@ def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data
     mechanism = replace(mechanism, epsilon=2.0)
     if isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
         mechanism = replace(mechanism, max_rank=data.draw(st.integers(1, 8)))
-    if hasattr(mechanism, "delta"):
+    if mechanism.delta:
         mechanism = replace(mechanism, delta=data.draw(st.sampled_from([0.05, 1e-6])))
     pure = isinstance(mechanism, Exponential | PermuteAndFlip | MaxOfLaplaces)
     universe = 8 if pure else None if isinstance(mechanism, NamedExponential) else data.draw(st.sampled_from([None, 8]))
@@ -643,27 +644,27 @@ class TestBoundedRange:
     )
     def test_every_one_pass_mechanism_is_held_to_it(self, name: str, neighbors: str) -> None:
         mechanism = ALL[name](neighbors)
-        assert is_one_pass(mechanism)
+        assert is_bounded_range(mechanism)
         assert auditing.audit(mechanism, trials=0).stages[0].name == f"bounded range ({mechanism.bounded_range})"
 
     def test_a_cut_that_rises_where_zeros_get_names(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without M zeros more in the weight of abstaining one pick is still private, and several are not."""
-        shipped = Bottom.candidate
+        shipped = AbstentionWeight.candidate
         monkeypatch.setattr(
-            Bottom, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
+            AbstentionWeight, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
         )
         for delta in (1e-3, 0.5):
             assert broken(LimitedDomain(1.0, delta, neighbors)) == {"bounded range (Theorem 8)"}
 
     def test_abstaining_that_one_of_the_two_never_does(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Odds that change without a limit, where the whole has δ to spare for them."""
-        shipped = Bottom.candidate
+        shipped = AbstentionWeight.candidate
 
-        def candidate(self: Bottom, itemsets: int, following: int, **more: bool) -> Candidate:
+        def candidate(self: AbstentionWeight, itemsets: int, following: int, **more: bool) -> Candidate:
             found = shipped(self, itemsets, following, **more)
             return replace(found, multiplicity=0 if following else found.multiplicity)
 
-        monkeypatch.setattr(Bottom, "candidate", candidate)
+        monkeypatch.setattr(AbstentionWeight, "candidate", candidate)
         assert "bounded range (Theorem 8)" in broken(LimitedDomain(1.0, 0.999, neighbors))
 
 
@@ -671,8 +672,8 @@ def test_a_declaration_is_not_inherited() -> None:
     class Heavier(LimitedDomain):
         pass
 
-    assert not is_one_pass(Heavier())
-    assert is_one_pass(LimitedDomain())
+    assert not is_bounded_range(Heavier())
+    assert is_bounded_range(LimitedDomain())
 
 
 @pytest.mark.parametrize("epsilon", [51.0, 500.0, 1e9])
@@ -689,7 +690,7 @@ def test_a_method_s_name_declares_nothing() -> None:
     def make(epsilon: Fraction, delta: Fraction) -> Mechanism:
         return Many(epsilon, "add-remove")
 
-    several = TopK.by_addition(make, 3, Fraction(1), Fraction(1, 10**6))
+    several = TopK.by_basic_composition(make, 3, Fraction(1), Fraction(1, 10**6))
     assert several.mechanism.cost.epsilon == Fraction(1, 3)
     spectrum = SupportSpectrum.from_supports([50, 40, 30, 3], universe_size=4)
     assert len(several.select(spectrum, Randomness.seeded(1))) == 3

@@ -24,7 +24,7 @@ from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
 from fim_private.auditing import guarantees as promises
 from fim_private.auditing import pairs as families
-from fim_private.auditing.audit import AUDITABLE, audit, auditable
+from fim_private.auditing.audit import audit, auditable
 from fim_private.auditing.outcomes import Laws
 from fim_private.auditing.pairs import are_neighbors, random_pairs, structured_pairs
 from fim_private.errors import ParameterError
@@ -36,18 +36,21 @@ from fim_private.mechanisms import (
     Mechanism,
     NamedExponential,
     TightMargin,
+    abstention,
     distance,
     exponential,
     exponential_weights,
     large_margin,
     max_of_laplaces,
     permute_and_flip,
+    registry,
 )
 from fim_private.mechanisms.exponential_weights import Candidate, named
 from fim_private.mechanisms.rank_search import Run, Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
+AUDITABLE = [*registry.single()]
 NEIGHBORS = ["replace-one", "add-remove"]
 # Replacing doubles the levels that neighbours differ in, and takes five times as long.
 QUICKLY = [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"]
@@ -297,14 +300,14 @@ class TestOthers:
     def test_abstaining_dropped_or_too_light(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str, left: Fraction
     ) -> None:
-        shipped = exponential_weights.Bottom.candidate
+        shipped = abstention.AbstentionWeight.candidate
 
-        def candidate(self: exponential_weights.Bottom, itemsets: int, following: int, **more: Any) -> Candidate:
+        def candidate(self: abstention.AbstentionWeight, itemsets: int, following: int, **more: Any) -> Candidate:
             right = shipped(self, itemsets, following, **more)
             # Dropped: next to nothing, so that there is an outcome when nothing else is a candidate.
             return replace(right, multiplicity=max(math.floor(right.multiplicity * left), 1))
 
-        monkeypatch.setattr(exponential_weights.Bottom, "candidate", candidate)
+        monkeypatch.setattr(abstention.AbstentionWeight, "candidate", candidate)
         [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
         assert broken(mechanism) & {"whole", "choice"}
 
@@ -320,7 +323,7 @@ class TestOthers:
         mechanism = LimitedDomain(1.0, 1e-3, neighbors, 1)
         rate = float(exponential_weights.exponential_rate(1.0, neighbors))
         half = 2 if neighbors == "replace-one" else 1
-        abstaining = exponential_weights.Bottom(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(
+        abstaining = abstention.AbstentionWeight(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(
             rate * (20 + half)
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
-from fim_private.reading import frames
+from fim_private.reading import basket_lists, frames, matrices
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
 from fim_private.reading.column_roles import Options
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
@@ -149,16 +149,16 @@ def _read_object(source: Any, options: Options) -> Transactions:
     if frames.is_instance(source, "polars", "DataFrame"):
         return frames.read_polars(source, options)
     if frames.is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return frames.read_sparse(source, options)
+        return matrices.read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return frames.read_array(source, options)
+        return matrices.read_array(source, options)
     array = frames.as_arrow(source) if _is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
-        return frames.read_list_array(array, options)
+        return basket_lists.read_list_array(array, options)
     if hasattr(source, "__arrow_c_stream__") and not _is_series(source):
         return read_arrow(table_source(pa.RecordBatchReader.from_stream(source)), options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
-        return frames.read_iterable(source, options)
+        return basket_lists.read_iterable(source, options)
     raise DataError(
         f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"

@@ -1,12 +1,9 @@
-"""Item labels to provisional codes, one chunk at a time, and the vocabulary once all chunks are read.
-
-A label's type is decided by the label alone, or by the declared type of its column, never by other rows.
-"""
+"""Item labels in Arrow arrays, where a column has one declared type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,24 +13,10 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
+from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
 
-Codes = NDArray[np.int32]
-
 _NULL_STRING = pa.nulls(1, pa.string())[0]
-
-
-class Labels(Protocol):
-    """Collects the labels of one source. Provisional codes are >= 0, and -1 for a null."""
-
-    def encode(self, values: Any) -> Codes:
-        """Return the provisional code of each value."""
-
-    def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, and the provisional codes of all their values."""
-
-    def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Return the vocabulary of labels that occur in chunks, and each provisional code's final one."""
 
 
 class ArrowLabels:
@@ -113,31 +96,15 @@ class ArrowLabels:
         return strings
 
 
-def lists(values: pa.Array) -> bool:
-    """Tell whether an arrow type is a list of some length."""
+def is_list_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is a list, of any or of one length."""
     return bool(
-        pa.types.is_list(values)
-        or pa.types.is_large_list(values)
-        or pa.types.is_fixed_size_list(values)
-        or pa.types.is_list_view(values)
-        or pa.types.is_large_list_view(values)
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
     )
-
-
-def occurring(chunks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.bool_]:
-    """Return which of size provisional codes are in chunks, (size,) bool."""
-    # One slot more, the last, takes the nulls.
-    used = np.zeros(size + 1, dtype=bool)
-    for codes in chunks:
-        used[codes] = True
-    return used[:-1]
-
-
-def spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    """Put codes at the places that are used, -1 elsewhere: (len(used),) int32."""
-    codes = np.full(len(used), -1, dtype=np.int32)
-    codes[used] = code
-    return codes
 
 
 def _is_text(kind: Any) -> bool:

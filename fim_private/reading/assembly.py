@@ -14,13 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.arrow_labels import Codes, Labels
+from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
+from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.transactions import Transactions
-
-# Entries worked on at a time: the temporaries are about 40 bytes an entry.
-CHUNK_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -210,8 +208,8 @@ def _merge(
     final_or_null = np.append(final, np.int32(-1))
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
-    for start in range(0, len(sizes), CHUNK_ENTRIES):
-        rows = slice(start, start + CHUNK_ENTRIES)
+    for start in range(0, len(sizes), chunk_sizes.ENTRIES):
+        rows = slice(start, start + chunk_sizes.ENTRIES)
         entries = slice(end, end + int(sizes[rows].sum()))
         key[entries] = np.repeat(group[rows], sizes[rows])
         key[entries] <<= 32
@@ -229,11 +227,11 @@ def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
     """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
     done = 0
     while done < len(offsets) - 1:
-        upto = int(np.searchsorted(offsets, offsets[done] + CHUNK_ENTRIES, side="right")) - 1
+        upto = int(np.searchsorted(offsets, offsets[done] + chunk_sizes.ENTRIES, side="right")) - 1
         upto = max(upto, done + 1)
         yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
         done = upto
 
 
 def _pieces(codes: Codes) -> Iterator[Codes]:
-    return (codes[start : start + CHUNK_ENTRIES] for start in range(0, len(codes), CHUNK_ENTRIES))
+    return (codes[start : start + chunk_sizes.ENTRIES] for start in range(0, len(codes), chunk_sizes.ENTRIES))

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading.arrow_labels import ArrowLabels, Codes, Labels
+from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, empty
+from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.record_batches import ArrowSource, describe
 from fim_private.reading.vocabulary import Vocabulary

@@ -7,20 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading.missing_users import MissingUser
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
-
-
-class MissingUser(StrEnum):
-    """What becomes of rows without a user: left out, or each of their baskets a unit of its own."""
-
-    DROP = "drop"
-    OWN_UNIT = "own-unit"
 
 
 @dataclass(frozen=True)

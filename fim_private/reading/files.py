@@ -16,8 +16,9 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError
+from fim_private.reading import chunk_sizes
 from fim_private.reading.column_roles import Roles
-from fim_private.reading.record_batches import LIST_ROWS, LONG_ROWS, ArrowSource
+from fim_private.reading.record_batches import ArrowSource
 
 FIMI_SUFFIXES = (".dat", ".txt", ".fimi")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -155,7 +156,7 @@ def _parquet(file: File) -> ArrowSource:
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
         names = schema.names if roles is None else roles.names
         encoded = [] if roles is None else _text_leaves(parquet, roles.values)
-        size = LIST_ROWS if roles is None or roles.is_list else LONG_ROWS
+        size = chunk_sizes.LIST_ROWS if roles is None or roles.is_list else chunk_sizes.LONG_ROWS
         reader = ParquetFile(file.mapped(), pre_buffer=False, read_dictionary=encoded)
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
         for group in range(reader.num_row_groups):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError
-from fim_private.reading.arrow_labels import Codes, occurring, spread
+from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
 

@@ -10,19 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.reading.arrow_labels import ArrowLabels, Labels, lists
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Options, Roles, choose
 from fim_private.reading.identifiers import by_value, is_missing_id
-from fim_private.reading.missing_users import settled
+from fim_private.reading.labels import Labels
+from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
+from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.transactions import Transactions
-
-# Rows worked on at a time, for long formats and for lists of a few items.
-LONG_ROWS = 1 << 17
-LIST_ROWS = 1 << 14
-ONE_HOT_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def table_source(table: Any) -> ArrowSource:
 
 def describe(schema: pa.Schema) -> list[Column]:
     """Return what is public about the columns of a schema."""
-    return [Column(f.name, str(f.type), lists(f.type), _is_nested(f.type)) for f in schema]
+    return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type)) for f in schema]
 
 
 def is_one_hot(schema: pa.Schema) -> bool:
@@ -91,7 +89,7 @@ def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> K
             batch = batch.filter(pc.invert(missing))
     users = None
     if roles.user is not None:
-        users, stays = settled(_column(batch, roles.user), roles, source)
+        users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
         batch = batch if stays is None else batch.filter(stays)
     baskets = None if roles.basket is None else _column(batch, roles.basket)
     return keyed(_column(batch, roles.values), baskets, users, roles.is_list, labels)
@@ -112,7 +110,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     """Yield batches of bounded size, at least one."""
-    size = LIST_ROWS if roles.is_list else LONG_ROWS
+    size = chunk_sizes.LIST_ROWS if roles.is_list else chunk_sizes.LONG_ROWS
     # The first is empty: types are checked even when there are no rows.
     yield _empty(source.schema, roles.names)
     for batch in source.batches(roles):
@@ -128,18 +126,13 @@ def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 def _read_one_hot(source: ArrowSource) -> Transactions:
     labels = PythonLabels()
     column_codes = labels.encode(source.schema.names)
-    size = max(1, ONE_HOT_CELLS // len(source.schema))
+    size = rows_at_a_time(len(source.schema))
 
     def rows() -> Iterator[KeyedRows]:
         for batch in source.batches(None):
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 cells = [numpy_of(column) & ~null_mask(column) for column in part.columns]
-                yield one_hot_rows(np.column_stack(cells), column_codes)
+                yield rows_of_cells(np.column_stack(cells), column_codes)
 
     return assemble(rows(), labels)
-
-
-def one_hot_rows(cells: Any, column_codes: Any) -> KeyedRows:
-    """cells: (rows, columns) bool. column_codes: (columns,) int32 provisional."""
-    return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])

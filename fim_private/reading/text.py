@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
@@ -27,8 +28,6 @@ from fim_private.reading.column_roles import Options, Roles
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, empty
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import Transactions
-
-BLOCK_BYTES = 1 << 21
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE_SPACE = b" \t\n\v\f\r"
@@ -63,7 +62,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield blocks of whole lines, each ending in a newline, without byte order mark; at least one."""
     carry = b""
     started = False
-    while block := stream.read(BLOCK_BYTES):
+    while block := stream.read(chunk_sizes.BLOCK_BYTES):
         if not started:
             block = (block + stream.read(len(_BOM))).removeprefix(_BOM)
         started = started or bool(block)
@@ -174,7 +173,7 @@ class _Header:
         )
         parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         # Its threads read ahead many blocks, and gain nothing here.
-        read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES // 2, use_threads=False)
+        read = arrow_csv.ReadOptions(block_size=chunk_sizes.BLOCK_BYTES // 2, use_threads=False)
         with (
             _ragged(file.name),
             file.native() as stream,

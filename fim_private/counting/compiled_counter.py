@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.item_ranks import Top, at_least, rank_order
+from fim_private.counting.counter import Top
+from fim_private.counting.item_ranks import at_least, rank_order
 from fim_private.counting.kernel_arrays import (
     Columns,
     Rows,

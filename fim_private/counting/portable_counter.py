@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.item_ranks import Top, descending, rank_order
+from fim_private.counting.counter import Top, levels_of
+from fim_private.counting.item_ranks import rank_order
 from fim_private.counting.work_limit import Effort, Meter, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 
@@ -28,7 +29,7 @@ _FLOOR_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _FrequentRows:
     """The baskets, cut to their frequent items and in rank order.
 
     code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
@@ -100,7 +101,7 @@ class PortableCounter:
         for found in _scan(self._transactions, self.item_supports, self._size, floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
-        return Top(descending(histogram, floor), floor, meter.done)
+        return Top(levels_of(histogram, floor), floor, meter.done)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of exactly that support, in scan order.
@@ -159,7 +160,7 @@ def _scan(
     yield from _extend(rows, frontier, size - 1, floor, meter)
 
 
-def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _Rows:
+def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
     code = rank_order(supports, floor)
     rank_of = np.full(len(supports), -1, dtype=np.int32)
@@ -176,7 +177,7 @@ def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size
     unit = None
     if transactions.unit_offsets is not None:
         unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
-    return _Rows(code, rank, start, unit)
+    return _FrequentRows(code, rank, start, unit)
 
 
 def _rows_of_at_least(
@@ -196,7 +197,7 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
     return order
 
 
-def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
+def _extend(rows: _FrequentRows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
     """Extend every partial itemset by `remaining` more frequent items, depth first, a batch at a time."""
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
@@ -218,7 +219,7 @@ def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int, meter:
 
 
 def _extend_batch(
-    rows: _Rows,
+    rows: _FrequentRows,
     chosen: NDArray[np.int32],
     group: NDArray[np.int64],
     entry: NDArray[np.int64],

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
+from fim_private.counting import Effort, Progress
 from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.defaults import MAX_WORK
 from fim_private.dp.parameters import (
     Neighbors,
     by_digits,
@@ -53,7 +54,7 @@ def mine(
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
-    max_work: int = DEFAULT_MAX_WORK,
+    max_work: int = MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release:

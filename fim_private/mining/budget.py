@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fim_private.counting import Effort
+from fim_private.counting import Effort, LocalSource
 from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.parameters import Exact, PrivacyCost
@@ -24,7 +24,6 @@ from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.release import Itemset, Share
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
-from fim_private.spectrum import union as union_of
 
 # An itemset found, None for an unnamed one, and its true support: what must not leave together.
 Found = tuple[tuple[Item, ...] | None, int]
@@ -41,10 +40,11 @@ class Selection:
 
     def find(self, transactions: Transactions, effort: Effort, randomness: Randomness) -> list[Found]:
         """Return the itemsets picked, in order, with their true supports."""
+        source = LocalSource(transactions, effort)
         if isinstance(self.run, Levelwise):
-            items = self.universe.spectrum(transactions, 1, effort)
+            items = source.spectrum(1, self.universe)
             return [*self.run.find(transactions, items, effort, randomness)]
-        spectrum = union_of([self.universe.spectrum(transactions, size, effort) for size in self.sizes])
+        spectrum = source.spectrum(self.sizes, self.universe)
         levels = [pick.level for pick in self.run.select(spectrum, randomness) if pick.level is not None]
         nameless = spectrum.universe_size is None
         names = iter(spectrum.sample_itemsets([level for level in levels if level or not nameless], randomness))

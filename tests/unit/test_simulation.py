@@ -16,8 +16,7 @@ import pytest
 from real_data import REPOSITORY
 from scipy.stats import chi2_contingency
 
-from fim_private.counting import Effort
-from fim_private.counting.universe import UnknownUniverse
+from fim_private.counting import Effort, LocalSource
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
     Choosing,
@@ -163,7 +162,7 @@ def test_levelwise_is_the_shipped_one(sizes: tuple[int, ...]) -> None:
     baskets = [[i for i, kept in enumerate(row) if kept] for row in rng.random((60, 5)) < chances]
     data = read_transactions(baskets)
     run = Levelwise.by_addition(sizes, 2, Fraction(6), Fraction(1, 10), "add-remove", 4)
-    items, randomness = UnknownUniverse().spectrum(data, 1), Randomness.seeded(5)
+    items, randomness = LocalSource(data).spectrum(1), Randomness.seeded(5)
     draws = 2_000
     shipped: Counter[int] = Counter()
     for _ in range(draws):

@@ -45,7 +45,10 @@ class Counter(Protocol):
         """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all), or so.
+
+        ceiling: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned.
+        """
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order: size of them.
@@ -56,7 +59,10 @@ class Counter(Protocol):
         """
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        lowest, highest: units, >= 1, both included.
+        """
 
 
 # A counter from transactions, size >= 1, minimum support >= 1 and effort.

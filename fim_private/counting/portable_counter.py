@@ -67,7 +67,11 @@ class _Found:
 
 
 class PortableCounter:
-    """Counts itemsets of one size >= 2 in one set of transactions; see `counting.Counter`."""
+    """Counts itemsets of one size in one set of transactions; see `counter.Counter`.
+
+    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    effort: limit of work and progress; there is one thread.
+    """
 
     def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
         self._transactions = transactions
@@ -77,7 +81,7 @@ class PortableCounter:
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,)."""
+        """How many units have each item: (vocabulary,) int64."""
         return item_supports(self._transactions)
 
     @cached_property
@@ -86,7 +90,11 @@ class PortableCounter:
         return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count the itemsets of supports below ceiling, down to the one that has `wanted` at or above it."""
+        """Count itemsets of support below ceiling (None: all): all if wanted is None, else down to a part of the ceiling.
+
+        How many are wanted does not matter: each further scan lowers the floor.
+        Raises WorkLimitError where that takes more steps than allowed.
+        """
         if ceiling is None:
             # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
             ranked = np.sort(self.item_supports)[::-1]
@@ -104,9 +112,10 @@ class PortableCounter:
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of exactly that support, in scan order.
+        """Return the codes of the index-th itemset of exactly that support, in scan order: size of them.
 
         Scan order depends on the baskets as sets of labels alone, not on where they were read from.
+        Raises LookupError where there are not so many, WorkLimitError as `top` does.
         """
         for codes, _ in self._between(support, support):
             if index < len(codes):
@@ -115,7 +124,10 @@ class PortableCounter:
         raise LookupError("no such itemset")
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        Raises WorkLimitError as `top` does.
+        """
         empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
         return np.concatenate(codes), np.concatenate(supports)
@@ -132,7 +144,7 @@ class PortableCounter:
 
 
 def item_supports(transactions: Transactions) -> NDArray[np.int64]:
-    """Return how many units have each item. (vocabulary,) int64."""
+    """Return how many units have each item: (vocabulary,) int64."""
     items = transactions.items
     if transactions.unit_offsets is not None and len(items):
         key = _unit_of_entries(transactions) * len(transactions.vocabulary) + items

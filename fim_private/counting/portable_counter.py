@@ -90,7 +90,7 @@ class PortableCounter:
         return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all): all if wanted is None, else down to a part of the ceiling.
+        """Count itemsets of support below ceiling (None: all), down to a part of the ceiling; with wanted None, all.
 
         How many are wanted does not matter: each further scan lowers the floor.
         Raises WorkLimitError where that takes more steps than allowed.

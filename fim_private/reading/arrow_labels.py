@@ -20,9 +20,10 @@ _NULL_STRING = pa.nulls(1, pa.string())[0]
 
 
 class ArrowLabels:
-    """Labels from arrow arrays.
+    """Labels from Arrow arrays; see `labels.Labels`.
 
-    Every chunk keeps the dictionary of its own labels; they are merged once, in `finish`, so reading
+    Integers become int labels, text becomes str labels; other types are judged by their text, where what prints like
+    an integer is one. Every chunk keeps the dictionary of its own labels; they are merged once, in `finish`, so reading
     hashes each entry once and each dictionary once.
     """
 
@@ -36,7 +37,11 @@ class ArrowLabels:
         self._previous: tuple[pa.Array, int, NDArray[np.bool_]] | None = None
 
     def encode(self, values: pa.Array) -> Codes:
-        """values: (n,) arrow array of any type that has labels."""
+        """Return the provisional code of each value: (n,) int32, -1 for a null.
+
+        values: (n,) Arrow array, of a dictionary or of plain values. Raises DataError for a type that cannot be labels,
+        and for text that is not UTF-8.
+        """
         if pa.types.is_null(values.type):
             return np.full(len(values), -1, dtype=np.int32)
         if not pa.types.is_dictionary(values.type):
@@ -54,13 +59,19 @@ class ArrowLabels:
         return codes
 
     def encode_lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """values: (n,) arrow array of lists; a null list is empty."""
+        """Return the length of each list, (n,) int64, and the provisional codes of all their values.
+
+        values: (n,) Arrow array of lists; a null list is empty. Raises DataError as `encode` does.
+        """
         sizes = pc.list_value_length(values)
         lengths = np.where(null_mask(sizes), 0, numpy_of(sizes))
         return lengths.astype(np.int64), self.encode(values.flatten())
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Merge the dictionaries; labels no basket holds are left out."""
+        """Merge the dictionaries: return the vocabulary and the final code of each provisional one, (codes,) int32.
+
+        chunks: the provisional codes of all baskets; labels that are not among them are left out, their code is -1.
+        """
         if not self._size:
             return canonical_vocabulary(pa.nulls(0, pa.string()), tokens=False)
         merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))

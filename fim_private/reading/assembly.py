@@ -26,7 +26,7 @@ class KeyedRows:
     """One chunk of rows, with the keys they belong to.
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) arrow arrays; None when each row is a basket, or there are no users. A user may be
+    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
         null: the row is nobody's, and its basket a unit of its own.
     """
 
@@ -39,7 +39,7 @@ class KeyedRows:
 def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
     """Return entries, one key each, as rows: neighbours with equal keys make one row.
 
-    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) arrow arrays, as in KeyedRows.
+    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) Arrow arrays, as in KeyedRows.
     """
     starts = np.flatnonzero(_changes([baskets] if users is None else [baskets, users]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
@@ -50,8 +50,8 @@ def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """Read all chunks, then build the transactions in the memory that holds the codes.
 
-    chunks: keys of one kind in all of them. labels: what has encoded, or encodes meanwhile, the codes of the chunks.
-    Without users every basket is a unit; without basket ids every row is a basket.
+    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
+    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
     """
     buffer = _Growing()
     lengths = _Growing()
@@ -65,7 +65,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             baskets.append(rows.baskets)
         if rows.users is not None:
             users.append(rows.users)
-        # Otherwise what a batch needed to be decoded stays, scattered, in arrow's memory pool.
+        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes = buffer.array()
     sizes: NDArray[np.integer] = lengths.array()

@@ -32,14 +32,17 @@ _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is one of these classes, without importing the module they are in."""
+    """Tell whether source is one of the classes of these names, without importing the module they are in."""
     loaded = sys.modules.get(module)
     classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
     return isinstance(source, classes)
 
 
 def read_pandas(frame: Any, options: Options) -> Transactions:
-    """Read a pandas frame: a list column, one row per item, or one boolean column per item."""
+    """Read a pandas frame: a list column, one row per item, or one boolean column per item.
+
+    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
+    """
     dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
     if dtypes and all(dtype in _BOOLEAN for dtype in dtypes):
         options.refuse("a frame of one true/false column per item")
@@ -57,7 +60,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
 
 
 def read_polars(frame: Any, options: Options) -> Transactions:
-    """Read a polars frame: a list column, one row per item, or one boolean column per item."""
+    """Read a polars frame: a list column, one row per item, or one boolean column per item. Raises as read_pandas."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for option in options.given():
@@ -67,14 +70,14 @@ def read_polars(frame: Any, options: Options) -> Transactions:
 
 
 def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
-    """Return a pandas or polars Series as arrow if that keeps every element as it is, else None."""
+    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
     return pa.array(series, from_pandas=True) if _as_arrow(series) else None
 
 
 def _as_arrow(series: Any) -> bool:
-    # In an object column every element has a type of its own: arrow would guess one from all of them.
+    # In an object column every element has a type of its own: Arrow would guess one from all of them.
     if str(series.dtype) == "category":
         return str(series.cat.categories.dtype) != "object"
     return str(series.dtype) != "object"
@@ -119,13 +122,13 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: (rows,) arrow array."""
+    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array."""
     with _identifier_errors(name):
         return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else _numbers(series, is_missing)
 
 
 def _user_key(series: Any, name: str) -> pa.Array:
-    """Like _key; objects that name nobody are null. In a column of one type arrow tells them."""
+    """Like _key; objects that name nobody are null. In a column of one type Arrow tells them."""
     if _as_arrow(series):
         return _key(series, name)
     with _identifier_errors(name):

@@ -53,7 +53,10 @@ def apply_rule(users: pa.Array, rule: MissingUser | None, column: str, source: s
 
 
 def with_nulls(users: pa.Array) -> pa.Array:
-    """Return identifiers with null for each that names nobody: a null, NaN, empty text or white space only."""
+    """Return identifiers with null for each that names nobody: a null, NaN, empty text or white space only.
+
+    users: (rows,) Arrow array of any type that can be an identifier; so is what is returned.
+    """
     kind = users.type
     if pa.types.is_dictionary(kind):
         named = with_nulls(users.dictionary).is_valid()

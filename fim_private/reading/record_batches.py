@@ -1,4 +1,4 @@
-"""Anything that arrives as arrow record batches: tables, Parquet, IPC, long CSV."""
+"""Anything that arrives as Arrow record batches: tables, Parquet, IPC, long CSV."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from fim_private.reading.transactions import Transactions
 
 @dataclass(frozen=True)
 class ArrowSource:
-    """name: what errors call it. batches: record batches with (at least) the columns asked for, in order.
+    """A table that is read in parts.
 
-    text: every column is text, and items are tokens.
+    name: what errors call it. schema: of all its columns. text: every column is text, and items are tokens.
+    batches: gives record batches with (at least) the columns that the roles name, of all without roles, in order.
     """
 
     name: str
@@ -37,7 +38,10 @@ class ArrowSource:
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
-    """Read baskets from record batches: a list column, one row per item, or one boolean column per item."""
+    """Read baskets from record batches: a list column, one row per item, or one boolean column per item.
+
+    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
+    """
     if is_one_hot(source.schema):
         options.refuse("a table of one true/false column per item")
         return _read_one_hot(source)
@@ -55,17 +59,21 @@ def table_source(table: Any) -> ArrowSource:
 
 
 def describe(schema: pa.Schema) -> list[Column]:
-    """Return what is public about the columns of a schema."""
+    """Return what the schema says of each column: their names and types are public."""
     return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type)) for f in schema]
 
 
 def is_one_hot(schema: pa.Schema) -> bool:
-    """Tell whether all columns are boolean."""
+    """Tell whether there are columns and all are boolean."""
     return len(schema) > 0 and all(pa.types.is_boolean(kind) for kind in schema.types)
 
 
 def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> KeyedRows:
-    """Return rows of one chunk. values: lists or single items; baskets, users: arrow arrays or None."""
+    """Return the rows of one chunk.
+
+    values: (rows,) lists if is_list, else single items, as labels takes them. baskets, users: (rows,) Arrow arrays,
+    None where there are no such keys; single items have baskets.
+    """
     baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
     if is_list:
         lengths, codes = labels.encode_lists(values)
@@ -100,7 +108,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column in a form that arrow can leave rows out of."""
+    """Return a column in a form that Arrow can leave rows out of."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):

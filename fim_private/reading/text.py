@@ -1,7 +1,7 @@
 """Text: FIMI (.dat), CSV with one basket per line, CSV with one row per item.
 
 Blocks of bytes are cut into tokens by arrays, without a Python loop over entries. A token keeps the
-separator behind it, so that arrow can use the file's bytes as they are; it is cut off once per distinct
+separator behind it, so that Arrow can use the file's bytes as they are; it is cut off once per distinct
 token.
 """
 
@@ -42,7 +42,10 @@ def is_text(file: File) -> bool:
 
 
 def read_text(file: File, options: Options) -> Transactions:
-    """Read baskets from a text file in the form its suffix says."""
+    """Read baskets from a text file: CSV with a basket column one row per item, any other one basket per line.
+
+    Raises DataError for what cannot be read so, ParameterError for names of columns that the form does not have.
+    """
     delimiter = DELIMITERS.get(file.form)
     if delimiter is not None and (options.basket is not None or options.item is not None):
         return _read_long(file, options, delimiter)
@@ -159,7 +162,10 @@ class _Header:
         self._delimiter = delimiter
 
     def batches(self, file: File, roles: Roles | None) -> Iterator[pa.RecordBatch]:
-        """Yield the needed columns as strings: no type is inferred from the values."""
+        """Yield the columns that the roles name as strings: no type is inferred from the values.
+
+        Raises DataError for a line with more or fewer fields than the header.
+        """
         import pyarrow.csv as arrow_csv
 
         assert roles is not None
@@ -185,7 +191,7 @@ class _Header:
 
 @contextmanager
 def _ragged(name: str) -> Iterator[None]:
-    """Say what arrow means by its commonest complaint, which quotes the line."""
+    """Say what Arrow means by its commonest complaint, which quotes the line."""
     try:
         yield
     except pa.ArrowInvalid as error:

@@ -104,12 +104,12 @@ def test_a_user_more_moves_every_support_by_at_most_1_upwards(
 # --------------------------------------------------------------- the cut of Theorem 5, in the mechanism itself
 
 SIZED = SizedUniverse(4)
-# A user of five baskets, each within the promised number of items, together far from it.
+# A user of five baskets, none with more items than the universe, together with far more.
 MANY: User = [list(range(start, start + 4)) for start in range(0, 20, 4)]
 
 
 def worst(users: Sequence[User], more: User, neighbors: str) -> tuple[float, float]:
-    """The exact divergence of NamedExponential for one user more, and the delta it promises."""
+    """The exact divergence of NamedExponential for one user more, and its delta."""
     mechanism = NamedExponential(1.0, 1e-3, SIZED.candidates(2), neighbors)
 
     def outcomes(held: Sequence[User]) -> dict[Hashable, float]:

@@ -84,7 +84,7 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
 
 
 def test_one_user_never_supports_more_itemsets_than_the_universe_has() -> None:
-    # No basket is longer than the promise; all of them together are.
+    # No basket has more items than the universe; all of them together do.
     baskets = [list(range(start, start + 4)) for start in range(0, 40, 2)]
     table = pa.table({"user": ["ann"] * len(baskets), "items": baskets})
     for size in (1, 2, 3):
@@ -118,7 +118,7 @@ def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
     assert cut.unit_offsets is transactions.unit_offsets
 
 
-def test_more_items_in_the_data_than_promised_is_no_error() -> None:
+def test_more_items_in_the_data_than_in_the_universe_is_no_error() -> None:
     baskets: Baskets = [[n, n + 1] for n in range(100)]
     spectrum = LocalSource(read_transactions(baskets)).spectrum(2, SizedUniverse(2))
     assert list(spectrum.levels()) == [(1, 100)]

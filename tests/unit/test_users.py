@@ -46,7 +46,7 @@ RULES = [*UNITS]
 
 
 def units(transactions: Transactions) -> Counter[Unit]:
-    """The units as a multiset, each a multiset of baskets: their order is not promised."""
+    """The units as a multiset, each a multiset of baskets: their order may be any."""
     bounds = transactions.unit_offsets
     assert bounds is not None
     label = transactions.vocabulary.label

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from fim_private import defaults
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.cost import by_digits
 from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
@@ -23,7 +23,6 @@ _LARGEST_TOP = 100_000
 # No range of sizes is longer: each gets a part of the budget.
 _MOST_SIZES = 64
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
-UNKNOWN = UnknownUniverse()
 # What the float of the default stands for.
 _THIRD = Fraction(1, 3)
 
@@ -53,7 +52,7 @@ class MiningOptions:
     def counted_universe(self) -> Universe:
         """The universe that itemsets are counted over: a bare size serves only who has a form for it."""
         if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
-            return UnknownUniverse()
+            return UNKNOWN
         return self.universe
 
     def selections(self) -> list[PublicParameters]:
@@ -207,4 +206,4 @@ def _universe(catalogue: Any, universe_size: int | None) -> Universe:
         return Catalogue(read_catalogue(catalogue))
     if universe_size is not None:
         return SizedUniverse(positive_integer("universe_size", universe_size))
-    return UnknownUniverse()
+    return UNKNOWN

@@ -14,7 +14,7 @@ from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.release import Itemset, Release, Share
 from fim_private.planning.search import prospects
-from fim_private.reading.column_roles import MissingUser
+from fim_private.reading.missing_users import MissingUser
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,12 +1,9 @@
-"""Item labels to provisional codes, one chunk at a time, and the vocabulary once all chunks are read.
-
-A label's type is decided by the label alone, or by the declared type of its column, never by other rows.
-"""
+"""Item labels in Arrow arrays, where a column has one declared type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,30 +13,17 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
+from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
-
-Codes = NDArray[np.int32]
 
 _NULL_STRING = pa.nulls(1, pa.string())[0]
 
 
-class Labels(Protocol):
-    """Collects the labels of one source. Provisional codes are >= 0, and -1 for a null."""
-
-    def encode(self, values: Any) -> Codes:
-        """Return the provisional code of each value."""
-
-    def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, and the provisional codes of all their values."""
-
-    def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Return the vocabulary of labels that occur in chunks, and each provisional code's final one."""
-
-
 class ArrowLabels:
-    """Labels from arrow arrays.
+    """Labels from Arrow arrays; see `labels.Labels`.
 
-    Every chunk keeps the dictionary of its own labels; they are merged once, in `finish`, so reading
+    Integers become int labels, text becomes str labels; other types are judged by their text, where what prints like
+    an integer is one. Every chunk keeps the dictionary of its own labels; they are merged once, in `finish`, so reading
     hashes each entry once and each dictionary once.
     """
 
@@ -53,7 +37,11 @@ class ArrowLabels:
         self._previous: tuple[pa.Array, int, NDArray[np.bool_]] | None = None
 
     def encode(self, values: pa.Array) -> Codes:
-        """values: (n,) arrow array of any type that has labels."""
+        """Return the provisional code of each value: (n,) int32, -1 for a null.
+
+        values: (n,) Arrow array, of a dictionary or of plain values. Raises DataError for a type that cannot be labels,
+        and for text that is not UTF-8.
+        """
         if pa.types.is_null(values.type):
             return np.full(len(values), -1, dtype=np.int32)
         if not pa.types.is_dictionary(values.type):
@@ -71,13 +59,19 @@ class ArrowLabels:
         return codes
 
     def encode_lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """values: (n,) arrow array of lists; a null list is empty."""
+        """Return the length of each list, (n,) int64, and the provisional codes of all their values.
+
+        values: (n,) Arrow array of lists; a null list is empty. Raises DataError as `encode` does.
+        """
         sizes = pc.list_value_length(values)
         lengths = np.where(null_mask(sizes), 0, numpy_of(sizes))
         return lengths.astype(np.int64), self.encode(values.flatten())
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Merge the dictionaries; labels no basket holds are left out."""
+        """Merge the dictionaries: return the vocabulary and the final code of each provisional one, (codes,) int32.
+
+        chunks: the provisional codes of all baskets; labels that are not among them are left out, their code is -1.
+        """
         if not self._size:
             return canonical_vocabulary(pa.nulls(0, pa.string()), tokens=False)
         merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
@@ -113,31 +107,15 @@ class ArrowLabels:
         return strings
 
 
-def lists(values: pa.Array) -> bool:
-    """Tell whether an arrow type is a list of some length."""
+def is_list_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is a list, of any or of one length."""
     return bool(
-        pa.types.is_list(values)
-        or pa.types.is_large_list(values)
-        or pa.types.is_fixed_size_list(values)
-        or pa.types.is_list_view(values)
-        or pa.types.is_large_list_view(values)
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
     )
-
-
-def occurring(chunks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.bool_]:
-    """Return which of size provisional codes are in chunks, (size,) bool."""
-    # One slot more, the last, takes the nulls.
-    used = np.zeros(size + 1, dtype=bool)
-    for codes in chunks:
-        used[codes] = True
-    return used[:-1]
-
-
-def spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    """Put codes at the places that are used, -1 elsewhere: (len(used),) int32."""
-    codes = np.full(len(used), -1, dtype=np.int32)
-    codes[used] = code
-    return codes
 
 
 def _is_text(kind: Any) -> bool:

@@ -14,13 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.arrow_labels import Codes, Labels
+from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
+from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.transactions import Transactions
-
-# Entries worked on at a time: the temporaries are about 40 bytes an entry.
-CHUNK_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class KeyedRows:
     """One chunk of rows, with the keys they belong to.
 
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) arrow arrays; None when each row is a basket, or there are no users. A user may be
+    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
         null: the row is nobody's, and its basket a unit of its own.
     """
 
@@ -41,7 +39,7 @@ class KeyedRows:
 def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
     """Return entries, one key each, as rows: neighbours with equal keys make one row.
 
-    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) arrow arrays, as in KeyedRows.
+    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) Arrow arrays, as in KeyedRows.
     """
     starts = np.flatnonzero(_changes([baskets] if users is None else [baskets, users]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
@@ -52,8 +50,8 @@ def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     """Read all chunks, then build the transactions in the memory that holds the codes.
 
-    chunks: keys of one kind in all of them. labels: what has encoded, or encodes meanwhile, the codes of the chunks.
-    Without users every basket is a unit; without basket ids every row is a basket.
+    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
+    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
     """
     buffer = _Growing()
     lengths = _Growing()
@@ -67,7 +65,7 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             baskets.append(rows.baskets)
         if rows.users is not None:
             users.append(rows.users)
-        # Otherwise what a batch needed to be decoded stays, scattered, in arrow's memory pool.
+        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes = buffer.array()
     sizes: NDArray[np.integer] = lengths.array()
@@ -210,8 +208,8 @@ def _merge(
     final_or_null = np.append(final, np.int32(-1))
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
-    for start in range(0, len(sizes), CHUNK_ENTRIES):
-        rows = slice(start, start + CHUNK_ENTRIES)
+    for start in range(0, len(sizes), chunk_sizes.ENTRIES):
+        rows = slice(start, start + chunk_sizes.ENTRIES)
         entries = slice(end, end + int(sizes[rows].sum()))
         key[entries] = np.repeat(group[rows], sizes[rows])
         key[entries] <<= 32
@@ -229,11 +227,11 @@ def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
     """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
     done = 0
     while done < len(offsets) - 1:
-        upto = int(np.searchsorted(offsets, offsets[done] + CHUNK_ENTRIES, side="right")) - 1
+        upto = int(np.searchsorted(offsets, offsets[done] + chunk_sizes.ENTRIES, side="right")) - 1
         upto = max(upto, done + 1)
         yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
         done = upto
 
 
 def _pieces(codes: Codes) -> Iterator[Codes]:
-    return (codes[start : start + CHUNK_ENTRIES] for start in range(0, len(codes), CHUNK_ENTRIES))
+    return (codes[start : start + chunk_sizes.ENTRIES] for start in range(0, len(codes), chunk_sizes.ENTRIES))

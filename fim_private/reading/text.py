@@ -1,7 +1,7 @@
 """Text: FIMI (.dat), CSV with one basket per line, CSV with one row per item.
 
 Blocks of bytes are cut into tokens by arrays, without a Python loop over entries. A token keeps the
-separator behind it, so that arrow can use the file's bytes as they are; it is cut off once per distinct
+separator behind it, so that Arrow can use the file's bytes as they are; it is cut off once per distinct
 token.
 """
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
@@ -27,8 +28,6 @@ from fim_private.reading.column_roles import Options, Roles
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, empty
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import Transactions
-
-BLOCK_BYTES = 1 << 21
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE_SPACE = b" \t\n\v\f\r"
@@ -43,7 +42,10 @@ def is_text(file: File) -> bool:
 
 
 def read_text(file: File, options: Options) -> Transactions:
-    """Read baskets from a text file in the form its suffix says."""
+    """Read baskets from a text file: CSV with a basket column one row per item, any other one basket per line.
+
+    Raises DataError for what cannot be read so, ParameterError for names of columns that the form does not have.
+    """
     delimiter = DELIMITERS.get(file.form)
     if delimiter is not None and (options.basket is not None or options.item is not None):
         return _read_long(file, options, delimiter)
@@ -63,7 +65,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield blocks of whole lines, each ending in a newline, without byte order mark; at least one."""
     carry = b""
     started = False
-    while block := stream.read(BLOCK_BYTES):
+    while block := stream.read(chunk_sizes.BLOCK_BYTES):
         if not started:
             block = (block + stream.read(len(_BOM))).removeprefix(_BOM)
         started = started or bool(block)
@@ -160,7 +162,10 @@ class _Header:
         self._delimiter = delimiter
 
     def batches(self, file: File, roles: Roles | None) -> Iterator[pa.RecordBatch]:
-        """Yield the needed columns as strings: no type is inferred from the values."""
+        """Yield the columns that the roles name as strings: no type is inferred from the values.
+
+        Raises DataError for a line with more or fewer fields than the header.
+        """
         import pyarrow.csv as arrow_csv
 
         assert roles is not None
@@ -174,7 +179,7 @@ class _Header:
         )
         parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         # Its threads read ahead many blocks, and gain nothing here.
-        read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES // 2, use_threads=False)
+        read = arrow_csv.ReadOptions(block_size=chunk_sizes.BLOCK_BYTES // 2, use_threads=False)
         with (
             _ragged(file.name),
             file.native() as stream,
@@ -186,7 +191,7 @@ class _Header:
 
 @contextmanager
 def _ragged(name: str) -> Iterator[None]:
-    """Say what arrow means by its commonest complaint, which quotes the line."""
+    """Say what Arrow means by its commonest complaint, which quotes the line."""
     try:
         yield
     except pa.ArrowInvalid as error:

@@ -21,7 +21,7 @@ class Transactions:
     unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
         None when every basket is a unit of its own.
     missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
-    Empty baskets count as units.
+    An empty basket, or a user who has nothing else, counts as a unit.
     """
 
     offsets: NDArray[np.int64]
@@ -50,7 +50,10 @@ class Transactions:
         return self.offsets.nbytes + self.items.nbytes + units
 
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items that the catalogue lists, coded by the catalogue."""
+        """Return the same baskets with only the items that the catalogue lists, coded by the catalogue.
+
+        An item is also one that the catalogue lists in its other form, 39 for "39" (`Vocabulary.codes_in`).
+        """
         codes = self.vocabulary.codes_in(catalogue)[self.items]
         listed = np.arange(len(catalogue), dtype=np.int32)
         offsets, items = canonical_baskets([(np.diff(self.offsets), codes)], listed)

@@ -27,7 +27,7 @@ INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending. strings: (b,) arrow string, strictly ascending.
+    integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, strictly ascending.
     """
 
     integers: NDArray[np.int64]
@@ -68,7 +68,7 @@ class Vocabulary:
 def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Sort distinct labels into a vocabulary; also return the new code of each label, (n,) int32.
 
-    labels: (n,) arrow int64 or string, distinct, no nulls.
+    labels: (n,) Arrow int64 or string, distinct, no nulls.
     tokens: True for text sources, where a token that prints like an integer is one.
     """
     position = np.arange(len(labels), dtype=np.int32)

@@ -33,7 +33,7 @@ from fim_private.counting import (
     portable_counter,
     work_limit,
 )
-from fim_private.counting.item_ranks import Top
+from fim_private.counting.counter import Top
 from fim_private.counting.work_limit import Meter, itemset_occurrences
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
@@ -490,7 +490,7 @@ def test_the_work_of_a_whole_spectrum_is_known_beforehand() -> None:
 
 @every_counter
 def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_limit, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     # Popular items, so that no counter gets by without meeting them: 6 * C(1000, 6) = 8e15.
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     told: list[float] = []
@@ -577,7 +577,7 @@ def test_an_unknown_counter_is_refused() -> None:
 @every_counter
 @pytest.mark.one_in(2)
 def test_progress_is_told_to_the_thread_that_counts(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_limit, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[tuple[float, int]] = []
     effort = Effort(progress=lambda fraction: told.append((fraction, threading.get_ident())))
     itemset_spectrum(zipf_baskets(30_000, 400, 25.0), 4, min_support=6, counter=counter, effort=effort).all_levels()
@@ -605,7 +605,7 @@ def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
     of_users: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = long_baskets(1_500, 1_000, of_users)  # 7e8 pairs: some tenths of a second
-    monkeypatch.setattr(work_limit, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[float] = []
     next(itemset_spectrum(shop, 2, effort=Effort(threads=1, progress=told.append)).levels())
     assert len(told) > 50

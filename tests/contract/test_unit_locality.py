@@ -35,7 +35,7 @@ from sources import SOURCES, STRINGS_ONLY
 
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
-from fim_private.reading import assembly, read_catalogue, read_transactions, record_batches, text
+from fim_private.reading import assembly, chunk_sizes, read_catalogue, read_transactions, record_batches
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import canonical_vocabulary
@@ -335,7 +335,7 @@ def test_a_source_of_baskets_is_the_sum_of_its_baskets(name: str, data: st.DataO
             return [basket for [basket] in units_of(read_transactions(source, **options))]
 
     with small_pieces(size), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK_BYTES", size)
+        patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
         assert read(given_baskets) == [basket for one in given_baskets for basket in read([one])]
 
 
@@ -348,7 +348,7 @@ LINES = st.text('ab01 ,;"\t\r\0\u00a0\x1c-', max_size=9)
 def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[str], size: int) -> None:
     def read(lines: list[str]) -> list[Basket]:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text, "BLOCK_BYTES", size)
+            patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
             path = Path(folder) / f"a.{suffix}"
             path.write_bytes("".join(line + "\n" for line in lines).encode())
             return [basket for [basket] in units_of(read_transactions(path))]

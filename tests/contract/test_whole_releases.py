@@ -23,7 +23,7 @@ import release_laws
 from release_laws import ERROR, Itemset, Law, Noise, Picked, Picks, Plan, TwoSteps, divergence, release_law
 
 import fim_private as fim
-from fim_private import counting
+from fim_private.counting import itemset_spectra
 from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.randomness import discrete_laplace
 from fim_private.mechanisms import PermuteAndFlip, abstention, registry
@@ -639,7 +639,7 @@ def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "distinct_integers", lambda bound, number, *, randomness: [*range(number)])
+    monkeypatch.setattr(itemset_spectra, "distinct_integers", lambda bound, number, *, randomness: [*range(number)])
 
 
 def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:

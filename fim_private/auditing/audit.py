@@ -1,8 +1,8 @@
-"""The exact audit: how much of its promise a mechanism uses on neighbouring data that is hard for it.
+"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
 The tight δ at ε of a pair of neighbours is Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both ways round. It is computed
 to thirty digits (`auditing.exact`), so that a purely private mechanism is held to 0 and not to rounding. An audit
-proves that a promise is broken, never that it holds: that is for the theorems of docs/privacy.md.
+proves that a guarantee is broken, never that it holds: that is for the theorems of docs/privacy.md.
 
 A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
 Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and at small
@@ -19,8 +19,8 @@ from typing import Any
 
 from fim_private import defaults
 from fim_private.auditing import exact
-from fim_private.auditing.guarantees import MOST_NEW, Promise, most_new, promises_of, settings
-from fim_private.auditing.outcomes import Laws
+from fim_private.auditing.guarantees import MOST_NEW, Guarantee, guarantees_of, most_new, settings
+from fim_private.auditing.outcomes import OutputDistributions
 from fim_private.auditing.pairs import NAMES, Pair, random_pairs, structured_pairs
 from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import Exact
@@ -40,9 +40,9 @@ _LARGEST_SCALE = 1 << 40
 
 @dataclass(frozen=True)
 class Finding:
-    """What one promise, of the whole mechanism or of a stage, was found to use.
+    """What one guarantee, of the whole mechanism or of a stage, was found to use.
 
-    epsilon, delta: the promise. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
+    epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
     None where delta is 0: then the divergence itself has to be 0, up to the numerical error.
     one, two: the supports of the worst pair, itemset by itemset; the divergence is from one to two.
     """
@@ -62,7 +62,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the promise was kept on every pair."""
+        """Whether the guarantee was kept on every pair."""
         return self.divergence <= self.delta + NUMERICAL_ERROR
 
 
@@ -81,7 +81,7 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise was kept."""
+        """Whether every guarantee was kept."""
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: in
         *random_pairs(neighbors, scales, most, trials, seed),
     ]
     cost = mechanism.cost
-    whole, *stages = (_worst(promises, pairs) for promises in promises_of(mechanism, Laws()))
+    whole, *stages = (_worst(guarantees, pairs) for guarantees in guarantees_of(mechanism, OutputDistributions()))
     return AuditReport(
         spec_of(mechanism).name,
         float(cost.epsilon),
@@ -147,25 +147,25 @@ def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: in
     )
 
 
-def _worst(promises: Sequence[Promise], pairs: Sequence[Pair]) -> Finding:
-    """Return the promise and the pair that use up most."""
-    worst: tuple[Decimal, Promise, Pair] | None = None
-    for promise in promises:
-        for pair in promise.pairs or pairs:
+def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair]) -> Finding:
+    """Return the guarantee and the pair that use up most."""
+    worst: tuple[Decimal, Guarantee, Pair] | None = None
+    for guarantee in guarantees:
+        for pair in guarantee.pairs or pairs:
             for one, two in (pair, pair[::-1]):
-                spent = promise.spent(one, two)
+                spent = guarantee.spent(one, two)
                 if worst is None or spent > worst[0]:
-                    worst = spent, promise, (one, two)
+                    worst = spent, guarantee, (one, two)
     assert worst is not None
-    spent, promise, (one, two) = worst
+    spent, guarantee, (one, two) = worst
     return Finding(
-        promise.name,
-        float(Exact(promise.epsilon)),
-        float(Exact(promise.delta)),
+        guarantee.name,
+        float(Exact(guarantee.epsilon)),
+        float(Exact(guarantee.delta)),
         float(Exact(Fraction(spent))),
         tuple(sorted(one.values(), reverse=True)),
         tuple(two[name] for name in sorted(one, key=lambda name: -one[name])),
-        promise.setting,
+        guarantee.setting,
     )
 
 

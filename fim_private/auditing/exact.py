@@ -80,8 +80,8 @@ def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
 
 
-def divergence(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
+def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
         zero = Decimal(0)

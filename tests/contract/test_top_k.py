@@ -1,4 +1,4 @@
-"""Several itemsets in one release: what is picked, what it costs, and that it keeps its promise exactly."""
+"""Several itemsets in one release: what is picked, what it costs, and that it keeps its guarantee exactly."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def neighbours(neighbors: str) -> list[tuple[Counts, Counts]]:
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (1.0, 0.05), (1.0, 1e-3)])
 @pytest.mark.parametrize("max_rank", [1, 3, 4])
-def test_all_picks_together_keep_the_promise_by_addition(
+def test_all_picks_together_keep_the_guarantee_by_addition(
     neighbors: str, epsilon: float, delta: float, max_rank: int
 ) -> None:
     """Theorem 8: k picks are (kε₀, δ_b)-private; the sequences' exact divergence over structured neighbours."""
@@ -143,7 +143,7 @@ def test_all_picks_together_keep_the_promise_by_addition(
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-def test_all_picks_together_keep_the_concentrated_promise(neighbors: str) -> None:
+def test_all_picks_together_keep_the_concentrated_guarantee(neighbors: str) -> None:
     picks, epsilon, delta = 4, Fraction(1, 2), Fraction(1, 100)
     rate = root_below(8 * zcdp_rho(epsilon, delta / 2) / picks)
     growth = Fraction(str(math.exp(0.5))) + Fraction(1, 10**9)
@@ -164,7 +164,7 @@ def test_picks_without_their_abstention_are_caught() -> None:
 
 
 @pytest.mark.parametrize(("rate", "broken"), [(1.0, False), (1 / 0.7, True)])
-def test_picks_over_a_public_universe_keep_their_promise_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
+def test_picks_over_a_public_universe_are_private_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
     one = {"a": 4, "b": 4, "c": 4, "d": 4, "e": 4, "f": 4}
     two = {name: support + (name not in "ab") for name, support in one.items()}
     p, q = (sequences(counts, 2, rate, None, 6, 6) for counts in (one, two))

@@ -288,7 +288,7 @@ def all_pairs(ask: Ask, neighbors: oracles.Neighbors) -> frozenset[tuple[Column,
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("ask", ASKS, ids=str)
-def test_the_whole_release_keeps_its_promise(ask: Ask, neighbors: oracles.Neighbors) -> None:
+def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neighbors) -> None:
     plan = allocated_plan(ask, neighbors)
     assert plan.epsilon <= ask.epsilon
     assert plan.delta <= ask.delta
@@ -304,10 +304,11 @@ ELSEWHERE = [(0.3, 0.3), (0.3, 0.05), (1.0, 0.3), (1.0, 0.01), (2.0, 0.3), (2.0,
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("budget", ELSEWHERE, ids=str)
 @pytest.mark.parametrize("ask", OTHERWISE_ALIKE, ids=str)
-def test_the_whole_release_keeps_its_promise_elsewhere(
+def test_the_whole_release_keeps_its_guarantee_elsewhere(
     ask: Ask, budget: tuple[float, float], neighbors: oracles.Neighbors
 ) -> None:
-    test_the_whole_release_keeps_its_promise(replace(ask, epsilon=exact(budget[0]), delta=exact(budget[1])), neighbors)
+    other = replace(ask, epsilon=exact(budget[0]), delta=exact(budget[1]))
+    test_the_whole_release_keeps_its_guarantee(other, neighbors)
 
 
 def test_the_databases_are_all_there_are() -> None:
@@ -351,7 +352,7 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     ids=str,
 )
 def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
-    """An enumeration that meets nothing would keep every promise."""
+    """An enumeration that meets nothing would keep every guarantee."""
     assert worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")) > least * ask.delta
 
 
@@ -494,13 +495,13 @@ def test_the_second_step_of_levelwise_keeps_to_what_the_first_leaves(factor: Fra
     assert isinstance(steps, TwoSteps)
     left = plan.epsilon - steps.items.count * steps.items.epsilon
     mutant = replace(steps, itemsets=replace(steps.itemsets, epsilon=factor * steps.itemsets.epsilon))
-    promise = replace(plan, epsilon=left, delta=Fraction(0))
+    guarantee = replace(plan, epsilon=left, delta=Fraction(0))
     most = Decimal(0)
     for items in map(frozenset, [*combinations(ITEMS, 2), ITEMS]):
         for pair in all_pairs(LEVELWISE, "add-remove"):
             for one, other in (map(supports_of, pair), map(supports_of, pair[::-1])):
                 laws = (release_laws.second_step(mutant, side, items) for side in (one, other))
-                most = max(most, divergence(promise, one, other, *laws))
+                most = max(most, divergence(guarantee, one, other, *laws))
     assert (most > ERROR) == broken
 
 

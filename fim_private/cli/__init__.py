@@ -11,7 +11,7 @@ import typer
 
 from fim_private import __version__
 from fim_private.cli import audit, mine, plan
-from fim_private.cli.screen import discard_stdout
+from fim_private.cli.destination import discard_stdout
 from fim_private.errors import FimPrivateError
 
 USAGE_ERROR = 2

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
+from fim_private.cli.destination import OutputFile, destination, screen_is_terminal, screen_is_unicode
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
+from fim_private.cli.destination import OutputFile, destination, screen_is_terminal, screen_is_unicode
 
 if TYPE_CHECKING:
     from fim_private.mining.release import Release

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, output_path, screen_is_terminal, screen_is_unicode
+from fim_private.cli.destination import OutputFile, destination, output_path, screen_is_terminal, screen_is_unicode
 from fim_private.errors import ParameterError
 
 EPILOG = (

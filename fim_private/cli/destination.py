@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fim_private.errors import OutputError
+
+if TYPE_CHECKING:
+    from fim_private.output.console import Screen
 
 Write = Callable[[str], object]
 
@@ -62,11 +65,11 @@ def discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def screen_is_terminal() -> bool:
-    """Whether a person looks at standard output."""
-    return sys.stdout.isatty()
+def screen_for(output: Path | None) -> Screen:
+    """Return what can be shown where readable output goes: a named file holds every letter, and no colours."""
+    from fim_private.output.console import Screen
 
-
-def screen_is_unicode() -> bool:
-    """Whether standard output has Greek letters and box lines."""
-    return (sys.stdout.encoding or "ascii").lower().startswith("utf")
+    if output is not None:
+        return Screen()
+    encoding = sys.stdout.encoding or "ascii"
+    return Screen(colour=sys.stdout.isatty(), ascii_only=not encoding.lower().startswith("utf"))

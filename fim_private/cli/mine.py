@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fim_private.cli.destination import OutputFile, destination, screen_is_terminal, screen_is_unicode
-
-if TYPE_CHECKING:
-    from fim_private.mining.release import Release
+from fim_private.cli.destination import OutputFile, destination, screen_for
+from fim_private.cli.formats import ReleaseFormat
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --mechanism limited-domain --supports"
 )
-
-
-class Format(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def mine(
@@ -122,7 +111,9 @@ def mine(
             metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
         ),
     ] = 10**11,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,
+    output_format: Annotated[
+        ReleaseFormat, typer.Option("--format", help="How to write the release.")
+    ] = ReleaseFormat.TABLE,
     output: OutputFile = None,
     seed: Annotated[
         int | None,
@@ -162,19 +153,11 @@ def mine(
             progress=progress,
             seed=seed,
         )
-        write(_render(release, output_format, max_rank=max_rank, to_screen=output is None))
+        if output_format is ReleaseFormat.JSON:
+            write(release.to_json() + "\n")
+        elif output_format is ReleaseFormat.CSV:
+            write(release.to_csv())
+        else:
+            from fim_private.output.release_table import render_table
 
-
-def _render(release: Release, output_format: Format, *, max_rank: int | None, to_screen: bool) -> str:
-    if output_format is Format.JSON:
-        return release.to_json() + "\n"
-    if output_format is Format.CSV:
-        return release.to_csv()
-    from fim_private.output.release_table import render_table
-
-    return render_table(
-        release,
-        max_rank=max_rank,
-        colour=to_screen and screen_is_terminal(),
-        ascii_only=to_screen and not screen_is_unicode(),
-    )
+            write(render_table(release, screen_for(output), max_rank=max_rank))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.destination import OutputFile, destination, output_path, screen_is_terminal, screen_is_unicode
+from fim_private.cli.destination import OutputFile, destination, output_path, screen_for
+from fim_private.cli.formats import Format
 from fim_private.errors import ParameterError
 
 EPILOG = (
@@ -17,13 +17,6 @@ EPILOG = (
     "With a public catalogue of 16,470 items: fim-private plan --units 100000 --universe-size 16470\n\n"
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
 )
-
-
-class PlanFormat(StrEnum):
-    """How a plan is written."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def plan(
@@ -64,18 +57,17 @@ def plan(
             parser=output_path,
         ),
     ] = None,
-    output_format: Annotated[PlanFormat, typer.Option("--format", help="How to write the plan.")] = PlanFormat.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="How to write the plan.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
     from fim_private import planning
-    from fim_private.output.plan_table import render_plan
 
     if (epsilons is None) != (figure is None):
         raise ParameterError(
             "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
         )
-    if figure is not None and (output is not None or output_format is not PlanFormat.TABLE):
+    if figure is not None and (output is not None or output_format is not Format.TABLE):
         raise ParameterError("--figure is written instead of a table or JSON: leave out --output and --format")
     if figure is not None and epsilon is not None:
         raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
@@ -97,17 +89,12 @@ def plan(
         return
     with destination(output) as write:
         found = planning.plan(epsilon=1.0 if epsilon is None else epsilon, **public)
-        if output_format is PlanFormat.JSON:
+        if output_format is Format.JSON:
             write(json.dumps(found.to_dict()) + "\n")
-            return
-        on_screen = output is None
-        write(
-            render_plan(
-                found,
-                colour=on_screen and screen_is_terminal(),
-                ascii_only=on_screen and not screen_is_unicode(),
-            )
-        )
+        else:
+            from fim_private.output.plan_table import render_plan
+
+            write(render_plan(found, screen_for(output)))
 
 
 def _numbers(text: str) -> list[float]:

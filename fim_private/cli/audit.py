@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, screen_for
 from fim_private.cli.formats import Format
 
@@ -19,12 +20,16 @@ FAILED = 1
 def audit(
     mechanism: Annotated[
         str, typer.Option(help="large-margin, tight-margin, exponential, …; all for every one of them.")
-    ] = "large-margin",
-    epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
-    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = "replace-one",
-    trials: Annotated[int, typer.Option(help="Neighbouring pairs that a random search tries besides.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of that search; the audit itself has no noise.")] = 0,
+    ] = defaults.MECHANISM,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = defaults.EPSILON,
+    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
+    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = defaults.NEIGHBORS,
+    trials: Annotated[
+        int, typer.Option(help="Neighbouring pairs that a random search tries besides.")
+    ] = defaults.AUDIT_TRIALS,
+    seed: Annotated[
+        int, typer.Option(help="Seed of that search; the audit itself has no noise.")
+    ] = defaults.AUDIT_SEED,
     output_format: Annotated[Format, typer.Option("--format", help="How to write the audit.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:

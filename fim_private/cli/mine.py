@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, screen_for
 from fim_private.cli.formats import ReleaseFormat
 
@@ -27,8 +28,8 @@ def mine(
     ],
     size: Annotated[
         str, typer.Option(metavar="N or N-M", help="Items per itemset; with a range each size has an equal share.")
-    ] = "2",
-    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = 1,
+    ] = str(defaults.SIZE),
+    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = defaults.TOP,
     union: Annotated[
         bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")
     ] = False,
@@ -37,11 +38,11 @@ def mine(
     ] = False,
     supports_share: Annotated[
         float, typer.Option(help="The share of the budget that --supports spends.", show_default="1/3")
-    ] = 1 / 3,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
+    ] = defaults.SUPPORTS_SHARE,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = defaults.EPSILON,
     delta: Annotated[
         float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
-    ] = 1e-6,
+    ] = defaults.DELTA,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -49,15 +50,15 @@ def mine(
             "levelwise (with --top), choosing (with --max-basket). Over a public one: exponential, "
             "permute-and-flip, max-of-laplaces. `fim-private plan` compares them."
         ),
-    ] = "large-margin",
+    ] = defaults.MECHANISM,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
-    ] = "replace-one",
+    ] = defaults.NEIGHBORS,
     max_rank: Annotated[
         int | None,
         typer.Option(
-            help="Public cap on the rank search of large-margin and tight-margin (10,000), or on the candidates of "
-            "limited-domain and levelwise (10,000).",
+            help=f"Public cap on the rank search of large-margin and tight-margin ({defaults.MAX_RANK:,}), or on the "
+            f"candidates of limited-domain and levelwise ({defaults.MAX_RANK:,}).",
             show_default=False,
         ),
     ] = None,
@@ -110,7 +111,7 @@ def mine(
         typer.Option(
             metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
         ),
-    ] = 10**11,
+    ] = defaults.MAX_WORK,
     output_format: Annotated[
         ReleaseFormat, typer.Option("--format", help="How to write the release.")
     ] = ReleaseFormat.TABLE,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, output_path, screen_for
 from fim_private.cli.formats import Format
 from fim_private.errors import ParameterError
@@ -23,14 +24,14 @@ def plan(
     units: Annotated[
         int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
     ] = None,
-    size: Annotated[int, typer.Option(help="Items per itemset.")] = 2,
+    size: Annotated[int, typer.Option(help="Items per itemset.")] = defaults.SIZE,
     epsilon: Annotated[
-        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default="1.0")
+        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
     ] = None,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
-    ] = "replace-one",
+    ] = defaults.NEIGHBORS,
     universe_size: Annotated[
         int | None, typer.Option(help="Public number of items in the catalogue, if there is one.", show_default=False)
     ] = None,
@@ -43,7 +44,9 @@ def plan(
     max_rank: Annotated[
         int | None, typer.Option(help="Public cap on ranks, for the mechanisms that have one.", show_default=False)
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Probability with which an itemset is to be found.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="Probability with which an itemset is to be found.")
+    ] = defaults.CONFIDENCE,
     epsilons: Annotated[
         str | None,
         typer.Option(metavar="E1,E2,…", help="With --figure: the privacy losses to compare.", show_default=False),
@@ -88,7 +91,7 @@ def plan(
         draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
         return
     with destination(output) as write:
-        found = planning.plan(epsilon=1.0 if epsilon is None else epsilon, **public)
+        found = planning.plan(epsilon=defaults.EPSILON if epsilon is None else epsilon, **public)
         if output_format is Format.JSON:
             write(json.dumps(found.to_dict()) + "\n")
         else:

@@ -59,6 +59,15 @@ def test_the_file_appears_at_the_end_and_alone(tmp_path: Path) -> None:
     assert names(tmp_path) == ["release.json"]
 
 
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "plan.png"
+    with staged(path) as write:
+        write(b"\x89PNG\r\n")
+        write(b"\xff")
+        assert not path.exists()
+    assert path.read_bytes() == b"\x89PNG\r\n\xff"
+
+
 def test_an_existing_file_is_replaced_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "release.json"
     path.write_text("old")
@@ -110,6 +119,8 @@ def test_a_file_instead_of_a_folder_fails_at_once(tmp_path: Path) -> None:
 def test_a_folder_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="it is a folder; give output a file name"):
         entered(tmp_path)
+    with pytest.raises(OutputError, match="it is a folder; give figure a file name"), staged(tmp_path, given="figure"):
+        pytest.fail("it was opened")
     assert names(tmp_path) == []
 
 

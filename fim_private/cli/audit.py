@@ -13,7 +13,7 @@ from fim_private.cli.formats import Format
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
-# What a broken promise ends with.
+# The exit code where a guarantee is broken.
 FAILED = 1
 
 

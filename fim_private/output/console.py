@@ -17,9 +17,9 @@ GREEK = {"ε": "epsilon", "δ": "delta"}
 
 @dataclass(frozen=True)
 class Screen:
-    """What the reader's screen can show; as it is by default, any file can hold it.
+    """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal: bold and dim are shown, and lines are as wide as its own.
+    colour: whether it is a terminal, which has bold and dim letters, and a width of its own.
     ascii_only: whether it has neither Greek letters nor box lines.
     """
 
@@ -31,8 +31,9 @@ class Screen:
     ) -> str:
         """Return the parts as text, each on lines of its own.
 
-        Tables fit the width, in characters: the terminal's, or plain_width where there is none. A Text is left to
-        the terminal to wrap, so that it can be copied whole. words: what to write for characters that ASCII has not.
+        parts: what rich can print. A table fits the width, in characters: the terminal's, or plain_width where
+        there is none. A Text is left to the terminal to wrap, so that it can be copied whole.
+        words: what to write for characters that ASCII has not.
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width

@@ -14,6 +14,7 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.output.files import staged
 from fim_private.planning.results import Plan, of_units, percent
 
+# The kinds of figures, by the ends of their names.
 SUFFIXES = (".png", ".svg", ".pdf")
 
 # Okabe and Ito's palette, told apart with any colour vision; line styles and markers tell apart what lies close.
@@ -33,9 +34,9 @@ _LABELS = 12
 
 
 def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return what is drawn: name -> (epsilons, ascending, and required supports in units), as far as there are any.
+    """Return what is drawn: mechanism -> (epsilons, ascending, and the support it requires at each, in units).
 
-    Mechanisms that cannot run are left out; the highest curve comes first.
+    Mechanisms that cannot run are left out; the curve that begins highest comes first.
     """
     curves: dict[str, tuple[list[float], list[int]]] = {}
     for plan in sorted(plans, key=lambda plan: plan.epsilon):

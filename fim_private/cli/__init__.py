@@ -11,9 +11,10 @@ import typer
 
 from fim_private import __version__
 from fim_private.cli import audit, mine, plan
-from fim_private.cli.screen import discard_stdout
+from fim_private.cli.destination import discard_stdout
 from fim_private.errors import FimPrivateError
 
+# Exit codes; the last two are 128 and the number of the signal.
 USAGE_ERROR = 2
 INTERRUPTED = 130
 TERMINATED = 143
@@ -56,7 +57,7 @@ app.command(epilog=audit.EPILOG)(audit.audit)
 
 
 def main() -> None:
-    """Run the command line; every expected failure is one line on standard error and exit code 2."""
+    """Run the command line and exit; every expected failure is one line on standard error and exit code 2."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that nothing half-written stays
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
+from fim_private import defaults
+from fim_private.cli.destination import OutputFile, destination, screen_for
+from fim_private.cli.formats import Format
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
-# What a broken promise ends with.
+# The exit code where a guarantee is broken.
 FAILED = 1
-
-
-class AuditFormat(StrEnum):
-    """How an audit is written."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def audit(
     mechanism: Annotated[
         str, typer.Option(help="large-margin, tight-margin, exponential, …; all for every one of them.")
-    ] = "large-margin",
-    epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
-    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = "replace-one",
-    trials: Annotated[int, typer.Option(help="Neighbouring pairs that a random search tries besides.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of that search; the audit itself has no noise.")] = 0,
-    output_format: Annotated[AuditFormat, typer.Option("--format", help="How to write the audit.")] = AuditFormat.TABLE,
+    ] = defaults.MECHANISM,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = defaults.EPSILON,
+    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
+    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = defaults.NEIGHBORS,
+    trials: Annotated[
+        int, typer.Option(help="Neighbouring pairs that a random search tries besides.")
+    ] = defaults.AUDIT_TRIALS,
+    seed: Annotated[
+        int, typer.Option(help="Seed of that search; the audit itself has no noise.")
+    ] = defaults.AUDIT_SEED,
+    output_format: Annotated[Format, typer.Option("--format", help="How to write the audit.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Compute, exactly, how much of its promise a mechanism uses on neighbouring data that is hard for it.
@@ -41,23 +39,17 @@ def audit(
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable
-    from fim_private.output.audit_table import render_audit
 
     with destination(output) as write:
         reports = [
             audited(subject, trials=trials, seed=seed) for subject in auditable(mechanism, epsilon, delta, neighbors)
         ]
-        if output_format is AuditFormat.JSON:
+        if output_format is Format.JSON:
             found = [report.to_dict() for report in reports]
             write(json.dumps(found if mechanism == "all" else found[0]) + "\n")
         else:
-            on_screen = output is None
-            write(
-                render_audit(
-                    reports,
-                    colour=on_screen and screen_is_terminal(),
-                    ascii_only=on_screen and not screen_is_unicode(),
-                )
-            )
+            from fim_private.output.audit_table import render_audit
+
+            write(render_audit(reports, screen_for(output)))
     if not all(report.holds for report in reports):
         raise typer.Exit(FAILED)

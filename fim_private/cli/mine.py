@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, screen_is_terminal, screen_is_unicode
-
-if TYPE_CHECKING:
-    from fim_private.mining.release import Release
+from fim_private import defaults
+from fim_private.cli.destination import OutputFile, destination, screen_for
+from fim_private.cli.formats import ReleaseFormat
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --mechanism limited-domain --supports"
 )
-
-
-class Format(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def mine(
@@ -38,8 +28,8 @@ def mine(
     ],
     size: Annotated[
         str, typer.Option(metavar="N or N-M", help="Items per itemset; with a range each size has an equal share.")
-    ] = "2",
-    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = 1,
+    ] = str(defaults.SIZE),
+    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = defaults.TOP,
     union: Annotated[
         bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")
     ] = False,
@@ -48,11 +38,11 @@ def mine(
     ] = False,
     supports_share: Annotated[
         float, typer.Option(help="The share of the budget that --supports spends.", show_default="1/3")
-    ] = 1 / 3,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = 1.0,
+    ] = defaults.SUPPORTS_SHARE,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = defaults.EPSILON,
     delta: Annotated[
         float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
-    ] = 1e-6,
+    ] = defaults.DELTA,
     mechanism: Annotated[
         str,
         typer.Option(
@@ -60,15 +50,15 @@ def mine(
             "levelwise (with --top), choosing (with --max-basket). Over a public one: exponential, "
             "permute-and-flip, max-of-laplaces. `fim-private plan` compares them."
         ),
-    ] = "large-margin",
+    ] = defaults.MECHANISM,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
-    ] = "replace-one",
+    ] = defaults.NEIGHBORS,
     max_rank: Annotated[
         int | None,
         typer.Option(
-            help="Public cap on the rank search of large-margin and tight-margin (10,000), or on the candidates of "
-            "limited-domain and levelwise (10,000).",
+            help=f"Public cap on the rank search of large-margin and tight-margin ({defaults.MAX_RANK:,}), or on the "
+            f"candidates of limited-domain and levelwise ({defaults.MAX_RANK:,}).",
             show_default=False,
         ),
     ] = None,
@@ -121,8 +111,10 @@ def mine(
         typer.Option(
             metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
         ),
-    ] = 10**11,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write the release.")] = Format.TABLE,
+    ] = defaults.MAX_WORK,
+    output_format: Annotated[
+        ReleaseFormat, typer.Option("--format", help="How to write the release.")
+    ] = ReleaseFormat.TABLE,
     output: OutputFile = None,
     seed: Annotated[
         int | None,
@@ -162,19 +154,11 @@ def mine(
             progress=progress,
             seed=seed,
         )
-        write(_render(release, output_format, max_rank=max_rank, to_screen=output is None))
+        if output_format is ReleaseFormat.JSON:
+            write(release.to_json() + "\n")
+        elif output_format is ReleaseFormat.CSV:
+            write(release.to_csv())
+        else:
+            from fim_private.output.release_table import render_table
 
-
-def _render(release: Release, output_format: Format, *, max_rank: int | None, to_screen: bool) -> str:
-    if output_format is Format.JSON:
-        return release.to_json() + "\n"
-    if output_format is Format.CSV:
-        return release.to_csv()
-    from fim_private.output.release_table import render_table
-
-    return render_table(
-        release,
-        max_rank=max_rank,
-        colour=to_screen and screen_is_terminal(),
-        ascii_only=to_screen and not screen_is_unicode(),
-    )
+            write(render_table(release, screen_for(output), max_rank=max_rank))

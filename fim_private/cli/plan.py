@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fim_private.cli.screen import OutputFile, destination, output_path, screen_is_terminal, screen_is_unicode
+from fim_private import defaults
+from fim_private.cli.destination import OutputFile, destination, output_path, screen_for
+from fim_private.cli.formats import Format
 from fim_private.errors import ParameterError
 
 EPILOG = (
@@ -19,25 +20,18 @@ EPILOG = (
 )
 
 
-class PlanFormat(StrEnum):
-    """How a plan is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def plan(
     units: Annotated[
         int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
     ] = None,
-    size: Annotated[int, typer.Option(help="Items per itemset.")] = 2,
+    size: Annotated[int, typer.Option(help="Items per itemset.")] = defaults.SIZE,
     epsilon: Annotated[
-        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default="1.0")
+        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
     ] = None,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
-    ] = "replace-one",
+    ] = defaults.NEIGHBORS,
     universe_size: Annotated[
         int | None, typer.Option(help="Public number of items in the catalogue, if there is one.", show_default=False)
     ] = None,
@@ -50,7 +44,9 @@ def plan(
     max_rank: Annotated[
         int | None, typer.Option(help="Public cap on ranks, for the mechanisms that have one.", show_default=False)
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Probability with which an itemset is to be found.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="Probability with which an itemset is to be found.")
+    ] = defaults.CONFIDENCE,
     epsilons: Annotated[
         str | None,
         typer.Option(metavar="E1,E2,…", help="With --figure: the privacy losses to compare.", show_default=False),
@@ -64,18 +60,17 @@ def plan(
             parser=output_path,
         ),
     ] = None,
-    output_format: Annotated[PlanFormat, typer.Option("--format", help="How to write the plan.")] = PlanFormat.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="How to write the plan.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
     from fim_private import planning
-    from fim_private.output.plan_table import render_plan
 
     if (epsilons is None) != (figure is None):
         raise ParameterError(
             "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
         )
-    if figure is not None and (output is not None or output_format is not PlanFormat.TABLE):
+    if figure is not None and (output is not None or output_format is not Format.TABLE):
         raise ParameterError("--figure is written instead of a table or JSON: leave out --output and --format")
     if figure is not None and epsilon is not None:
         raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
@@ -96,18 +91,13 @@ def plan(
         draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
         return
     with destination(output) as write:
-        found = planning.plan(epsilon=1.0 if epsilon is None else epsilon, **public)
-        if output_format is PlanFormat.JSON:
+        found = planning.plan(epsilon=defaults.EPSILON if epsilon is None else epsilon, **public)
+        if output_format is Format.JSON:
             write(json.dumps(found.to_dict()) + "\n")
-            return
-        on_screen = output is None
-        write(
-            render_plan(
-                found,
-                colour=on_screen and screen_is_terminal(),
-                ascii_only=on_screen and not screen_is_unicode(),
-            )
-        )
+        else:
+            from fim_private.output.plan_table import render_plan
+
+            write(render_plan(found, screen_for(output)))
 
 
 def _numbers(text: str) -> list[float]:

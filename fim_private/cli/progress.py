@@ -7,12 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+# Work that takes less shows no bar.
 _QUIET_SECONDS = 1.0
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that shows how far the work is, as a fraction of 1; the bar goes away at the end."""
+    """Yield a function that shows how far the work is, from 0 to 1; the bar goes away at the end.
+
+    label: what is being done. Where standard error is no terminal, nothing is shown.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda fraction: None
         return

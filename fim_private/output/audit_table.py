@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+from rich.text import Text
+
 from fim_private.dp.cost import at_least, rounded_up
+from fim_private.output.console import GREEK, Screen
 
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport, Finding
 
+# Wider than other tables: pairs of neighbours are long.
 _PLAIN_WIDTH = 132
 
 
-def render_audit(reports: Sequence[AuditReport], *, colour: bool, ascii_only: bool) -> str:
-    """Return the audits as text. colour: for a terminal. ascii_only: for an output that has no Greek letters."""
-    from rich.box import ASCII, ROUNDED
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
+    """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
+    parts = (part for report in reports for part in _parts(report))
+    return screen.render(parts, plain_width=_PLAIN_WIDTH, words=GREEK | {"→": "->"})
 
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=colour, no_color=not colour, width=None if colour else _PLAIN_WIDTH)
-    for report in reports:
-        promise = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
-        verdict = "every promise was kept" if report.holds else "A PROMISE IS BROKEN"
-        console.print(Text(f"{report.mechanism} ({promise}): {verdict}", style="bold"), soft_wrap=True)
-        table = Table(box=ASCII if ascii_only else ROUNDED)
-        for name, justify in (("promise", "left"), ("ε", "right"), ("δ", "right"), ("δ used", "right")):
-            table.add_column(name, justify="right" if justify == "right" else "left")
-        table.add_column("share of δ", justify="right")
-        table.add_column("worst neighbours, supports by itemset", overflow="fold")
-        for finding in (report.whole, *report.stages):
-            share = "-" if finding.share is None else rounded_up(finding.share, 2)
-            table.add_row(
-                finding.name,
-                at_least(finding.epsilon),
-                at_least(finding.delta),
-                _used(finding, report.numerical_error) + ("" if finding.holds else " !"),
-                share,
-                Text(_pair(finding)),
-            )
-        console.print(table)
-        console.print(
-            Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}."),
-            soft_wrap=True,
+
+def _parts(report: AuditReport) -> Iterator[Table | Text]:
+    promise = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+    verdict = "every promise was kept" if report.holds else "A PROMISE IS BROKEN"
+    yield Text(f"{report.mechanism} ({promise}): {verdict}", style="bold")
+    table = Table("promise")
+    for name in ("ε", "δ", "δ used", "share of δ"):
+        table.add_column(name, justify="right")
+    table.add_column("worst neighbours, supports by itemset", overflow="fold")
+    for finding in (report.whole, *report.stages):
+        table.add_row(
+            finding.name,
+            at_least(finding.epsilon),
+            at_least(finding.delta),
+            _used(finding, report.numerical_error) + ("" if finding.holds else " !"),
+            "-" if finding.share is None else rounded_up(finding.share, 2),
+            Text(_pair(finding)),
         )
-    text = stream.getvalue()
-    return text.replace("ε", "epsilon").replace("δ", "delta").replace("→", "->") if ascii_only else text
+    yield table
+    yield Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {report.numerical_error:g}.")
 
 
 def _used(finding: Finding, numerical_error: float) -> str:

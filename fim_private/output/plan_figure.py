@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fim_private.dp.cost import at_least
-from fim_private.errors import OutputError, ParameterError, parameter
+from fim_private.errors import ParameterError, parameter
+from fim_private.output.files import staged
 from fim_private.planning.results import Plan, of_units, percent
 
+# The kinds of figures, by the ends of their names.
 SUFFIXES = (".png", ".svg", ".pdf")
 
 # Okabe and Ito's palette, told apart with any colour vision; line styles and markers tell apart what lies close.
@@ -34,9 +34,9 @@ _LABELS = 12
 
 
 def plan_curves(plans: Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return what is drawn: name -> (epsilons, ascending, and required supports in units), as far as there are any.
+    """Return what is drawn: mechanism -> (epsilons, ascending, and the support it requires at each, in units).
 
-    Mechanisms that cannot run are left out; the highest curve comes first.
+    Mechanisms that cannot run are left out; the curve that begins highest comes first.
     """
     curves: dict[str, tuple[list[float], list[int]]] = {}
     for plan in sorted(plans, key=lambda plan: plan.epsilon):
@@ -65,7 +65,9 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
     if len(same) > 1:
         raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
-    _write(target, _image(plans, target.suffix.lower()[1:]))
+    image = _image(plans, target.suffix.lower()[1:])
+    with staged(target, given=parameter("figure")) as write:
+        write(image)
 
 
 def _image(plans: Sequence[Plan], kind: str) -> bytes:
@@ -127,22 +129,3 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
     axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
     axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
     axes.legend(loc="upper left", bbox_to_anchor=(1.13 if everyone is not None else 1.02, 1), frameon=False)
-
-
-def _write(path: Path, image: bytes) -> None:
-    if path.is_dir():
-        raise OutputError(f"cannot write {str(path)!r}: it is a folder; give a file name")
-    whole = path.resolve()
-    part = whole.with_name(f".fim-private.{os.getpid()}.part")
-    try:
-        part.write_bytes(image)
-        if whole.exists():
-            shutil.copymode(whole, part)
-        part.replace(whole)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        reason = error.strerror or "the system refused"
-        raise OutputError(f"cannot write {str(path)!r}: {reason}; choose another file") from None
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
 
 from fim_private.dp.cost import at_least
+from fim_private.output.console import GREEK, Screen
 from fim_private.planning.results import Plan, PlannedMechanism, of_units, percent
-
-_PLAIN_WIDTH = 120
 
 _LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.\n"
@@ -16,17 +18,14 @@ _LEGEND = (
 )
 
 
-def render_plan(plan: Plan, *, colour: bool, ascii_only: bool) -> str:
-    """Return the plan as text. colour: for a terminal. ascii_only: for an output that has no Greek letters."""
-    from rich.box import ASCII, ROUNDED
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def render_plan(plan: Plan, screen: Screen) -> str:
+    """Return a plan as text: what was asked, a row for each mechanism, the recommendation, and a legend."""
+    return screen.render(_parts(plan), words=GREEK | {"–": "-"})
 
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=colour, no_color=not colour, width=None if colour else _PLAIN_WIDTH)
-    console.print(Text(_title(plan), style="bold"), soft_wrap=True)
-    table = Table(box=ASCII if ascii_only else ROUNDED)
+
+def _parts(plan: Plan) -> Iterator[Table | Text]:
+    yield Text(_title(plan), style="bold")
+    table = Table()
     table.add_column("mechanism", no_wrap=True)
     titles = ["support\nneeded", "% of\nunits", "lead\nneeded", "lead if\n10 tie", "mean\nregret"]
     for title in titles if plan.units is not None else [titles[0], *titles[2:]]:
@@ -36,11 +35,9 @@ def render_plan(plan: Plan, *, colour: bool, ascii_only: bool) -> str:
         best = mechanism.name == plan.recommended
         style = "bold" if best else "dim" if mechanism.missing or mechanism.feasible is False else ""
         table.add_row(*(Text(cell) for cell in _cells(mechanism, plan, best)), style=style)
-    console.print(table)
-    console.print(Text(f"* {plan.reason}"), soft_wrap=True)
-    console.print(Text(_LEGEND, style="dim"), soft_wrap=True)
-    text = stream.getvalue()
-    return text.replace("ε", "epsilon").replace("δ", "delta").replace("–", "-") if ascii_only else text
+    yield table
+    yield Text(f"* {plan.reason}")
+    yield Text(_LEGEND, style="dim")
 
 
 def _title(plan: Plan) -> str:

@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from fim_private import defaults
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fim_private.defaults import CONFIDENCE, MAX_RANK
 from fim_private.dp.accounting import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.release import Itemset, Release, Share
+from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
-from fim_private.reading.missing_users import MissingUser
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_PLAIN_WIDTH = 120
+from fim_private.reading.columns import MissingUser
 
 
-def render_table(release: Release, *, max_rank: int | None, colour: bool, ascii_only: bool) -> str:
-    """Return the release as text.
+def render_table(release: Release, screen: Screen, *, max_rank: int | None = None) -> str:
+    """Return a release as text: its itemsets, or what to try after an abstention, and the guarantee.
 
-    max_rank: as it was asked for. colour: for a terminal. ascii_only: for an output that has no Greek letters.
+    max_rank: as it was asked for, None where it was not.
     """
-    from rich.console import Console
-    from rich.text import Text
+    return screen.render(_parts(release, max_rank))
 
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=colour, no_color=not colour, width=None if colour else _PLAIN_WIDTH)
+
+def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
     if release.abstained:
-        console.print(Text(f"No itemset of {release.size} was released: the mechanism abstained.", style="bold"))
-        console.print(Text(f"To try: {_advice(release, max_rank)}"), soft_wrap=True)
+        nothing = Text(f"No itemset of {release.size} was released: the mechanism abstained.", style="bold")
+        yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
+        yield Text(f"To try: {_advice(release, max_rank)}")
     else:
-        console.print(Text(_title(release), style="bold"), soft_wrap=True)
-        console.print(_rows(release, ascii_only=ascii_only))
-        for line in _remarks(release):
-            console.print(Text(line), soft_wrap=True)
-    console.print(Text(_guarantee(release)), soft_wrap=True)
-    text = stream.getvalue()
-    return text.replace("ε", "epsilon").replace("δ", "delta") if ascii_only else text
+        yield Text(_title(release), style="bold")
+        yield _rows(release)
+        yield from map(Text, _remarks(release))
+    yield Text(_guarantee(release))
 
 
-def _rows(release: Release, *, ascii_only: bool) -> Table:
-    from rich.box import ASCII, ROUNDED
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=ASCII if ascii_only else ROUNDED)
+def _rows(release: Release) -> Table:
+    table = Table()
     table.add_column("itemset", overflow="fold")
     table.add_column("support", justify="right")
     if release.noise is not None:
@@ -152,11 +143,9 @@ def _advice(release: Release, max_rank: int | None) -> str:
     if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
         ways = [f"more {unit}s", "a larger --epsilon", *smaller]
         return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
-    rank, chance = defaults.MAX_RANK if max_rank is None else max_rank, defaults.CONFIDENCE
+    rank = MAX_RANK if max_rank is None else max_rank
     margin, easier = (
-        prospects(
-            LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), defaults.CONFIDENCE
-        ).margin
+        prospects(LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), CONFIDENCE).margin
         for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
     )
     assert margin is not None
@@ -166,6 +155,6 @@ def _advice(release: Release, max_rank: int | None) -> str:
         ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")
     ways += smaller
     return (
-        f"{', or '.join(ways)}; with these parameters an itemset is released with {chance:.0%} probability "
+        f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
         f"once it leads by {margin:,} {unit}s."
     )

@@ -1,15 +1,48 @@
-"""staged: a file is written whole or not at all, and an unwritable one is known before anything is spent."""
+"""What is shown fits the screen. A file is written whole or not at all, and an unwritable one is known before anything
+is spent."""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.table import Table
+from rich.text import Text
 
 from fim_private.errors import DataError, OutputError
+from fim_private.output.console import GREEK, Screen
 from fim_private.output.files import staged
+
+
+def shown(screen: Screen, **options: Any) -> str:
+    table = Table("ε", "words")
+    table.add_row("1", "word " * 50)
+    return screen.render([Text("δ → ρ " * 50, style="bold"), table], **options)
+
+
+def test_a_file_holds_every_letter_and_no_colours() -> None:
+    line, *table = shown(Screen(), plain_width=30).splitlines()
+    assert line == "δ → ρ " * 50
+    assert max(map(len, table)) == 30
+    assert table[1].startswith("│ ε │ words")
+
+
+def test_a_terminal_has_its_own_width_and_styles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    line, *table = shown(Screen(colour=True), plain_width=30).splitlines()
+    assert line.startswith("\x1b[1mδ → ρ")
+    assert max(len(re.sub("\x1b.*?m", "", row)) for row in table) == 40
+
+
+def test_where_there_is_ascii_only_words_stand_for_letters() -> None:
+    text = shown(Screen(ascii_only=True), words=GREEK | {"→": "->", "ρ": "rho"})
+    assert text.isascii()
+    assert "delta -> rho" in text
+    assert "| epsilon |" in text
 
 
 def names(folder: Path) -> list[str]:
@@ -24,6 +57,15 @@ def test_the_file_appears_at_the_end_and_alone(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_bytes() == "ε\ntwo\n".encode()
     assert names(tmp_path) == ["release.json"]
+
+
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "plan.png"
+    with staged(path) as write:
+        write(b"\x89PNG\r\n")
+        write(b"\xff")
+        assert not path.exists()
+    assert path.read_bytes() == b"\x89PNG\r\n\xff"
 
 
 def test_an_existing_file_is_replaced_at_the_end(tmp_path: Path) -> None:
@@ -77,6 +119,8 @@ def test_a_file_instead_of_a_folder_fails_at_once(tmp_path: Path) -> None:
 def test_a_folder_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="it is a folder; give output a file name"):
         entered(tmp_path)
+    with pytest.raises(OutputError, match="it is a folder; give figure a file name"), staged(tmp_path, given="figure"):
+        pytest.fail("it was opened")
     assert names(tmp_path) == []
 
 

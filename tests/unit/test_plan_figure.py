@@ -70,8 +70,11 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_where_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_figure, "_image", lambda plans, kind: b"image")
     (tmp_path / "folder.png").mkdir()
-    for target in (tmp_path / "folder.png", tmp_path / "none" / "plan.png"):
-        with pytest.raises(OutputError, match="cannot write"):
+    for target, reason in (
+        (tmp_path / "folder.png", "it is a folder; give figure a file name"),
+        (tmp_path / "none" / "plan.png", "the folder .* does not exist; create it first"),
+    ):
+        with pytest.raises(OutputError, match=f"cannot write .*: {reason}"):
             draw_plan_figure(GRID, target)
 
     def interrupted(self: Path, target: Path) -> None:
@@ -83,3 +86,15 @@ def test_where_it_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         draw_plan_figure(GRID, tmp_path / "plan.png")
     assert (tmp_path / "plan.png").read_bytes() == b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.png", "plan.png"]
+
+
+def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_figure, "_image", lambda plans, kind: b"image")
+    path, link = tmp_path / "plan.png", tmp_path / "link.png"
+    path.write_bytes(b"before")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    draw_plan_figure(GRID, link)
+    assert link.is_symlink()
+    assert path.read_bytes() == b"image"
+    assert path.stat().st_mode & 0o777 == 0o640

@@ -30,6 +30,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
+from fim_private.output.console import Screen
 from fim_private.output.plan_table import render_plan
 from fim_private.planning import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.planning.search import prospects
@@ -360,7 +361,7 @@ def test_a_grid_is_one_plan_for_each_epsilon() -> None:
 @pytest.mark.parametrize("units", [None, 1, 100_000])
 def test_the_table(units: int | None, ascii_only: bool) -> None:
     found = plan(units=units, max_rank=100)
-    text = render_plan(found, colour=False, ascii_only=ascii_only)
+    text = render_plan(found, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
     assert all(name in text for name in NAMES)
     assert f"* {found.recommended}" in text
@@ -368,7 +369,7 @@ def test_the_table(units: int | None, ascii_only: bool) -> None:
     assert ("% of" in text) == (units is not None)
     assert "catalogue of all items (not given)" in text
     assert "\x1b" not in text
-    assert "\x1b" in render_plan(found, colour=True, ascii_only=ascii_only)
+    assert "\x1b" in render_plan(found, Screen(colour=True, ascii_only=ascii_only))
 
 
 def test_the_lead_in_the_documents_is_the_planners() -> None:

@@ -24,6 +24,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
 from fim_private.mining.release import Itemset, Release, Share
+from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
 from fim_private.spectrum import SupportSpectrum
 
@@ -494,13 +495,13 @@ def test_a_one_hot_frame_gives_what_the_file_gives_under_every_seed(tmp_path: Pa
 def test_no_printed_guarantee_is_rounded_down() -> None:
     """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more than that."""
     release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
-    text = render_table(release, max_rank=None, colour=False, ascii_only=False)
+    text = render_table(release, Screen())
     assert "ε = 1.0000004, δ = 3.33334e-07" in text
     assert "a factor e^1.0000004 = 2.72, up to an added probability of 3.33334e-07" in text
     assert release.to_dict()["epsilon"] == 1.0000004
     assert Fraction(repr(release.to_dict()["delta"])) >= Fraction(1, 3_000_000)
     assert release.cost.delta == Fraction(1, 3_000_000)
-    below_three = render_table(fim.mine([["a", "b"]], epsilon=1.1), max_rank=None, colour=False, ascii_only=False)
+    below_three = render_table(fim.mine([["a", "b"]], epsilon=1.1), Screen())
     assert "e^1.1 = 3.01" in below_three  # 3.00417
 
 
@@ -509,9 +510,6 @@ def test_the_parts_of_a_budget_are_exact() -> None:
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1
     text = render_table(
-        fim.mine([["a", "b", "c", "d"]] * 50_000, size="2-4", supports=True, epsilon=Fraction(1, 7)),
-        max_rank=None,
-        colour=False,
-        ascii_only=False,
+        fim.mine([["a", "b", "c", "d"]] * 50_000, size="2-4", supports=True, epsilon=Fraction(1, 7)), Screen()
     )
     assert "supports: ε = 0.0476191" in text

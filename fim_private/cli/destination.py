@@ -1,4 +1,4 @@
-"""Where output goes: the screen, or a file that is there only when it is whole."""
+"""Where the output of a command goes: the screen, or a file that is there only when it is whole."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fim_private.errors import OutputError
 
+if TYPE_CHECKING:
+    from fim_private.output.console import Screen
+
+# Takes text; what it returns says nothing.
 Write = Callable[[str], object]
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write; what ends in a slash means a folder, which a Path would forget."""
+    """Return the path of a file to write, as it was typed.
+
+    Raises OutputError for what ends in a slash: it means a folder, which a Path would forget.
+    """
     if text.endswith("/"):
         raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
     return Path(text)
@@ -31,7 +38,11 @@ OutputFile = Annotated[
 
 @contextmanager
 def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> Iterator[Write]:
-    """Open an output and yield its write function; None or - is the screen. inputs: files it must not overwrite."""
+    """Open an output and yield its write function; None or - is the screen.
+
+    inputs: what the command reads, as it was typed, which the output must not overwrite.
+    Raises OutputError for an input, a closed screen and what cannot be written: at once, as far as can be known then.
+    """
     if output is None or str(output) == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; name a file with --output")
@@ -62,11 +73,14 @@ def discard_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def screen_is_terminal() -> bool:
-    """Whether a person looks at standard output."""
-    return sys.stdout.isatty()
+def screen_for(output: Path | None) -> Screen:
+    """Return what can be shown where a table goes: colours on a terminal only, Greek where the encoding has it.
 
+    What is named with --output, - included, gets every letter and no colours.
+    """
+    from fim_private.output.console import Screen
 
-def screen_is_unicode() -> bool:
-    """Whether standard output has Greek letters and box lines."""
-    return (sys.stdout.encoding or "ascii").lower().startswith("utf")
+    if output is not None:
+        return Screen()
+    encoding = sys.stdout.encoding or "ascii"
+    return Screen(colour=sys.stdout.isatty(), ascii_only=not encoding.lower().startswith("utf"))

@@ -1,4 +1,4 @@
-"""Each benchmark script runs on a small setting and writes figures that make sense."""
+"""Each benchmark of speed runs on a small setting and writes figures that make sense."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from real_data import REPOSITORY
 
 def run(script: str, *options: str, output: Path) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, f"benchmarks/{script}.py", *options, "--output", str(output)],
+        [sys.executable, "-m", f"benchmarks.counting.{script}", *options, "--output", str(output)],
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",

@@ -13,13 +13,12 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import contest
-import counting
-import counting_document
-import counting_summary
-import measuring
-from contestants import ALL, CONTESTANTS, OURS, TOP, Request
+from benchmarks.counting import compare as counting
+from benchmarks.counting import head_to_head as contest
+from benchmarks.counting import page as counting_document
+from benchmarks.counting import summary as counting_summary
+from benchmarks.counting.peer_counters import ALL, CONTESTANTS, OURS, TOP, Request
+from benchmarks.frame import provenance as measuring
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has")
 
@@ -31,7 +30,7 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
     page.parent.mkdir()
     options = ["--quick", "--cache", str(tmp_path / "cache"), "--output", str(output), "--document", str(page)]
     done = subprocess.run(
-        [sys.executable, "benchmarks/counting.py", *options],
+        [sys.executable, "-m", "benchmarks.counting.compare", *options],
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
@@ -40,7 +39,7 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Where a peer is better" in done.stdout
     results = json.loads(output.read_text())
-    assert results["command"].startswith("python benchmarks/counting.py --quick")
+    assert results["command"].startswith("python -m benchmarks.counting.compare --quick")
     assert {"cpu", "date", "versions", "datasets", "contests", "processes", "growth", "missing"} <= results.keys()
     assert len(results["contests"]) == 3 * 2  # modes, sizes
     for found in results["contests"]:
@@ -118,7 +117,7 @@ def results_with(peer: dict[str, Any]) -> dict[str, Any]:
     command = {"seconds": contest.spread([1.0]), "peak": contest.spread([1e8])}
     return {
         **measuring.machine(counting.PEERS),
-        "command": "python benchmarks/counting.py",
+        "command": "python -m benchmarks.counting.compare",
         **{"runs": 5, "timeout": 60.0, "memory_limit": 12 * 10**9, "top": 10, "missing": ["retail"], "growth": []},
         "contestants": [OURS, "peer"],
         "datasets": [about],
@@ -153,11 +152,11 @@ def test_losses_are_told(tmp_path: Path) -> None:
 
 def test_command_line_names_no_folder_of_this_machine() -> None:
     options = ["--data", "../some/where", "--output", "/tmp/a/b.json", "--contestants", "PyFIM eclat"]
-    assert measuring.command_line("counting", options) == (
-        "python benchmarks/counting.py --data DIR --output b.json --contestants 'PyFIM eclat'"
+    assert measuring.command_line(counting.MODULE, options) == (
+        "python -m benchmarks.counting.compare --data DIR --output b.json --contestants 'PyFIM eclat'"
     )
-    assert (
-        measuring.command_line("counting", ["--large"], real=True) == "python benchmarks/counting.py --large --data DIR"
+    assert measuring.command_line(counting.MODULE, ["--large"], real=True) == (
+        "python -m benchmarks.counting.compare --large --data DIR"
     )
 
 

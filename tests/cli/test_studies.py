@@ -14,21 +14,20 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import corollary1_figures
-import corollary1_tasks
-import spectra
-import utility_tasks
-
+from benchmarks import page
+from benchmarks.frame import support_spectra as spectra
+from benchmarks.paper import corollary1_figures, corollary1_tasks
+from benchmarks.utility import tasks as utility_tasks
 from fim_private.mechanisms import LargeMargin
 
 NEIGHBORS = ["replace-one", "add-remove"]
 
 
 def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
+    [module] = [study.module for study in page.STUDIES if study.name == name]
     output = folder / f"{name}.json"
     done = subprocess.run(
-        [sys.executable, f"benchmarks/{name}.py", "--quick", "--output", str(output), *options],
+        [sys.executable, "-m", module, "--quick", "--output", str(output), *options],
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
@@ -203,21 +202,22 @@ def test_the_page(tmp_path: Path) -> None:
         assert results["answers"]
         assert list(tmp_path.glob(f"{name}_*.svg"))
         assert len(list(tmp_path.glob(f"{name}_*.png"))) == len(list(tmp_path.glob(f"{name}_*.svg")))
-    page = tmp_path / "docs" / "benchmarks.md"
-    page.parent.mkdir()
-    command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page), "--quick"]
+    document = tmp_path / "docs" / "benchmarks.md"
+    document.parent.mkdir()
+    command = [sys.executable, "-m", "benchmarks.page", "--results", str(tmp_path), "--document", str(document)]
+    command += ["--quick"]
     done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
-    assert (done.returncode, page.exists()) == (2, False)
+    assert (done.returncode, document.exists()) == (2, False)
     assert "results of --quick, which are no results" in done.stderr
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
-    text = page.read_text()
+    text = document.read_text()
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
         assert f"| {section} | " in text
     assert "NOT" not in text
     for line in text.splitlines():
         if line.startswith("!["):
-            assert (page.parent / line.partition("(")[2].rstrip(")")).is_file()
+            assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
     (tmp_path / "utility.json").unlink()
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert done.returncode == 2

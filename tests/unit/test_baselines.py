@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,18 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from real_data import REPOSITORY, real_data
+from real_data import real_data
 from scipy import stats
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import histogram_cuts
-import item_matrix
-import privbasis
-import stability_histogram
-from item_matrix import IntegerNoise, Released, cut, support_at_rank
-from privbasis import Budget
-from spectra import Source, transactions
-
+from benchmarks.frame.support_spectra import Source, transactions
+from benchmarks.peers import best_cut as histogram_cuts
+from benchmarks.peers import item_matrix, privbasis, stability_histogram
+from benchmarks.peers.item_matrix import IntegerNoise, Released, cut, support_at_rank
+from benchmarks.peers.privbasis import Budget
 from fim_private.dp.accounting import zcdp_rho
 
 Baskets = list[list[int]]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import utility_sections
-import utility_tasks
-from utility_measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+from benchmarks.utility import sections as utility_sections
+from benchmarks.utility import tasks as utility_tasks
+from benchmarks.utility.measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
 
@@ -103,8 +100,8 @@ def test_peers_get_the_stream_of_picks() -> None:
 def test_every_k_has_its_own_cut(tmp_path: Path) -> None:
     # Cut to two by label, the first pair alone clears the threshold; all six need more baskets and the cap of 4.
     pytest.importorskip("opendp", reason="opendp is not installed")
-    from histogram_cuts import best_cuts
-    from spectra import Source
+    from benchmarks.frame.support_spectra import Source
+    from benchmarks.peers.best_cut import best_cuts
 
     path = tmp_path / "four.dat"
     path.write_text("1 2 3 4\n" * 80 + "1 2\n" * 5)

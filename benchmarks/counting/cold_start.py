@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frame.provenance import ROOT, OneLineParser, measure, report
+from benchmarks.counting.process_timing import measure, report
+from benchmarks.frame.command_line import OneLineParser
+from benchmarks.frame.output_files import ROOT
 
 
 def main() -> None:

@@ -23,14 +23,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.counting.datasets import Dataset, generated_datasets, quest_dataset, real_datasets
 from benchmarks.counting.end_to_end import comparisons, growth
 from benchmarks.counting.figure import draw
-from benchmarks.counting.head_to_head import Dataset, DisagreementError, Limits, describe, hold
+from benchmarks.counting.head_to_head import DisagreementError, describe, hold
 from benchmarks.counting.page import write_document
 from benchmarks.counting.peer_counters import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
 from benchmarks.counting.summary import SUMMARY_COLUMNS, losses, place, reading, summary_rows, titles
-from benchmarks.frame.datasets import generated_datasets, quest, real_datasets
-from benchmarks.frame.provenance import DATA_HELP, DEFAULT_DATA, ROOT, OneLineParser, command_line, machine, write_json
+from benchmarks.counting.worker_client import Limits
+from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json
+from benchmarks.frame.provenance import machine
 
 GROWTH = (100_000, 1_000_000)
 LARGE = 10_000_000
@@ -53,7 +56,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = OneLineParser(MODULE, str(__doc__))
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "benchmarks", help="folder of generated data")
+    parser.add_argument("--cache", type=Path, default=DEFAULT_OUTPUT, help="folder of generated data")
     parser.add_argument("--output", type=Path, help="JSON to write; default: counting.json in the cache")
     parser.add_argument("--document", type=Path, help="page to write; the figure goes to figures/ beside it")
     parser.add_argument("--read", type=Path, help="run nothing: make figure and page of this JSON")
@@ -90,7 +93,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def datasets_of(options: argparse.Namespace) -> tuple[list[Dataset], list[str]]:
     """Return the data sets to count in, and the names of what is missing."""
     if options.quick:
-        return [quest(options.cache, QUICK_BASKETS[0])], []
+        return [quest_dataset(options.cache, QUICK_BASKETS[0])], []
     real, missing = real_datasets(options.data)
     found = [*real, *generated_datasets(options.cache, options.growth)]
     if options.datasets is None:
@@ -160,7 +163,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     PROGRESS.print("whole processes")
     results["processes"] = list(comparisons(datasets, limits))
     PROGRESS.print("growth")
-    made = [quest(options.cache, baskets) for baskets in sorted(options.growth)]
+    made = [quest_dataset(options.cache, baskets) for baskets in sorted(options.growth)]
     sizes = [2] if options.quick else [size for size in options.sizes if size in (2, 3)]
     results["growth"] = growth(made, sizes, options.top, limits)
     write_json(results, options.output)

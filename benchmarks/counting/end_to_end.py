@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.counting.head_to_head import LOADING_SECONDS, Dataset, Limits, Worker, spread, support_of_nth
+from benchmarks.counting.datasets import Dataset
+from benchmarks.counting.head_to_head import spread, support_of_nth
 from benchmarks.counting.peer_counters import ALL, OURS, TOP, Request
-from benchmarks.frame.provenance import Measured, run_once
+from benchmarks.counting.process_timing import Measured, run_once
+from benchmarks.counting.worker_client import LOADING_SECONDS, Limits, Worker
 
 FIM_PRIVATE = Path(sys.executable).with_name("fim-private")
 START = "import numpy, pyarrow.parquet"

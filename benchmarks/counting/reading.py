@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
-from benchmarks.frame.provenance import OneLineParser, measure, report
+from benchmarks.counting.process_timing import measure, report
+from benchmarks.frame.command_line import OneLineParser
 
 SEED = 2014
 ITEMS = 16_000

@@ -21,18 +21,10 @@ from typing import Any
 
 from benchmarks.frame import figure_style as drawing
 from benchmarks.frame import task_cache as remembering
-from benchmarks.frame.provenance import (
-    DATA_HELP,
-    DEFAULT_DATA,
-    ROOT,
-    OneLineParser,
-    command_line,
-    machine,
-    write_json,
-    write_text,
-)
+from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json, write_text
+from benchmarks.frame.provenance import machine
 
-DEFAULT_OUTPUT = ROOT / "build" / "benchmarks"
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
 
 # What a study has found: its circumstances, and under "answers" the JSON value of each task, by key.

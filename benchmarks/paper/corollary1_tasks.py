@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frame import support_spectra as spectra
 from benchmarks.frame.bisection import least
-from benchmarks.frame.support_spectra import Levels, Source, spectrum
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import Levels, levels_of, part, spectrum, transactions
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
     Exponential,
@@ -63,7 +63,7 @@ def errors(about: Source | Levels, size: int, exponents: list[int], epsilon: flo
 def _levels(about: Source | Levels, size: int) -> tuple[Levels, int]:
     """Return the levels and the number of items that occur."""
     if isinstance(about, Source):
-        return spectra.levels_of(about, size), len(spectra.transactions(about).vocabulary)
+        return levels_of(about, size), len(transactions(about).vocabulary)
     return about, 0
 
 
@@ -158,7 +158,7 @@ def coverage(
     some two units more, which makes it harder to keep.
     """
     if isinstance(about, Source):
-        levels, units = spectra.levels_of(about, size, share, seed), spectra.part(about, share, seed).baskets
+        levels, units = levels_of(about, size, share, seed), part(about, share, seed).baskets
     else:
         levels, units = about, None
     mechanism = LargeMargin(epsilon, delta)
@@ -225,7 +225,7 @@ def condition(
     """Return, for parts of a data set, the probability of a release against c(1) ε / ln(L/δ)."""
     rows = []
     for share in shares:
-        levels = spectra.levels_of(about, size, share, seed) if isinstance(about, Source) else _scaled(about, share)
+        levels = levels_of(about, size, share, seed) if isinstance(about, Source) else _scaled(about, share)
         if not levels:
             continue
         itemsets = sum(m for _, m in levels)

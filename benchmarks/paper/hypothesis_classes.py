@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame import support_spectra as spectra
+from benchmarks.frame.datasets import sources
+from benchmarks.frame.support_spectra import transactions
 from fim_private.mechanisms import LargeMargin, Mechanism
 from fim_private.spectrum import SupportSpectrum
 
@@ -116,8 +117,8 @@ def learnable(name: str, folder: str | None) -> Learnable:
     """Return a data set with its hypotheses."""
     if name == GENERATED:
         return planted(4000, 12, NOISE, np.random.default_rng(7))
-    found, _ = spectra.sources(None if folder is None else Path(folder))
-    baskets = spectra.transactions(found[name])
+    found, _ = sources(None if folder is None else Path(folder))
+    baskets = transactions(found[name])
     lengths = np.diff(baskets.offsets)
     row = np.repeat(np.arange(baskets.baskets), lengths)
     if name == "retail":

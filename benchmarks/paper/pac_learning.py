@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import fim_private as fim
-from benchmarks.frame import support_spectra as spectra
+from benchmarks.frame.datasets import sources
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Cell, Figure, Options, Results, Section, Study, Table, Task, main
 from benchmarks.paper import hypothesis_classes as h
@@ -120,7 +120,7 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
 
 def tasks(options: Options) -> tuple[list[Task], list[str]]:
     """Return the tasks and the real data sets that are missing; the generated one is always there."""
-    found, missing = spectra.sources(options.data)
+    found, missing = sources(options.data)
     kept = [name for name in ("retail", "mushroom") if name in found and options.takes(name)]
     names = [h.GENERATED, *kept][: 2 if options.quick else None]
     drawn, averaged = (2, 2) if options.quick else (20, 10)

@@ -12,8 +12,11 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.frame.support_spectra import Source, transactions
-from benchmarks.peers.item_matrix import ORDERS, Released, counted, cut_data, degree, support_at_rank
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.peers.cut_baskets import ORDERS, counted, cut_data, degree
+from benchmarks.peers.item_matrix import support_at_rank
+from benchmarks.peers.released import Released
 from benchmarks.peers.stability_histogram import LARGEST_DEGREE, calibrated, high_released
 
 Cut = tuple[int, str]  # how many items of a basket are kept at most, and which: of ORDERS

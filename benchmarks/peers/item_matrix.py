@@ -1,10 +1,8 @@
-"""What the baselines from outside share: exact supports of itemsets, the itemsets of cut baskets, integer noise."""
+"""Which baskets hold which item, as bits: the exact supports of any itemset, and of all subsets of a basis."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import TypeVar
@@ -12,10 +10,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.support_spectra import Source, transactions
-from fim_private.counting import itemset_spectrum, list_itemsets
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+from fim_private.counting import itemset_spectrum
 from fim_private.reading.transactions import Item, Transactions
-from fim_private.spectrum import SupportSpectrum, union
+from fim_private.spectrum import union
 
 Int64 = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)
@@ -23,27 +22,6 @@ Number = TypeVar("Number", np.int64, np.float64)
 Codes = tuple[int, ...]
 # Rows of bits that are kept: all that a trial needs many times over, and no more than some 80 MB.
 _MOST_ROWS = 4096
-# Which items a cut keeps: see cut.
-ORDERS = ("label", "random")
-# Itemsets of cut data that are listed one by one: OpenDP takes 8 µs for each at each trial.
-LISTED = 2048
-
-
-@dataclass(frozen=True)
-class Released:
-    """What one trial released.
-
-    true: supports in the whole data of the itemsets released, in the order of release. noisy: what was released as
-    their supports; as many.
-    """
-
-    true: Int64
-    noisy: NDArray[np.float64]
-
-
-def nothing() -> Released:
-    """Return what a trial that releases nothing released."""
-    return Released(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 class ItemMatrix:
@@ -140,128 +118,3 @@ def subsets(length: int, sizes: tuple[int, ...]) -> tuple[Int64, Int64]:
 def basis_bins(source: Source, basis: Codes) -> Int64:
     """Return how many baskets hold exactly each subset of a basis."""
     return item_matrix(source).bins(basis)
-
-
-# --------------------------------------------------------------------------------------------------------- the cut
-
-
-def cut(data: Transactions, max_basket: int, order: str) -> Transactions:
-    """Return the baskets with at most max_basket items: the first by label, or random ones of each basket.
-
-    The random ones are drawn once, whatever the baskets hold. Where labels are numbers in the order in which items
-    were first seen, as in retail, the first ones are the frequent ones and keep far more pairs; elsewhere random
-    ones can keep more.
-    """
-    if order == "label":
-        return data.capped(max_basket, 1)
-    lengths = np.diff(data.offsets)
-    keys = np.random.default_rng(0).random(len(data.items))
-    ranked = np.lexsort((keys, np.repeat(np.arange(data.baskets), lengths)))
-    kept = np.zeros(len(data.items), dtype=bool)
-    kept[ranked[np.arange(len(ranked)) - np.repeat(data.offsets[:-1], lengths) < max_basket]] = True
-    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
-    return Transactions(ends[data.offsets], data.items[kept], data.vocabulary, data.unit_offsets)
-
-
-def degree(max_basket: int, sizes: tuple[int, ...]) -> int:
-    """Return Δ: how many itemsets of the sizes a basket of max_basket items supports."""
-    return sum(math.comb(max_basket, size) for size in sizes)
-
-
-# -------------------------------------------------------------------------------------------------------- counting
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The itemsets of cut data. Those of at least some support are listed: their supports when cut, and in the whole
-    data, both (m,). Of the others, supports and how many share each; spectrum names them.
-    """
-
-    listed: Int64
-    true: Int64
-    low: Int64
-    multiplicities: Int64
-    spectrum: SupportSpectrum
-
-
-@lru_cache(maxsize=16)
-def cut_data(source: Source, max_basket: int, order: str) -> Transactions:
-    """Return the cut baskets of a data set."""
-    return cut(transactions(source), max_basket, order)
-
-
-@lru_cache(maxsize=4)
-def counted(source: Source, sizes: tuple[int, ...], max_basket: int, order: str, floor: int, whole: bool) -> Counted:
-    """Count the itemsets of the cut data: listed are the LISTED highest, or all of support >= floor where these are
-    more. whole: whether the others are needed too.
-    """
-    data = cut_data(source, max_basket, order)
-    spectrum = union([itemset_spectrum(data, size) for size in sizes])
-    levels = spectrum.all_levels() if whole else list(_first(spectrum, floor))
-    supports = np.array([support for support, _ in levels], dtype=np.int64)
-    multiplicities = np.array([multiplicity for _, multiplicity in levels], dtype=np.int64)
-    high = (np.cumsum(multiplicities) <= LISTED) | (supports >= floor)
-    matrix = item_matrix(source)
-    found: list[tuple[int, int]] = []
-    if high.any():
-        lowest, highest = int(supports[high][-1]), int(supports[0])
-        for size in sizes:
-            named = list_itemsets(data, size, lowest, highest)
-            found += [(support, matrix.support(matrix.codes(labels))) for labels, support in named]
-    cells = np.array(found, dtype=np.int64).reshape(-1, 2)
-    return Counted(cells[:, 0], cells[:, 1], supports[~high], multiplicities[~high], spectrum)
-
-
-def _first(spectrum: SupportSpectrum, floor: int) -> Iterator[tuple[int, int]]:
-    seen = 0
-    for support, multiplicity in spectrum.levels():
-        seen += multiplicity
-        if seen > LISTED and support < floor:
-            return
-        yield support, multiplicity
-
-
-# ----------------------------------------------------------------------------------------------------------- noise
-
-
-@dataclass(frozen=True)
-class IntegerNoise:
-    """P(noise = k) ∝ e^{-|k| / scale}, or e^{-k² / (2 scale²)} where gaussian; drawn with floats, out of a seed."""
-
-    gaussian: bool
-    scale: float
-
-    def survival(self, distances: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return P(noise >= distance) for distances >= 1."""
-        if self.gaussian:
-            tail = gaussian_tail(self.scale)
-            return tail[np.minimum(distances, len(tail) - 1)]
-        return np.asarray(np.exp(-distances / self.scale) / (1 + math.exp(-1 / self.scale)))
-
-    def excess(self, distance: int, number: int, rng: np.random.Generator) -> Int64:
-        """Draw by how much the noise is above a distance >= 1, given that it is not below it."""
-        if not self.gaussian:  # its tail is geometric
-            return rng.geometric(-math.expm1(-1 / self.scale), number).astype(np.int64) - 1
-        tail = gaussian_tail(self.scale)
-        levels = tail[min(distance, len(tail) - 1)] * (1 - rng.random(number))
-        # The largest x with P(noise >= x) >= level.
-        place: Int64 = np.searchsorted(tail[::-1], levels, side="left").astype(np.int64)
-        return len(tail) - 1 - distance - place
-
-    def draw(self, number: int, rng: np.random.Generator) -> Int64:
-        """Draw noise."""
-        if not self.gaussian:
-            share = -math.expm1(-1 / self.scale)
-            return (rng.geometric(share, number) - rng.geometric(share, number)).astype(np.int64)
-        tail = gaussian_tail(self.scale)
-        zero = 1 - 2 * tail[1]
-        sign = np.where(rng.random(number) < 0.5, -1, 1)
-        return np.where(rng.random(number) < zero, 0, sign * (1 + self.excess(1, number, rng)))
-
-
-@lru_cache(maxsize=4)
-def gaussian_tail(scale: float) -> NDArray[np.float64]:
-    """Return P(noise >= t) for t = 0, 1, ... up to 38 scales, where doubles end."""
-    weights = np.exp(-((np.arange(math.ceil(38 * scale) + 2) / scale) ** 2) / 2)
-    tail = np.cumsum(weights[::-1])[::-1]
-    return np.asarray(tail / (2 * tail[0] - 1))

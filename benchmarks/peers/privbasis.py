@@ -25,18 +25,17 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame.support_spectra import Source
+from benchmarks.frame.datasets import Source
 from benchmarks.peers.item_matrix import (
     Codes,
     Int64,
-    Released,
     basis_bins,
     item_matrix,
-    nothing,
     subsets,
     support_at_rank,
     supports_of_subsets,
 )
+from benchmarks.peers.released import Released, nothing
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 

@@ -21,18 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.frame.support_spectra import Source
-from benchmarks.peers.item_matrix import (
-    Counted,
-    Int64,
-    IntegerNoise,
-    Released,
-    counted,
-    degree,
-    gaussian_tail,
-    item_matrix,
-    nothing,
-)
+from benchmarks.frame.datasets import Source
+from benchmarks.peers.cut_baskets import Counted, counted, degree
+from benchmarks.peers.integer_noise import IntegerNoise, gaussian_tail
+from benchmarks.peers.item_matrix import Int64, item_matrix
+from benchmarks.peers.released import Released, nothing
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.dp.randomness import Randomness

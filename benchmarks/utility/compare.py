@@ -6,11 +6,12 @@ python -m benchmarks.utility.compare [--quick]
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
-from benchmarks.frame.datasets import quest
-from benchmarks.frame.study import DEFAULT_OUTPUT, Figure, Options, Study, Task, main
-from benchmarks.frame.support_spectra import Source, sources
+from benchmarks.frame.datasets import Source, quest, sources
+from benchmarks.frame.output_files import DEFAULT_OUTPUT
+from benchmarks.frame.study import Figure, Options, Study, Task, main
 from benchmarks.utility import figures, tasks
 from benchmarks.utility.measures import label
 from benchmarks.utility.sections import sections
@@ -26,8 +27,7 @@ TRIALS = 100
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set, size, mechanism, ε and δ."""
     if options.quick:
-        made = quest(DEFAULT_OUTPUT, 2_000)
-        small = {"quest": Source("quest", made.about, made.path)}
+        small = {"quest": replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")}
         return list(_all(small, [(1,), (2,)], [1, 10], [1.0], DELTAS[:1], 30, options.seed)), []
     found, missing = sources(options.data)
     taken = {name: source for name, source in found.items() if options.takes(name)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 from benchmarks.frame.study import Cell, Results, Section, Table
-from benchmarks.peers.item_matrix import LISTED
+from benchmarks.peers.cut_baskets import LISTED
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (
     WITHIN,

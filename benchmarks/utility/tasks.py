@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.frame import support_spectra as spectra
-from benchmarks.frame.support_spectra import Levels, Source
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import Levels, levels_of, mixed_levels, transactions
 from benchmarks.peers.best_cut import best_cuts
-from benchmarks.peers.item_matrix import Released
 from benchmarks.peers.privbasis import privbasis_trials
+from benchmarks.peers.released import Released
 from benchmarks.peers.stability_histogram import histogram_trials
 from benchmarks.utility import simulation
 from benchmarks.utility.levelwise_simulation import Supports, counted, levelwise
@@ -43,7 +43,7 @@ CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
     """Return the levels of the itemsets of these sizes together."""
-    return spectra.levels_of(source, sizes[0]) if len(sizes) == 1 else spectra.mixed_levels(source, sizes)
+    return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
 
 
 def ours(
@@ -65,14 +65,14 @@ def ours(
 
 
 def _terms(source: Source, sizes: tuple[int, ...], mechanism: str, count: int) -> Terms:
-    items = spectra.transactions(source).vocabulary
+    items = transactions(source).vocabulary
     if mechanism in CATALOGUE:
         return Terms(sizes, count, "add-remove", Catalogue(items))
     if mechanism == "exponential, size only":
         return Terms(sizes, count, "add-remove", SizedUniverse(len(items)))
     cap = None
     if mechanism == "choosing":
-        longest = int(np.diff(spectra.transactions(source).offsets).max())
+        longest = int(np.diff(transactions(source).offsets).max())
         cap = next(cap for cap in CAPS if cap >= longest)
     return Terms(sizes, count, "add-remove", UnknownUniverse(), max_basket=cap)
 
@@ -121,7 +121,7 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
 
 @lru_cache(maxsize=1)
 def _supports(source: Source, sizes: tuple[int, ...]) -> Supports:
-    return counted(spectra.transactions(source), sizes)
+    return counted(transactions(source), sizes)
 
 
 def _noise(

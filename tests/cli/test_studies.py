@@ -15,9 +15,9 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
-from benchmarks.frame import support_spectra as spectra
+from benchmarks.frame.support_spectra import power_law
 from benchmarks.paper import corollary1_figures, corollary1_tasks
-from benchmarks.utility import tasks as utility_tasks
+from benchmarks.utility.tasks import OURS, PEERS
 from fim_private.mechanisms import LargeMargin
 
 NEIGHBORS = ["replace-one", "add-remove"]
@@ -156,9 +156,9 @@ def test_the_rank_of_theorem_3_by_its_definition() -> None:
 
 
 def test_planted_spectra() -> None:
-    assert spectra.power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
-    assert spectra.power_law(4, 12, 0)[0] == (12, 2)
-    assert sum(m for _, m in spectra.power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
+    assert power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
+    assert power_law(4, 12, 0)[0] == (12, 2)
+    assert sum(m for _, m in power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def utility(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
     answers = utility["answers"]
     entries = {key.split("/")[2] for key in answers}
-    assert entries == {*utility_tasks.OURS, *utility_tasks.PEERS}
+    assert entries == {*OURS, *PEERS}
     for key, rows in answers.items():
         assert [row["k"] for row in rows] == [1, 10], key
         for row in rows:
@@ -179,7 +179,7 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
             assert -1e-9 <= row["regret"] <= 1
             assert 0 <= row["abstained"] <= 1
             assert row["trials"] >= 30
-        assert rows[0].get("exact", False) == (key.split("/")[2] in utility_tasks.OURS and "levelwise" not in key)
+        assert rows[0].get("exact", False) == (key.split("/")[2] in OURS and "levelwise" not in key)
 
 
 @pytest.mark.full

@@ -15,9 +15,9 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from benchmarks.frame import provenance as measuring
-from benchmarks.frame import study
-from benchmarks.frame import task_cache as remembering
+from benchmarks.frame import study, task_cache
+from benchmarks.frame.command_line import command_line
+from benchmarks.frame.provenance import machine
 from benchmarks.frame.study import Options, Section, Study, Table, Task
 from benchmarks.paper import corollary1_tasks
 
@@ -136,11 +136,11 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
 
 def test_other_data_or_other_code_of_the_tasks_is_done_again(tmp_path: Path) -> None:
     def mark(function: Any) -> str:
-        return remembering.mark([function], tmp_path, "same")
+        return task_cache.mark([function], tmp_path, "same")
 
     first = mark(corollary1_tasks.needed)
     assert mark(corollary1_tasks.needed) == first
-    code = {path.name for path in remembering._code([corollary1_tasks.errors])}
+    code = {path.name for path in task_cache._code([corollary1_tasks.errors])}
     assert code >= {"support_spectra.py", "bisection.py"}
     assert not code & {"study.py", "corollary1.py"}
     (tmp_path / "retail.parquet").write_bytes(b"x")
@@ -151,14 +151,14 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pyt
     for text in ("", "[]", "{}", '{"study": "other", "answers": {}}'):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(SystemExit) as ended:
-            remembering.read("some", tmp_path / "x.json")
+            task_cache.read("some", tmp_path / "x.json")
         assert ended.value.code == 2
         assert capsys.readouterr().err == "x.json does not hold the results of the study some\n"
 
 
 def test_commands_name_no_folder_of_this_machine() -> None:
     given = ["--output=/home/me/a b.json", "--data=/home/me/d", "--read", "../../home/me/x.json", "--seed=3"]
-    assert measuring.command_line("benchmarks.x", given) == (
+    assert command_line("benchmarks.x", given) == (
         "python -m benchmarks.x --output 'a b.json' --data DIR --read x.json --seed 3"
     )
 
@@ -188,7 +188,7 @@ def test_cells(value: Any, text: str) -> None:
 
 
 def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
-    about = {**measuring.machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
+    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
     table = Table(("name", "|H|"), (("a", 1), ("b", None)))
     part = Section("Part", "Read.", "fig", (table,))
     one = Study("x", "benchmarks.x", "Why?", lambda o: ([], []), lambda r: [part], {})

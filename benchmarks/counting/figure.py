@@ -8,13 +8,13 @@ from typing import Any
 
 from benchmarks.counting.peer_counters import MODES
 from benchmarks.counting.summary import Duel, duels, fastest, titles
-from benchmarks.frame import figure_style as drawing
+from benchmarks.frame import figure_style
 from benchmarks.frame.figure_style import COLOURS, MARKS
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
     """Write counting.png and counting.svg to the folder; return their paths."""
-    return drawing.draw(folder, "counting", lambda figure: _paint(figure, results), (12, 10.5))
+    return figure_style.draw(folder, "counting", lambda figure: _paint(figure, results), (12, 10.5))
 
 
 def _paint(figure: Any, results: dict[str, Any]) -> None:

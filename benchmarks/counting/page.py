@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.counting.peer_counters import ALL, MODES, TOP
 from benchmarks.counting.summary import SUMMARY_COLUMNS, cell, growth_reading, losses, reading, summary_rows, titles
+from benchmarks.frame.tables import markdown_table
 
 METHOD = """\
 How it was measured: every contestant works in a process of its own and has its input in memory before the clock
@@ -142,8 +143,4 @@ def _everybody(results: dict[str, Any]) -> Iterator[str]:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     left = {"data", "what", "command", "fastest peer"}
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'|'.join('---' if column in left else '---:' for column in columns)}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+    return markdown_table(columns, rows, [column not in left for column in columns])

@@ -19,17 +19,16 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frame import figure_style as drawing
-from benchmarks.frame import task_cache as remembering
+from benchmarks.frame import figure_style, task_cache
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json, write_text
 from benchmarks.frame.provenance import machine
+from benchmarks.frame.tables import Table, table_lines
 
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
 
 # What a study has found: its circumstances, and under "answers" the JSON value of each task, by key.
 Results = dict[str, Any]
-Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
@@ -56,14 +55,6 @@ class Task:
     key: str
     function: Callable[..., Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of texts and numbers; numbers are written with four significant digits."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,7 @@ def main(study: Study) -> None:
     """Run a study from the command line."""
     options = _parse(study)
     if options.read is not None:
-        results = remembering.read(study.name, options.read)
+        results = task_cache.read(study.name, options.read)
     else:
         chosen = Options(options.data, options.seed, options.quick, options.only)
         results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
@@ -158,12 +149,12 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
     settings = (options.seed, options.quick, options.only, machine(PACKAGES)["versions"])
-    mark = remembering.mark((task.function for task in tasks), options.data, settings)
+    mark = task_cache.mark((task.function for task in tasks), options.data, settings)
     remembered = output.with_name(f"{output.stem}.{mark}.parts")  # what other code or options have left stays
-    if not fresh and (done := remembering.finished(output, mark, keys)):
+    if not fresh and (done := task_cache.finished(output, mark, keys)):
         print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
         return done
-    answers = {} if fresh else remembering.recall(remembered)
+    answers = {} if fresh else task_cache.recall(remembered)
     left = [task for task in tasks if task.key not in answers]
     start = time.monotonic()
     try:
@@ -232,7 +223,7 @@ def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total
 
 def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> list[Path]:
     """Draw one figure of a study as SVG and PNG."""
-    return drawing.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.size)
+    return figure_style.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.size)
 
 
 def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:
@@ -263,29 +254,6 @@ def _missing(results: Results) -> str:
     return (
         f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
     )
-
-
-def table_lines(table: Table) -> Iterator[str]:
-    """Yield a table in Markdown."""
-    numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
-    yield f"| {' | '.join(column.replace('|', chr(92) + '|') for column in table.columns)} |"
-    yield f"|{'|'.join('---:' if right else '---' for right in numeric)}|"
-    for row in table.rows:
-        yield f"| {' | '.join(map(cell, row))} |"
-    yield ""
-
-
-def cell(value: Cell) -> str:
-    """Write a number with four significant digits, and nothing as a dash."""
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        if 0 < abs(value) < 1e-12:
-            return "< 1e-12"
-        if value and not 1e-4 <= abs(value) < 1e7:
-            return f"{value:.2e}"
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else value.replace("|", "\\|")
 
 
 def summary(study: Study, results: Results) -> Iterator[str]:

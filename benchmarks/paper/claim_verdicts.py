@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from benchmarks.frame.study import Results, Table
+from benchmarks.frame.study import Results
+from benchmarks.frame.tables import Table, floored
 from benchmarks.paper import corollary1_figures
 from benchmarks.paper import worked_examples as examples
-from benchmarks.paper.hypothesis_classes import floored
 from benchmarks.utility.measures import rows_of
 from fim_private.mechanisms import LargeMargin
 
@@ -59,7 +57,8 @@ def _close(slope: float, predicted: float) -> bool:
 
 def _slope(exponents: list[int], units: list[int | None]) -> float:
     """Return the slope against log10 of the size; not a number where a size has none."""
-    return math.nan if None in units else float(np.polyfit(exponents, np.array(units, dtype=float), 1)[0])
+    known = [n for n in units if n is not None]
+    return corollary1_figures.slope(exponents, known) if len(known) == len(units) else math.nan
 
 
 def _constant(units: list[int | None]) -> bool:

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.frame.datasets import Source, sources
-from benchmarks.frame.study import Figure, Options, Results, Section, Study, Table, Task, main
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import Levels, power_law
+from benchmarks.frame.tables import Table
 from benchmarks.paper import corollary1_figures as figures
 from benchmarks.paper import corollary1_tasks as tasks
 from benchmarks.paper import open_vocabulary

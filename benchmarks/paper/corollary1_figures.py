@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Results
+from benchmarks.paper.corollary1_tasks import NEIGHBORS
 
-NEIGHBORS = ("replace-one", "add-remove")
 KINDS = ("large-margin", "tight-margin", "limited-domain", "named-exponential")
 _NAMES = {"named-exponential": "exponential (size only)"}
 

@@ -2,13 +2,12 @@
 
 What large margin pays for is the number of hypotheses near the best, not the number of all, which here grows by
 useless ones: conjunctions with a feature that no row has, thresholds beyond every value. The bound is in the form
-proved in hypothesis_classes.py. All probabilities of mechanisms are exact; samples of rows are drawn with a seed.
+proved in pac_bound.py. All probabilities of mechanisms are exact; samples of rows are drawn with a seed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -16,21 +15,18 @@ import numpy as np
 
 import fim_private as fim
 from benchmarks.frame.datasets import sources
-from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Cell, Figure, Options, Results, Section, Study, Table, Task, main
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.tables import Cell, Table, floored
 from benchmarks.paper import hypothesis_classes as h
+from benchmarks.paper import pac_bound
+from benchmarks.paper import pac_learning_figures as figures
+from benchmarks.paper.pac_learning_figures import ABOUT, EXPONENTIAL, FLOOR, MARGIN, NAMES, REAL, answers_of, data_names
 from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mechanism, TightMargin
 
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
-REAL = {"mushroom": "conjunctions of up to 3 attributes", "retail": "thresholds on the basket's length"}
-ABOUT = {h.GENERATED: "conjunctions of up to 3 features", **REAL}
-MARGIN, EXPONENTIAL = "large-margin", "exponential"
 CLASSES = {MARGIN: LargeMargin, "tight-margin": TightMargin, "limited-domain": LimitedDomain}
-NAMES = (MARGIN, EXPONENTIAL, "tight-margin", "limited-domain")
-STYLES = {name: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, name in enumerate(NAMES)}
 LARGE = 60  # |H| = 10^60 where the bound is checked
 PAIRED = ("large-margin less exponential", "its standard error")
-FLOOR = 1e-6  # of logarithmic axes
 
 
 def mechanism(name: str, epsilon: float) -> Mechanism:
@@ -42,7 +38,7 @@ def growth(name: str, folder: str | None, epsilon: float, exponents: list[int], 
     """Return the expected excess error of each mechanism, and `paired`, for |H| of the listed and of 10^exponent."""
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = h.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA), ETA)
+    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA), ETA)
     drawn, excess = list(h.samples(problem, rows, number, seed)), h.excess_errors(population, problem.rows)
     listed = len(excess[0])
     sizes = [listed, *(10**exponent for exponent in exponents if 10**exponent > listed)]
@@ -62,8 +58,8 @@ def shape(name: str, folder: str | None, grid: list[int]) -> Any:
     problem = h.learnable(name, folder)
     population = h.scored(problem)
     useless = 10**LARGE - len(population.listed)
-    mistakes, sizes = h.shells(population, useless)
-    promised = h.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), grid, ETA)
+    mistakes, sizes = pac_bound.shells(population, useless)
+    promised = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), grid, ETA)
     shown = sorted({*range(min(100, len(sizes))), *np.linspace(0, len(sizes) - 1, 300).astype(int).tolist()})
     about = {"rows": problem.rows, "listed": len(population.listed), "functions": promised[0]["functions"]}
     errors = {"best error": 1 - population.best / problem.rows, "useless": h.excess_errors(population, problem.rows)[1]}
@@ -77,7 +73,7 @@ def learning(name: str, folder: str | None, rows: int, number: int, seed: int) -
     population = h.scored(problem)
     excess = h.excess_errors(population, problem.rows)
     useless = 10**LARGE - len(population.listed)
-    bound = h.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), [rows], ETA)[0]["bound"]
+    bound = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), [rows], ETA)[0]["bound"]
     chance = np.zeros(len(population.listed) + 1)
     means: dict[str, list[float]] = {MARGIN: [], EXPONENTIAL: []}
     for sample, each in product(h.samples(problem, rows, number, seed), (MARGIN, EXPONENTIAL)):
@@ -99,7 +95,7 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
     """
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = h.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA), ETA)
+    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA), ETA)
     sample = next(h.samples(problem, rows, 1, seed))
     listed, of_useless = h.excess_errors(population, problem.rows)
     useless = 0 if size is None else size - len(listed)
@@ -142,15 +138,6 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     return done, [entry for entry in missing if entry.split()[0] in REAL]
 
 
-def _names(results: Results) -> list[str]:
-    return [name for name in ABOUT if f"shape|{name}" in results["answers"]]
-
-
-def _of(results: Results, kind: str, name: str) -> dict[str, Any]:
-    """Return the answers of one kind on a data set, by what else is in the key."""
-    return {k.split("|")[-1]: v for k, v in results["answers"].items() if k.split("|")[:2] == [kind, name]}
-
-
 def sections(results: Results) -> tuple[Section, ...]:
     """Return the excess error as |H| grows, the shells, and the bound as n grows."""
     return _growth(results), _shells(results), _bounds(results), _sampler(results)
@@ -163,8 +150,8 @@ def _lower(difference: list[float], other: float) -> bool:
 
 def _growth(results: Results) -> Section:
     tables, flat, won, samples = [], [], [], 0
-    for name in _names(results):
-        for epsilon, found in _of(results, "growth", name).items():
+    for name in data_names(results):
+        for epsilon, found in answers_of(results, "growth", name).items():
             errors, sizes, samples = found["errors"], found["sizes"], found["samples"]
             ahead = [s for s, *e in zip(sizes, found["difference"], errors[EXPONENTIAL], strict=True) if _lower(*e)]
             where = "nowhere here" if not ahead else f"from 10^{ahead[0]:.0f} on" if ahead[0] > sizes[0] else "always"
@@ -186,7 +173,7 @@ def _growth(results: Results) -> Section:
 
 def _shells(results: Results) -> Section:
     parts, rows = [], []
-    for name in _names(results):
+    for name in data_names(results):
         found = results["answers"][f"shape|{name}"]
         rows.append((name, ABOUT[name], found["rows"], found["listed"], found["functions"], found["best error"]))
         last = found["promised"][-1]
@@ -203,16 +190,16 @@ def _shells(results: Results) -> Section:
 def _bounds(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
     better, samples = [], 0
-    for name in _names(results):
+    for name in data_names(results):
         promised = {entry["rows"]: entry for entry in results["answers"][f"shape|{name}"]["promised"]}
-        for n, found in _of(results, "learning", name).items():
+        for n, found in answers_of(results, "learning", name).items():
             entry, mean = promised[int(n)], found["mean"]
             measured = (mean[MARGIN], found["quantile"], entry["bound"], found["covered"], mean[EXPONENTIAL])
             rows.append((name, int(n), entry["u"], entry["t*"], entry["size"], *measured, *found["difference"]))
             samples = found["samples"]
             if _lower(found["difference"], mean[EXPONENTIAL]):
                 better.append(f"{name} n = {int(n):,}")
-    least = h.floored(min((float(row[8]) for row in rows if isinstance(row[8], float)), default=math.nan))
+    least = floored(min((float(row[8]) for row in rows if isinstance(row[8], float)), default=math.nan))
     silent = "; ".join(f"{row[0]} n = {row[1]:,} (mean {row[5]:.4f})" for row in rows if row[7] is None)
     reading = (
         f"At ε = 1, δ = {DELTA}, |H| = 10^{LARGE}, η = {ETA}, from exact distributions on {samples} samples: in every "
@@ -229,8 +216,8 @@ def _bounds(results: Results) -> Section:
 
 def _sampler(results: Results) -> Section:
     rows = []
-    for name in _names(results):
-        for found in _of(results, "select", name).values():
+    for name in data_names(results):
+        for found in answers_of(results, "select", name).values():
             for each, one in found["found"].items():
                 off = (one["mean"] - one["exact"]) / max(one["deviation"] / math.sqrt(found["draws"]), 1e-9)  # rounding
                 rows.append((name, found["size"], found["draws"], each, one["mean"], one["exact"], off))
@@ -243,56 +230,7 @@ def _sampler(results: Results) -> Section:
     return Section("The sampler against the exact distribution", reading, tables=(Table(columns, tuple(rows)),))
 
 
-def _panels(figure: Any, results: Results) -> Iterator[tuple[Any, str]]:
-    names = _names(results)
-    entries: dict[str, Any] = {}
-    for panel, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        panel.set_title(f"{name}: {ABOUT[name]}")
-        yield panel, name
-        handles, labels = panel.get_legend_handles_labels()
-        entries.update(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4)
-
-
-def _paint_growth(figure: Any, results: Results) -> None:
-    for panel, name in _panels(figure, results):
-        for (epsilon, found), line in zip(_of(results, "growth", name).items(), ("-", ":"), strict=False):
-            for each, errors in found["errors"].items():
-                panel.plot(
-                    found["sizes"], np.maximum(errors, FLOOR), line, label=f"{each}, ε = {epsilon}", **STYLES[each]
-                )
-        panel.set(yscale="log", xlabel="log10 of |H|", ylabel=f"expected excess error (at least {FLOOR})")
-
-
-def _paint_shells(figure: Any, results: Results) -> None:
-    for panel, name in _panels(figure, results):
-        found = results["answers"][f"shape|{name}"]
-        panel.step(*found["shells"], where="post", color="k", label="shell |H(t)|")
-        for i, entry in enumerate(found["promised"]):
-            if entry["t*"] is not None:
-                x, y = entry["t*"], math.log10(entry["size"])
-                panel.plot([x], [y], MARKS[i], color=COLOURS[i], ms=7, ls="", label=f"t*(n), n = {entry['rows']:,}")
-        panel.set(xlabel="t: excess error", ylabel="log10 of |H(t)|", ylim=(-0.2, math.log10(found["listed"]) + 0.5))
-        panel.set_xlim(-0.02 * found["useless"], 1.1 * found["useless"])
-
-
-def _paint_bound(figure: Any, results: Results) -> None:
-    for panel, name in _panels(figure, results):
-        promised = results["answers"][f"shape|{name}"]["promised"]
-        found = _of(results, "learning", name)
-        sizes = [int(n) for n in found]
-        for each in (MARGIN, EXPONENTIAL):
-            means = np.maximum([one["mean"][each] for one in found.values()], FLOOR)
-            panel.plot(sizes, means, label=f"{each}: mean", **STYLES[each])
-        quantiles = [max(one["quantile"], FLOOR) for one in found.values()]
-        panel.plot(sizes, quantiles, "v:", color=STYLES[MARGIN]["color"], label=f"{MARGIN}: 90 % quantile")
-        for key, line, label in (("bound", "k--", "bound on large-margin"), ("t*", "k:", "t*(n)")):
-            known = [entry for entry in promised if entry[key] is not None]
-            panel.plot([entry["rows"] for entry in known], [entry[key] for entry in known], line, label=label)
-        panel.set(xscale="log", yscale="log", xlabel="sample size n", ylabel=f"excess error (at least {FLOOR})")
-
-
-PAINTERS = {"growth": _paint_growth, "shells": _paint_shells, "bound": _paint_bound}
+PAINTERS = {"growth": figures.growth, "shells": figures.shells, "bound": figures.bound}
 QUESTION = "Private PAC learning by large margin: is it the class that costs, or only its nearly best hypotheses?"
 FIGURES = {name: Figure(paint, (12.0, 4.2)) for name, paint in PAINTERS.items()}
 STUDY = Study("pac_learning", "benchmarks.paper.pac_learning", QUESTION, tasks, sections, FIGURES)

@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 
 import fim_private.mechanisms as fm
+from benchmarks.frame.bisection import least_between
 from benchmarks.frame.figure_style import COLOURS, MARKS
-from benchmarks.frame.study import Cell, Figure, Options, Results, Section, Study, Table, Task, main
+from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
+from benchmarks.frame.tables import Cell, Table
 from fim_private.dp.parameters import Neighbors
 from fim_private.spectrum import Level, SupportSpectrum
 
@@ -68,13 +70,8 @@ def success(chooser: fm.Mechanism, levels: list[Level], universe: int | None) ->
 
 def least(is_enough: Callable[[int], bool], most: int, guess: int = 0) -> int | None:
     """Return the least whole number in [1, most] that is enough, by bisection, a guess first; None if there is none."""
-    low, high = 0, most + 1
-    probes = [place for place in (guess - 1, guess) if 0 < place <= most]
-    while high - low > 1:
-        middle = probes.pop() if probes else (low + high) // 2
-        if low < middle < high:
-            low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high if high <= most else None
+    found = least_between(is_enough, 0, most + 1, guess)
+    return found if found <= most else None
 
 
 def with_margin(ell: int, units: float) -> float:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.cut_baskets import Counted, counted, degree
 from benchmarks.peers.integer_noise import IntegerNoise, gaussian_tail
@@ -106,15 +107,8 @@ class Threshold:
 
 
 def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer from 2 on for which a monotone condition holds, or what is out of reach."""
-    high = 2
-    while high < _OUT_OF_REACH and not holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    """Return the least threshold from 2 on for which a condition holds, or what is out of reach."""
+    return least(holds, 2, _OUT_OF_REACH)
 
 
 def laplace(units: int, epsilon: float, delta: float) -> Threshold:
@@ -135,14 +129,14 @@ def gaussian(units: int, epsilon: float, delta: float) -> Threshold:
         guess = replace(guess, scale=guess.scale * 1.001)
     else:  # the rounding in OpenDP's map, some units * 2^-53, is above delta
         return replace(guess, threshold=_OUT_OF_REACH)
-    least = _least(lambda threshold: replace(guess, threshold=threshold).keeps(epsilon, delta))
+    threshold = _least(lambda at: replace(guess, threshold=at).keeps(epsilon, delta))
     low, high = guess.scale / 2, guess.scale
     for _ in range(30):
         scale = (low + high) / 2
         low, high = (
-            (low, scale) if replace(guess, threshold=least, scale=scale).keeps(epsilon, delta) else (scale, high)
+            (low, scale) if replace(guess, threshold=threshold, scale=scale).keeps(epsilon, delta) else (scale, high)
         )
-    return replace(guess, threshold=least, scale=high)
+    return replace(guess, threshold=threshold, scale=high)
 
 
 def _guess(units: int, epsilon: float, delta: float, share: float) -> Threshold:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from benchmarks.frame.study import Cell, Results, Section, Table
+from benchmarks.frame.study import Results, Section
+from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
 from benchmarks.utility import tasks
 from benchmarks.utility.measures import (

@@ -16,8 +16,9 @@ from patience import PATIENCE
 from real_data import REPOSITORY, real_data
 
 from benchmarks.frame import study
+from benchmarks.frame.tables import floored
 from benchmarks.paper import hypothesis_classes as h
-from benchmarks.paper import pac_learning
+from benchmarks.paper import pac_bound, pac_learning
 from fim_private.mechanisms import Exponential, LargeMargin
 
 ETA = 0.05
@@ -126,21 +127,21 @@ def test_thresholds_by_hand() -> None:
 
 
 def test_the_bound_by_hand() -> None:
-    u = h.deviation(10, 1000, ETA)
+    u = pac_bound.deviation(10, 1000, ETA)
     assert u == pytest.approx(math.sqrt(math.log(400) / 2000))
-    assert h.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
+    assert pac_bound.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
     chooser = LargeMargin(1.0, 1e-6)
     plain = chooser.integer_threshold(7) + 21 * math.log(60)
-    assert plain < h.margin(chooser, 7, ETA) < plain + 1.5
+    assert plain < pac_bound.margin(chooser, 7, ETA) < plain + 1.5
 
 
 def test_t_star_by_hand() -> None:
     # |H(t)| is 1 up to 0.2, 3 up to 0.5, and 9 beyond, of 10 rows.
     shells = ([0, 2, 5], [1, 3, 9])
-    assert h.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
-    assert h.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
-    assert h.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
-    assert h.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
+    assert pac_bound.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
 
 
 def test_choice_merges_only_what_does_not_matter() -> None:
@@ -159,7 +160,7 @@ def test_choice_merges_only_what_does_not_matter() -> None:
 
 def test_paired_differences() -> None:
     assert h.paired(np.array([1.0, 3.0])) == pytest.approx([2, 1])  # deviation sqrt 2, over sqrt 2
-    assert h.floored(0.99996) == "0.9999"
+    assert floored(0.99996) == "0.9999"
     assert pac_learning._lower([-0.1, 0.04], 1.0)
     assert not pac_learning._lower([-0.1, 0.06], 1.0)  # within two standard errors
     assert not pac_learning._lower([-0.1, 0.0], 20.0)  # less than 1 %

@@ -18,7 +18,8 @@ from real_data import REPOSITORY
 from benchmarks.frame import study, task_cache
 from benchmarks.frame.command_line import command_line
 from benchmarks.frame.provenance import machine
-from benchmarks.frame.study import Options, Section, Study, Table, Task
+from benchmarks.frame.study import Options, Section, Study, Task
+from benchmarks.frame.tables import Table, cell
 from benchmarks.paper import corollary1_tasks
 
 SCRIPT = """
@@ -184,7 +185,7 @@ def test_keys_are_unique(tmp_path: Path) -> None:
     ],
 )
 def test_cells(value: Any, text: str) -> None:
-    assert study.cell(value) == text
+    assert cell(value) == text
 
 
 def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:

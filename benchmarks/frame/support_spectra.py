@@ -1,4 +1,4 @@
-"""Spectra to study: of real data where there is any, of random parts of it, and of a power law with a planted lead."""
+"""Spectra to study: of real data where there is any, of random parts of it, and of a power law with planted leaders."""
 
 from __future__ import annotations
 

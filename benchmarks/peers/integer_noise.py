@@ -37,7 +37,7 @@ class IntegerNoise:
         return len(tail) - 1 - distance - place
 
     def draw(self, number: int, rng: np.random.Generator) -> Int64:
-        """Draw noise."""
+        """Return so many draws of the noise, (number,)."""
         if not self.gaussian:
             share = -math.expm1(-1 / self.scale)
             return (rng.geometric(share, number) - rng.geometric(share, number)).astype(np.int64)

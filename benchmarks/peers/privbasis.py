@@ -4,11 +4,11 @@ It releases the k most frequent itemsets of some sizes with noisy supports, unde
 needs a public universe of items and is given the items that occur: generous. The noise is of floats out of a seeded
 generator: good for measuring utility, not for releasing anything.
 
-What is spent, and why. A pick of the exponential mechanism that costs c has the rate ε₀ = c in the pure form, and
+What is spent, and why. A selection by the exponential mechanism that costs c has the rate ε₀ = c in the pure form, and
 √(8c) under zCDP, for it is ε₀-bounded-range, hence (ε₀²/8)-zCDP (Dong, Durfee and Rogers 2020). Each stage depends
 on the data through what the stages before released only: basic adaptive composition, of pure or of zCDP costs.
-1. λ, one pick, a tenth. |c_j - θ| moves by at most 1, in either direction: weight e^{-ε₀|c_j - θ|/2}.
-2. λ items and λ₂ pairs of them, four tenths, the same cost for each pick; the paper's shares λ : λ₂ come to that.
+1. λ, one selection, a tenth. |c_j - θ| moves by at most 1, in either direction: weight e^{-ε₀|c_j - θ|/2}.
+2. λ items and λ₂ pairs of them, four tenths, the same cost for each selection; the paper's shares λ : λ₂ come to that.
    One basket moves all supports by 0 or 1 in one direction: weight e^{ε₀c}, without the factor 2.
 3. The bins of w bases, one half. One basket is in one bin of each basis, which moves by 1: L1 sensitivity w, L2 √w.
    With c = share / w for each basis, that is noise Lap(1/c), or Gaussian of variance 1/(2c).
@@ -69,10 +69,10 @@ class Budget:
 
 
 def pick(utilities: Floats, picks: int, cost: Fraction, zcdp: bool, rng: np.random.Generator) -> Int64:
-    """Return the places picked one after another without replacement, each by weight e^{ε₀ utility}; cost: of each.
+    """Return the places selected one after another without replacement, each by weight e^{ε₀ utility}; cost: of each.
 
     For any two neighbours the differences of utilities must change within an interval of length 1 as in the head of
-    this module. Gumbel noise once and sorting is the same law as picking again and again.
+    this module. Gumbel noise once and sorting has the same distribution as selecting again and again.
     """
     rate = math.sqrt(8 * cost) if zcdp else float(cost)
     keys = rate * utilities + rng.gumbel(size=len(utilities))
@@ -92,7 +92,7 @@ def noisy_bins(bins: Int64, cost: Fraction, zcdp: bool, rng: np.random.Generator
 def number_of_items(
     supports: Int64, theta: int, sizes: tuple[int, ...], wanted: int, budget: Budget, rng: np.random.Generator
 ) -> int:
-    """Pick λ (GetLambda): the j whose j-th item has about the support of the wanted-th itemset.
+    """Select λ (GetLambda): the j whose j-th item has about the support of the wanted-th itemset.
 
     No more items than wanted have that support where items count as itemsets, and none helps beyond wanted * size:
     a public limit, which the paper does not state and which helps where ε is small.

@@ -97,7 +97,7 @@ class Threshold:
 
     @property
     def noise(self) -> IntegerNoise:
-        """The law of the noise that OpenDP adds."""
+        """The distribution of the noise that OpenDP adds."""
         return IntegerNoise(self.gaussian, self.scale)
 
     def keeps(self, epsilon: float, delta: float) -> bool:
@@ -158,7 +158,7 @@ def low_released(cells: Counted, form: Threshold, rng: np.random.Generator) -> t
     """Draw which itemsets that are not listed clear the threshold: supports when cut, and noisy supports.
 
     There are millions, too many for a dict at each trial. Those of one level are alike, so that the number that clear
-    it is binomial: the same law as that of OpenDP, with floats.
+    it is binomial: the same distribution as that of OpenDP, with floats.
     """
     distances = form.threshold - cells.low
     numbers = rng.binomial(cells.multiplicities, form.noise.survival(distances))
@@ -172,7 +172,7 @@ def high_released(
 ) -> tuple[Int64, Int64]:
     """Release the listed itemsets that clear the threshold: places in the list, and noisy supports.
 
-    measurement: OpenDP's, which draws from the system, whatever the seed; None: draw the same law from rng.
+    measurement: OpenDP's, which draws from the system, whatever the seed; None: draw the like from rng.
     """
     if measurement is None:
         noisy = cells.listed + form.noise.draw(len(cells.listed), rng)
@@ -212,8 +212,8 @@ def histogram_trials(
 ) -> list[Released]:
     """Release the count itemsets of the highest noisy supports among those that clear the threshold, so many times.
 
-    order: of ORDERS. with_opendp False: the noise of the listed itemsets is of the same law, but from the seed, so
-    that the same seed gives the same result.
+    order: of ORDERS. with_opendp False: the noise of the listed itemsets has the same distribution, but is from the
+    seed, so that the same seed gives the same result.
     """
     sizes = tuple(sorted(set(sizes)))
     units = degree(max_basket, sizes)

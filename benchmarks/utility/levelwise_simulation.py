@@ -55,7 +55,7 @@ def _matrix(transactions: Transactions, frequent: int) -> NDArray[np.float32]:
 
 
 def levelwise(run: Levelwise, supports: Supports, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the supports picked, (trials, count), ABSTAINED where too few items were found."""
+    """Return the supports selected, (trials, count), ABSTAINED where too few items were found."""
     picks = np.full((trials, run.count), ABSTAINED, dtype=np.int64)
     frequent = len(supports[2]) - 1 if 2 in supports else 0
     rate = float(run.itemsets.rate)

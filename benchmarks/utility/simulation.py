@@ -1,6 +1,6 @@
-"""A hundred releases at a time: the laws of the shipped mechanisms, drawn with floating-point noise.
+"""A hundred releases at a time, of the shipped mechanisms' output distributions, drawn with floating-point noise.
 
-For benchmarks only: it is fast and not private. `tests/unit/test_simulation.py` holds each law against the mechanism's
+For benchmarks only: it is fast and not private. `tests/unit/test_simulation.py` holds each against the mechanism's
 own exact distribution.
 """
 
@@ -45,7 +45,7 @@ class Table:
 def weighed(
     mechanism: Weighed, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the supports picked in one pass, (trials, count), ABSTAINED after abstaining (Theorem 8)."""
+    """Return the supports selected in one pass, (trials, count), ABSTAINED after abstaining (Theorem 8)."""
     candidates = [candidate for candidate in mechanism.candidates(spectrum) if candidate.multiplicity]
     if isinstance(mechanism, NamedExponential):  # its level 0 names nothing
         candidates = [c if c.level else replace(c, level=None) for c in candidates]
@@ -79,14 +79,14 @@ def peel(candidates: Sequence[Candidate], rate: float, count: int, trials: int, 
     return picks
 
 
-def raced(
+def noisy_max(
     mechanism: PermuteAndFlip | MaxOfLaplaces,
     spectrum: SupportSpectrum,
     count: int,
     trials: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the supports picked by repetition, (trials, count): the highest noisy support, noise anew each time."""
+    """Return the supports selected by repetition, (trials, count): the highest noisy support, noise anew each time."""
     levels = [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]
     table = Table.of(levels)
     taken = np.zeros((trials, len(table.supports)))
@@ -134,7 +134,7 @@ def searched(
     trials: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the supports picked by repeating rank search and choice over an unknown universe, (trials, count)."""
+    """Return the supports selected by repeating rank search and choice over an unknown universe, (trials, count)."""
     ranks = mechanism.max_rank
     supports = np.tile(_highest(spectrum, ranks + 1 + count), (trials, 1))
     thresholds = _thresholds(mechanism, ranks)
@@ -177,7 +177,7 @@ def _stops(
     trials = len(supports)
     noise = mechanism.search(SupportSpectrum(())).noise
     one_sided = isinstance(noise, OneSidedSteps)
-    last = len(thresholds) - one_sided  # at its last rank the tight margin stops whatever the lead
+    last = len(thresholds) - one_sided  # at its last rank the tight margin stops whatever the margin
     if isinstance(noise, OneSidedSteps):
         rate = float(noise.step_rate)
         shared = -_geometric(float(noise.shared_rate), (trials, 1), rng)
@@ -239,7 +239,7 @@ def _tight_choice(
 def distant(
     mechanism: Distance, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the supports picked by repeating the distance mechanism, (trials, count)."""
+    """Return the supports selected by repeating the distance mechanism, (trials, count)."""
     supports = np.tile(_highest(spectrum, count + 2), (trials, 1))
     picks = np.full((trials, count), ABSTAINED, dtype=np.int64)
     for turn in range(count):

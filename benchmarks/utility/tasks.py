@@ -80,7 +80,7 @@ def _terms(source: Source, sizes: tuple[int, ...], mechanism: str, count: int) -
 def _picks(
     agreement: Agreement, source: Source, levels: Levels, count: int, trials: int, seed: int
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Return the supports picked in each trial, and for one pick what is known exactly."""
+    """Return the supports selected in each trial, and for a single one what is known exactly."""
     [selection] = agreement.selections
     run = selection.run
     rng = np.random.default_rng([seed, _PICKS])
@@ -112,7 +112,7 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
         case Weighed():
             return simulation.weighed(mechanism, spectrum, run.count, trials, rng)
         case PermuteAndFlip() | MaxOfLaplaces():
-            return simulation.raced(mechanism, spectrum, run.count, trials, rng)
+            return simulation.noisy_max(mechanism, spectrum, run.count, trials, rng)
         case Distance():
             return simulation.distant(mechanism, spectrum, run.count, trials, rng)
     assert isinstance(mechanism, LargeMargin | TightMargin)
@@ -162,7 +162,7 @@ def histogram(
 
 
 def _seed_of_picks(seed: int) -> int:
-    """Return the one number of the stream of picks: to numpy, numbers are words of 32 bits, the lowest first."""
+    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
     assert 0 <= seed < 1 << 32
     return seed + (_PICKS << 32)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fim_private.dp.parameters import PrivacyCost, at_least
+from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.spectrum import SupportSpectrum
@@ -168,7 +168,8 @@ def _differing(mechanism: Any, mechanisms: list[Any]) -> str:
     if not is_dataclass(mechanism):
         return "…"
     same = [other for other in mechanisms if type(other) is type(mechanism)]
-    names = [field.name for field in fields(mechanism) if len({getattr(other, field.name) for other in same}) > 1]
+    given = [field.name for field in fields(mechanism) if field.init]
+    names = [name for name in given if len({getattr(other, name) for other in same}) > 1]
     return ", ".join(f"{name}={getattr(mechanism, name)}" for name in names)
 
 

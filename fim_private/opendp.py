@@ -13,10 +13,12 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import FimPrivateError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
+from fim_private.mechanisms.base import BoundedContribution
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
 # A handful of double operations, the worst of which multiplies an error of 2^-53 by an exponent below 700.
@@ -52,7 +54,7 @@ def measurement(
     """
     dp = _opendp()
     check_mechanism(mechanism)
-    if getattr(mechanism, "max_itemsets", None) is not None:
+    if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
         raise ParameterError(
             f"{parameter('mechanism')} must have no {parameter('max_itemsets')}: "
             "no metric of OpenDP says how many scores move"
@@ -60,8 +62,8 @@ def measurement(
     exact = _of_doubles(mechanism)
     unit = positive_integer("sensitivity", sensitivity)
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
-    monotonic = exact_neighbors(getattr(mechanism, "neighbors", "missing")) is Neighbors.ADD_REMOVE
-    epsilon, delta = _spent(exact, "epsilon"), _spent(exact, "delta")
+    monotonic = exact_neighbors(mechanism.neighbors) is Neighbors.ADD_REMOVE
+    epsilon, delta = _spent(exact.cost.epsilon, exact.epsilon), _spent(exact.cost.delta, exact.delta)
 
     def function(scores: list[int]) -> int | None:
         return choose_index(scaled(scores, unit), exact, Randomness())
@@ -121,10 +123,9 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, **{name: Fraction(x) for name, x in values.items() if isinstance(x, float)})
 
 
-def _spent(mechanism: Mechanism, name: str) -> Fraction:
+def _spent(spent: Exact, given: float | Fraction) -> Fraction:
     """Return what is spent, exactly, or a little more where the cost had to be rounded to a double."""
-    spent: float = getattr(mechanism.cost, name)
-    exact = not spent or getattr(mechanism, name, None) == spent
+    exact = not spent or given == spent
     return Fraction(spent if exact else math.nextafter(spent, math.inf))
 
 

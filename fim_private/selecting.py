@@ -84,7 +84,7 @@ def select(
     if any(name is None for name in names):
         raise ParameterError(f"{parameter('labels')} must not be None: that is what an abstention returns")
     check_mechanism(mechanism)
-    chosen = choose_index(steps, mechanism, _randomness(seed))
+    chosen = choose_index(steps, mechanism, Randomness.of_seed(seed))
     return None if chosen is None else names[chosen]
 
 
@@ -156,11 +156,3 @@ def _rational(name: str, value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | np.integer | Fraction):
         raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")
     return value if isinstance(value, Fraction) else Fraction(int(value))
-
-
-def _randomness(seed: int | None) -> Randomness:
-    if seed is None:
-        return Randomness()
-    if not isinstance(seed, int):
-        raise ParameterError(f"{parameter('seed')} must be a whole number, not {type(seed).__name__}")
-    return Randomness.seeded(seed)

@@ -8,6 +8,7 @@ after the mechanism has chosen its level.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
@@ -19,6 +20,8 @@ from fim_private.errors import ParameterError, parameter
 Level = tuple[int, int]
 # What a released item is called, as in reading.transactions, which this module does without.
 Item = int | str
+# C(n, r) is an exact integer; beyond this it would take longer to write down than anybody waits.
+_LARGEST_SIZE = 10_000
 # How many of a level are wanted: (support, multiplicity, number wanted).
 Wanted = tuple[int, int, int]
 ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]
@@ -175,3 +178,19 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
         universe_size=None if None in sizes else sum(size for size in sizes if size is not None),
         sampler=sample,
     )
+
+
+def candidate_itemsets(items: int, size: int, universe: str) -> int:
+    """Return how many itemsets of that size a public universe has: C(items, size), exactly.
+
+    universe: the parameter that tells the universe. Raises ParameterError if it has fewer items than size, and for a
+    size beyond all use.
+    """
+    if items < size:
+        things = "item" if items == 1 else "items"
+        raise ParameterError(f"{parameter(universe)} has {items} {things}, too few for an itemset of size {size}")
+    if min(size, items - size) > _LARGEST_SIZE:
+        raise ParameterError(
+            f"{parameter('size')} must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}"
+        )
+    return math.comb(items, size)

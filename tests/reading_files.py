@@ -26,7 +26,7 @@ import pytest
 from hypothesis import strategies as st
 from reading_reference import Meaning, Row
 
-from fim_private.reading import arrow, assembly, files, frames, text
+from fim_private.reading import chunk_sizes
 
 Values = st.SearchStrategy[Any]
 
@@ -353,12 +353,10 @@ def _named(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
 def small_pieces(size: int) -> Iterator[None]:
     """Read few rows, and few bytes, at a time, so that baskets and users are spread over many pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (arrow, files, frames, assembly):
-            for name in ("LIST_ROWS", "LONG_ROWS", "CHUNK_ENTRIES"):
-                if hasattr(module, name):
-                    patch.setattr(module, name, size)
+        for name in ("LIST_ROWS", "LONG_ROWS", "ENTRIES"):
+            patch.setattr(chunk_sizes, name, size)
         # Arrow wants a line to fit into half of it.
-        patch.setattr(text, "BLOCK_BYTES", 150 + 2 * size)
+        patch.setattr(chunk_sizes, "BLOCK_BYTES", 150 + 2 * size)
         yield
 
 

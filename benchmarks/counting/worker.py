@@ -29,7 +29,7 @@ def facts(transactions: Transactions, sizes: Iterable[int]) -> dict[str, Any]:
     """Return what a reader wants to know of the data, and how often an itemset of each size is met in a basket."""
     import numpy as np
 
-    from fim_private.counting.effort import itemset_occurrences
+    from fim_private.counting.work_limit import itemset_occurrences
 
     lengths = np.diff(transactions.offsets)
     return {

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, exponential_rate
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, exponential_rate
 from fim_private.mechanisms.large_margin import SELECTION_RATE
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
@@ -43,7 +44,7 @@ class Table:
 
 
 def weighed(
-    mechanism: Weighed, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
+    mechanism: ExponentialWeights, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the supports selected in one pass, (trials, count), ABSTAINED after abstaining (Theorem 8)."""
     candidates = [candidate for candidate in mechanism.candidates(spectrum) if candidate.multiplicity]
@@ -227,7 +228,7 @@ def _tight_choice(
 ) -> int | None:
     rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
     following = int(supports[rank])
-    bottom = Bottom(mechanism.selection_epsilon, mechanism.delta, mechanism.neighbors)
+    bottom = AbstentionWeight(mechanism.selection_epsilon, mechanism.delta, mechanism.neighbors)
     abstaining = bottom.candidate(rank, following, zeros_left_out=True)
     keys = rate * supports[:rank] + rng.gumbel(size=rank)
     keys[supports[:rank] == 0] = -np.inf

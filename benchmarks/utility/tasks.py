@@ -23,14 +23,22 @@ from benchmarks.peers.stability_histogram import histogram_trials
 from benchmarks.utility import simulation
 from benchmarks.utility.levelwise_simulation import Supports, counted, levelwise
 from benchmarks.utility.measures import ABSTAINED, Releases, certain, measures
-from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
-from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.exponential_weights import Weighed
-from fim_private.mechanisms.registry import LEVELWISE, Terms
+from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.mechanisms import (
+    Distance,
+    LargeMargin,
+    MaxOfLaplaces,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+    registry,
+)
+from fim_private.mechanisms.exponential_weights import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining.budget import SUPPORTS_SHARE, Agreement, SupportsBudget, agree
+from fim_private.mining.budget import BudgetAllocation, SupportsBudget, allocate
 from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.options import MiningOptions
 from fim_private.spectrum import SupportSpectrum
 
 # Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
@@ -53,44 +61,45 @@ def ours(
     levels = levels_for(source, sizes)
     rows = []
     for count in counts:
-        terms = _terms(source, sizes, mechanism, count)
-        budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-        agreement = agree(mechanism.split(",")[0], terms, *budget, union=True, supports_share=SUPPORTS_SHARE)
-        found, exact = _picks(agreement, source, levels, count, how["trials"], how["seed"])
+        allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta))
+        found, exact = _picks(allocation, source, levels, count, how["trials"], how["seed"])
         rng = np.random.default_rng([how["seed"], _SUPPORTS])
-        assert agreement.supports is not None
-        released = Releases(found, found + _noise(agreement.supports, (found != ABSTAINED).sum(axis=1), count, rng))
+        assert allocation.supports is not None
+        released = Releases(found, found + _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng))
         rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
     return rows
 
 
-def _terms(source: Source, sizes: tuple[int, ...], mechanism: str, count: int) -> Terms:
+def _options(
+    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float
+) -> MiningOptions:
     items = transactions(source).vocabulary
-    if mechanism in CATALOGUE:
-        return Terms(sizes, count, "add-remove", Catalogue(items))
-    if mechanism == "exponential, size only":
-        return Terms(sizes, count, "add-remove", SizedUniverse(len(items)))
+    universe: Universe = UnknownUniverse()
     cap = None
-    if mechanism == "choosing":
+    if mechanism in CATALOGUE:
+        universe = Catalogue(items)
+    elif mechanism == "exponential, size only":
+        universe = SizedUniverse(len(items))
+    elif mechanism == "choosing":
         longest = int(np.diff(transactions(source).offsets).max())
         cap = next(cap for cap in CAPS if cap >= longest)
-    return Terms(sizes, count, "add-remove", UnknownUniverse(), max_basket=cap)
+    spec = registry.named(mechanism.split(",")[0])
+    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
+    return MiningOptions(spec, *budget, "add-remove", sizes, count, True, Fraction(1, 3), universe, max_basket=cap)
 
 
 def _picks(
-    agreement: Agreement, source: Source, levels: Levels, count: int, trials: int, seed: int
+    allocation: BudgetAllocation, source: Source, levels: Levels, count: int, trials: int, seed: int
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
-    [selection] = agreement.selections
+    [selection] = allocation.selections
     run = selection.run
     rng = np.random.default_rng([seed, _PICKS])
     if isinstance(run, Levelwise):
         return levelwise(run, _supports(source, run.sizes), trials, rng), {}
-    candidates = getattr(selection.universe, "candidates", None)
-    size = None
-    if isinstance(selection.universe, Catalogue):
-        assert candidates is not None
-        size = sum(candidates(size) for size in selection.sizes)
+    universe, size = selection.universe, None
+    if isinstance(universe, Catalogue):
+        size = sum(universe.candidates(size) for size in selection.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
     exact = _exact(run, spectrum, levels) if count == 1 else {}
     return _simulated(run, spectrum, trials, rng), exact
@@ -109,7 +118,7 @@ def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, An
 def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
     mechanism = run.mechanism
     match mechanism:
-        case Weighed():
+        case ExponentialWeights():
             return simulation.weighed(mechanism, spectrum, run.count, trials, rng)
         case PermuteAndFlip() | MaxOfLaplaces():
             return simulation.noisy_max(mechanism, spectrum, run.count, trials, rng)
@@ -204,7 +213,7 @@ OURS = (
     "limited-domain",
     "choosing",
     "distance",
-    LEVELWISE,
+    "levelwise",
     "exponential",
     "exponential, size only",
     "permute-and-flip",

@@ -1,8 +1,8 @@
-"""The exact audit: how much of its promise a mechanism uses on neighbouring data that is hard for it.
+"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
 The tight δ at ε of a pair of neighbours is Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both ways round. It is computed
 to thirty digits (`auditing.exact`), so that a purely private mechanism is held to 0 and not to rounding. An audit
-proves that a promise is broken, never that it holds: that is for the theorems of docs/privacy.md.
+proves that a guarantee is broken, never that it holds: that is for the theorems of docs/privacy.md.
 
 A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
 Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and at small
@@ -11,30 +11,23 @@ ones the edges are crossed by few itemsets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from fim_private import defaults
 from fim_private.auditing import exact
-from fim_private.auditing.guarantees import MOST_NEW, Promise, promises_of, settings
-from fim_private.auditing.outcomes import Laws
-from fim_private.auditing.pairs import Pair, random_pairs, structured_pairs
-from fim_private.dp.parameters import Exact
+from fim_private.auditing.guarantees import MOST_NEW, Guarantee, guarantees_of, most_new, settings
+from fim_private.auditing.outcomes import OutputDistributions
+from fim_private.auditing.pairs import NAMES, Pair, random_pairs, structured_pairs
+from fim_private.dp.bisection import least_integer
+from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-)
+from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, Universe, spec_of
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
@@ -47,9 +40,9 @@ _LARGEST_SCALE = 1 << 40
 
 @dataclass(frozen=True)
 class Finding:
-    """What one promise, of the whole mechanism or of a stage, was found to use.
+    """What one guarantee, of the whole mechanism or of a stage, was found to use.
 
-    epsilon, delta: the promise. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
+    epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
     None where delta is 0: then the divergence itself has to be 0, up to the numerical error.
     one, two: the supports of the worst pair, itemset by itemset; the divergence is from one to two.
     """
@@ -69,7 +62,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether the promise was kept on every pair."""
+        """Whether the guarantee was kept on every pair."""
         return self.divergence <= self.delta + NUMERICAL_ERROR
 
 
@@ -88,7 +81,7 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise was kept."""
+        """Whether every guarantee was kept."""
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,26 +94,23 @@ def _plain(finding: Finding) -> dict[str, Any]:
     return asdict(finding) | {"share": finding.share, "holds": finding.holds}
 
 
-AUDITABLE: dict[str, Callable[[float, float, str], Mechanism]] = {
-    "large-margin": LargeMargin,
-    "tight-margin": TightMargin,
-    "exponential": lambda epsilon, delta, neighbors: Exponential(epsilon, neighbors),
-    "permute-and-flip": lambda epsilon, delta, neighbors: PermuteAndFlip(epsilon, neighbors),
-    "max-of-laplaces": lambda epsilon, delta, neighbors: MaxOfLaplaces(epsilon, neighbors),
-    "limited-domain": LimitedDomain,
-    "choosing": lambda epsilon, delta, neighbors: Choosing(epsilon, delta, MOST_NEW, neighbors),
-    "distance": Distance,
-}
-
-
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
     """Return the mechanism of that name, or every one for "all". Raises ParameterError naming the choices."""
-    if name != "all" and name not in AUDITABLE:
-        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(AUDITABLE)}, not {name!r}")
-    return [make(epsilon, delta, neighbors) for each, make in AUDITABLE.items() if name in ("all", each)]
+    specs = registry.single()
+    if name != "all" and name not in specs:
+        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {name!r}")
+    return [_built(spec, epsilon, delta, neighbors) for each, spec in specs.items() if name in ("all", each)]
 
 
-def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditReport:
+def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:
+    """Return a mechanism for an audit; `settings` replaces its caps and limits by small ones."""
+    candidates = None if spec.universe is Universe.UNKNOWN else len(NAMES)
+    max_basket = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+    public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=max_basket)
+    return registry.build(spec, epsilon, delta, public)
+
+
+def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: int = defaults.AUDIT_SEED) -> AuditReport:
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones.
 
     mechanism: of any class of fim_private.mechanisms; its max_rank, max_itemsets and universe_size are
@@ -139,46 +129,43 @@ def audit(mechanism: Mechanism, *, trials: int = 200, seed: int = 0) -> AuditRep
             f"{parameter('delta')} must be at least {LEAST_DELTA} to be audited, not {mechanism.cost.delta!r} "
             f"(the audit is exact to {NUMERICAL_ERROR})"
         )
-    neighbors: str = mechanism.neighbors  # type: ignore[attr-defined]
-    most = MOST_NEW if isinstance(mechanism, Choosing | NamedExponential) else None
-    scales = _scales(mechanism)
+    neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
     pairs = [
         *structured_pairs(neighbors, scales, most),
         *random_pairs(neighbors, scales, most, trials, seed),
     ]
     cost = mechanism.cost
-    whole, *stages = (_worst(promises, pairs) for promises in promises_of(mechanism, Laws()))
+    whole, *stages = (_worst(guarantees, pairs) for guarantees in guarantees_of(mechanism, OutputDistributions()))
     return AuditReport(
-        _name(mechanism), float(cost.epsilon), float(cost.delta), str(neighbors), whole, tuple(stages), len(pairs)
+        spec_of(mechanism).name,
+        float(cost.epsilon),
+        float(cost.delta),
+        str(neighbors),
+        whole,
+        tuple(stages),
+        len(pairs),
     )
 
 
-def _name(mechanism: Mechanism) -> str:
-    return next(
-        (name for name, make in AUDITABLE.items() if type(make(1.0, 1e-6, "add-remove")) is type(mechanism)),
-        "named-exponential",
-    )
-
-
-def _worst(promises: Sequence[Promise], pairs: Sequence[Pair]) -> Finding:
-    """Return the promise and the pair that use up most."""
-    worst: tuple[Decimal, Promise, Pair] | None = None
-    for promise in promises:
-        for pair in promise.pairs or pairs:
+def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair]) -> Finding:
+    """Return the guarantee and the pair that use up most."""
+    worst: tuple[Decimal, Guarantee, Pair] | None = None
+    for guarantee in guarantees:
+        for pair in guarantee.pairs or pairs:
             for one, two in (pair, pair[::-1]):
-                spent = promise.spent(one, two)
+                spent = guarantee.spent(one, two)
                 if worst is None or spent > worst[0]:
-                    worst = spent, promise, (one, two)
+                    worst = spent, guarantee, (one, two)
     assert worst is not None
-    spent, promise, (one, two) = worst
+    spent, guarantee, (one, two) = worst
     return Finding(
-        promise.name,
-        float(Exact(promise.epsilon)),
-        float(Exact(promise.delta)),
+        guarantee.name,
+        float(Exact(guarantee.epsilon)),
+        float(Exact(guarantee.delta)),
         float(Exact(Fraction(spent))),
         tuple(sorted(one.values(), reverse=True)),
         tuple(two[name] for name in sorted(one, key=lambda name: -one[name])),
-        promise.setting,
+        guarantee.setting,
     )
 
 
@@ -190,14 +177,7 @@ def _scales(mechanism: Mechanism) -> list[int]:
         found = subject.distribution(SupportSpectrum.from_supports([support], universe))
         return float(found.probabilities[found.levels == support].sum())
 
-    scales = []
-    for chance in (0.1, 0.5, 0.99):
-        high = 1
-        while released(high) < chance and high < _LARGEST_SCALE:
-            high *= 2
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if released(middle) >= chance else (middle, high)
-        scales.append(high)
-    return scales
+    def scale(chance: float) -> int:
+        return least_integer(lambda support: support >= _LARGEST_SCALE or released(support) >= chance, 1)
+
+    return [scale(chance) for chance in (0.1, 0.5, 0.99)]

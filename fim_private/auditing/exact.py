@@ -18,22 +18,19 @@ import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import (
-    Choosing,
     Distance,
-    Exponential,
     LargeMargin,
-    LimitedDomain,
     MaxOfLaplaces,
     Mechanism,
-    NamedExponential,
     PermuteAndFlip,
     TightMargin,
     distance,
     large_margin,
 )
-from fim_private.mechanisms.exponential_weights import Candidate
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights
 from fim_private.mechanisms.rank_search import Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms.registry import Audit, Universe, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 NUMERICAL_ERROR = 1e-30
@@ -55,33 +52,36 @@ def distribution(
 
     stops: what ranks() returned for its search, where that is known.
     """
-    spectrum = SupportSpectrum(levels, universe_size=universe_size)
+    spec, spectrum = spec_of(mechanism), SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
-        match mechanism:
-            case LargeMargin():
+        match spec.audit, mechanism:
+            case Audit.LARGE_MARGIN, LargeMargin():
                 stops = stops or ranks(mechanism.search(spectrum))
                 return _over_ranks(stops, lambda rank: draw(mechanism, spectrum, rank))
-            case TightMargin():
+            case Audit.TIGHT_MARGIN, TightMargin():
                 stops = dict(stops or ranks(mechanism.search(spectrum)))
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
                 return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
-            case Distance():
+            case Audit.LEADER, Distance():
                 return _distance(mechanism, spectrum)
-            case PermuteAndFlip():
+            case Audit.FIRST_ACCEPTED, PermuteAndFlip():
                 return _first_accepted(_universe(spectrum), mechanism)
-            case MaxOfLaplaces():
+            case Audit.NOISY_MAX, MaxOfLaplaces():
                 return _highest_noisy(_universe(spectrum), mechanism)
-            case Exponential() | NamedExponential() | LimitedDomain() | Choosing():
-                return _weighed(mechanism, spectrum)
-    raise TypeError(f"no exact distribution of {type(mechanism).__name__}")
+            case Audit.EXPONENTIAL_WEIGHTS, ExponentialWeights():
+                shares = _weighed(mechanism, spectrum)
+                if spec.universe is Universe.COUNTED:  # its level 0 is the unnamed outcome
+                    shares[None] += shares.pop(0)
+                return shares
+    raise TypeError(f"no exact output distribution of {type(mechanism).__name__}")
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
 
 
-def divergence(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
+def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
         zero = Decimal(0)
@@ -110,11 +110,8 @@ def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
     return {level: weight / total for level, weight in shares.items()}
 
 
-def _weighed(mechanism: Exponential | NamedExponential | LimitedDomain | Choosing, spectrum: SupportSpectrum) -> Shares:
-    shares = _softmax(mechanism.candidates(spectrum), mechanism.rate)
-    if isinstance(mechanism, NamedExponential):  # its level 0 is the unnamed outcome
-        shares[None] += shares.pop(0)
-    return shares
+def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares:
+    return _softmax(mechanism.candidates(spectrum), mechanism.rate)
 
 
 def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:

@@ -1,4 +1,4 @@
-"""What an audit holds a mechanism to: the promise of the whole, and one for each of its stages."""
+"""What an audit holds a mechanism to: the guarantee of the whole, and one for each of its stages."""
 
 from __future__ import annotations
 
@@ -7,32 +7,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from fim_private.auditing import exact
 from fim_private.auditing.outcomes import (
-    Law,
-    Laws,
     Outcomes,
+    OutputDistribution,
+    OutputDistributions,
     drawn_by_both,
     excess_range,
     good_draw,
-    lead_certified,
+    margin_certified,
     noisy_maximum,
     step_tails,
 )
 from fim_private.auditing.pairs import NAMES, Counts, Pair, are_neighbors
 from fim_private.dp.parameters import Neighbors, exact_epsilon
-from fim_private.mechanisms import (
-    Choosing,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-)
+from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.mechanisms.base import BoundedContribution
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, Universe, spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
 
@@ -46,8 +39,8 @@ _LAST = 5
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A promise, and what of its delta a pair of neighbours spends, from the first to the second.
+class Guarantee:
+    """A guarantee, and what of its delta a pair of neighbours spends, from the first to the second.
 
     pairs: those it is held to; None: all of the audit.
     """
@@ -62,65 +55,93 @@ class Promise:
 
 def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
     """Return the mechanism at small caps, over an unknown and over a small known universe, where it allows each."""
-    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
-    match mechanism:
-        case Exponential() | PermuteAndFlip() | MaxOfLaplaces():
-            return [(mechanism, *known)]
-        case NamedExponential():
-            return [(replace(mechanism, universe_size=MOST_NEW), *unknown)]
-        case Choosing():
-            return [(replace(mechanism, max_itemsets=MOST_NEW), *u) for u in (unknown, known)]
-        case LimitedDomain(max_itemsets=int(most)) if most > _FEW_NEW:
-            return settings(replace(mechanism, max_itemsets=_FEW_NEW))
-        case LargeMargin() | TightMargin() | LimitedDomain():
-            return [
-                (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
-                for cap in CAPS
-                for universe, what in (unknown, known)
-                if not (isinstance(mechanism, LargeMargin) and universe is not None and cap != CAPS[0])
-            ]
-        case _:
-            return [(mechanism, *unknown), (mechanism, *known)]
+    spec = spec_of(mechanism)
+    known: tuple[int | None, str] = len(NAMES), "known universe"
+    unknown: tuple[int | None, str] = None, "unknown universe"
+    universes = {Universe.LISTED: [known], Universe.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
+    small = _at_small_limits(mechanism, spec)
+    if spec.rank_cap is RankCap.NONE:
+        return [(small, universe, what) for universe, what in universes]
+    return [
+        (_with(small, max_rank=cap), universe, f"{what}, max_rank {cap}")
+        for cap in CAPS
+        for universe, what in universes
+        # A known universe is searched to its end, whatever the cap.
+        if not (spec.rank_cap is RankCap.SEARCH and universe is not None and cap != CAPS[0])
+    ]
 
 
-def promises_of(mechanism: Mechanism, laws: Laws) -> list[list[Promise]]:
-    """Return, for the whole and then for each stage, the promises in every setting."""
+def most_new(mechanism: Mechanism) -> int | None:
+    """Return how many itemsets one unit supports at most in an audit; None: no limit."""
+    spec = spec_of(mechanism)
+    return MOST_NEW if spec.universe is Universe.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
+
+
+def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
+    if spec.universe is Universe.COUNTED:
+        return _with(mechanism, universe_size=MOST_NEW)
+    if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
+        return mechanism
+    if spec.basket_cap is BasketCap.NEEDED:
+        return _with(mechanism, max_itemsets=MOST_NEW)
+    return _with(mechanism, max_itemsets=min(mechanism.max_itemsets, _FEW_NEW))
+
+
+def _with(mechanism: Any, **changes: int) -> Mechanism:
+    changed: Mechanism = replace(mechanism, **changes)
+    return changed
+
+
+def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
+    """Return, for the whole and then for each stage, the guarantees in every setting."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     all_settings = settings(mechanism)
-    promises = [
-        [_possible(m, _promise("whole", what, epsilon, delta, laws.itemsets(m, u))) for m, u, what in all_settings]
+    guarantees = [
+        [
+            _possible(m, _guarantee("whole", what, epsilon, delta, distributions.itemsets(m, u)))
+            for m, u, what in all_settings
+        ]
     ]
     if theorem := bounded_range_of(mechanism):
         name, nothing = f"bounded range ({theorem})", Fraction(0)
-        promises.append(
+        guarantees.append(
             [
-                _possible(m, Promise(name, what, epsilon, nothing, excess_range(laws, m, u, epsilon)))
+                _possible(m, Guarantee(name, what, epsilon, nothing, excess_range(distributions, m, u, epsilon)))
                 for m, u, what in all_settings
             ]
         )
     if isinstance(mechanism, LargeMargin):
-        promises += _large_margin_stages(mechanism, epsilon, delta, laws)
+        guarantees += _large_margin_stages(mechanism, epsilon, delta, distributions)
     if isinstance(mechanism, TightMargin):
         search = epsilon * (Fraction(mechanism.shared_share) + Fraction(mechanism.step_share))
-        promises += [
+        guarantees += [
             [
-                *(_promise("rank search", what, search, Fraction(0), laws.ranks(m, u)) for m, u, what in all_settings),
+                *(
+                    _guarantee("rank search", what, search, Fraction(0), distributions.ranks(m, u))
+                    for m, u, what in all_settings
+                ),
                 _hard_search(mechanism, search),
             ],
             [
-                _promise(
-                    f"choice at rank {cap}", what, mechanism.selection_epsilon, delta, laws.itemsets(m.choice(cap), u)
+                _guarantee(
+                    f"choice at rank {cap}",
+                    what,
+                    mechanism.selection_epsilon,
+                    delta,
+                    distributions.itemsets(m.choice(cap), u),
                 )
                 for cap in CAPS
                 for m, u, what in all_settings[:2]
                 if isinstance(m, TightMargin)
             ],
         ]
-    return promises
+    return guarantees
 
 
-def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, laws: Laws) -> list[list[Promise]]:
-    """The steps of docs/privacy.md, Theorems 1 and 2, each with its part of the promise."""
+def _large_margin_stages(
+    mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, distributions: OutputDistributions
+) -> list[list[Guarantee]]:
+    """The steps of docs/privacy.md, Theorems 1 and 2, each with its part of the guarantee."""
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     all_settings = [(m, u, what) for m, u, what in settings(mechanism) if isinstance(m, LargeMargin)]
     nothing = Fraction(0)
@@ -129,15 +150,21 @@ def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fract
     tails = step_tails(mechanism, 8)
 
     return [
-        [_promise("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism))],
+        [_guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism))],
         [
-            *(_promise("rank search", what, search, nothing, laws.ranks(m, u)) for m, u, what in all_settings),
+            *(
+                _guarantee("rank search", what, search, nothing, distributions.ranks(m, u))
+                for m, u, what in all_settings
+            ),
             _hard_search(mechanism, search),
         ],
-        [Promise("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
-        [Promise("margin", what, nothing, 2 * delta / 3, laws.bad_stop(m, u)) for m, u, what in all_settings],
+        [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
         [
-            Promise(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
+            Guarantee("margin", what, nothing, 2 * delta / 3, distributions.bad_stop(m, u))
+            for m, u, what in all_settings
+        ],
+        [
+            Guarantee(f"draw at rank {rank}", what, epsilon / 3, delta / 3, good_draw(m, u, rank, epsilon / 3))
             for m, u, what in all_settings[:2]
             for rank in (1, 2, 3)
         ]
@@ -146,38 +173,39 @@ def _large_margin_stages(mechanism: LargeMargin, epsilon: Fraction, delta: Fract
     ]
 
 
-def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Promise:
-    """Hold the search to its promise where that is used up: ranks 1 to 4 ought to stop, and the last ought not.
+def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
+    """Hold the search to its guarantee where that is used up: ranks 1 to 4 ought to stop, and the last ought not.
 
-    The promise holds for any thresholds: here 0, and then a high one. To come to the last rank all noise must lie to
+    The guarantee holds for any thresholds: here 0, and then a high one. To come to the last rank all noise must lie to
     one side; then the leads of ranks 1 to 4 grow, and that of the last stays as it is.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
 
-    def law(counts: Counts) -> Outcomes:
+    def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
         return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < _LAST else 2 * unit, last_rank=_LAST))
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
     return replace(
-        _promise("rank search", "thresholds for the worst", epsilon, Fraction(0), law), pairs=[(before, after)]
+        _guarantee("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution),
+        pairs=[(before, after)],
     )
 
 
-def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Promise:
-    """Hold the draw to its promise where that is used up: one itemset rises and all others fall, or stay."""
-    support = math.ceil(2 * lead_certified(mechanism, len(NAMES)))
+def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
+    """Hold the draw to its guarantee where that is used up: one itemset rises and all others fall, or stay."""
+    support = math.ceil(2 * margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
     after = {n: c + (n == "a") - (replaced and n != "a") for n, c in before.items()}
     rank = len(NAMES)
     spent = good_draw(mechanism, None, rank, epsilon)
-    return Promise(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, [(before, after)])
+    return Guarantee(f"draw at rank {rank}", "unknown universe", epsilon, delta, spent, [(before, after)])
 
 
-def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Promise:
+def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     """Hold the draw of an itemset that both data name to a ratio of e^(ε/3), with no δ (docs/privacy.md, Theorem 3).
 
     That takes no lead, but it takes the zeros: without their weight in the sum, a unit whose itemsets are new lowers
@@ -191,21 +219,30 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Promise:
         (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
     ]
     spent = drawn_by_both(mechanism, len(NAMES), epsilon)
-    return Promise("draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs)
+    return Guarantee("draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs)
 
 
-def _possible(mechanism: Mechanism, promise: Promise) -> Promise:
-    """Hold a mechanism with a limit on a unit's itemsets to its promise on what such a unit can change."""
-    if not isinstance(mechanism, LimitedDomain) or mechanism.max_itemsets is None:
-        return promise
+def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
+    """Hold a mechanism with a limit on a unit's itemsets to its guarantee on what such a unit can change."""
+    most = mechanism.max_itemsets if isinstance(mechanism, BoundedContribution) else None
+    if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
+        return guarantee
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        possible = are_neighbors(one, two, mechanism.neighbors, mechanism.max_itemsets)
-        return promise.spent(one, two) if possible else Decimal(0)
+        possible = are_neighbors(one, two, mechanism.neighbors, most)
+        return guarantee.spent(one, two) if possible else Decimal(0)
 
-    return replace(promise, spent=spent)
+    return replace(guarantee, spent=spent)
 
 
-def _promise(name: str, setting: str, epsilon: Fraction, delta: Fraction, law: Law) -> Promise:
-    """Return the promise of (epsilon, delta)-privacy of a law over outcomes."""
-    return Promise(name, setting, epsilon, delta, lambda one, two: exact.divergence(law(one), law(two), epsilon))
+def _guarantee(
+    name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
+) -> Guarantee:
+    """Return the guarantee of (epsilon, delta)-privacy of a distribution over outcomes."""
+    return Guarantee(
+        name,
+        setting,
+        epsilon,
+        delta,
+        lambda one, two: exact.hockey_stick(distribution(one), distribution(two), epsilon),
+    )

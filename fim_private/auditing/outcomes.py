@@ -1,4 +1,4 @@
-"""Laws of mechanisms and of their stages over named outcomes, for data given as itemsets with supports."""
+"""Output distributions of mechanisms and of their stages over named outcomes, for itemsets with supports."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from fim_private.auditing import exact
 from fim_private.auditing.pairs import Counts
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
+from fim_private.mechanisms.base import RankCapped
 from fim_private.spectrum import Level, SupportSpectrum
 
 # Probabilities of outcomes, whatever they are called.
 Outcomes = dict[Any, Decimal]
-Law = Callable[[Counts], Outcomes]
+OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
 # Stands for infinitely much where a number has to be written, and a float can hold.
@@ -36,8 +37,8 @@ def _named(shares: exact.Shares, counts: Counts, universe: int | None) -> Outcom
     return {**named, None: shares.get(None, Decimal(0))}
 
 
-class Laws:
-    """The laws of one audit. It remembers the ranks' distributions, which are most of the work.
+class OutputDistributions:
+    """The distributions of one audit. It remembers the ranks' distributions, which are most of the work.
 
     They are not remembered beyond: what a mechanism computes may have been changed by the next audit.
     """
@@ -46,15 +47,17 @@ class Laws:
         self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Stops] = {}
         self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Shares] = {}
 
-    def itemsets(self, mechanism: Mechanism, universe: int | None) -> Law:
-        """Return the law of the mechanism's result."""
+    def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+        """Return the distribution of the mechanism's result."""
         return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
     def in_order(self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str]) -> Outcomes:
         """Return the probabilities by name, None for abstaining, if those tied at the cap are taken in this order."""
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # it is stable
-        taken = {name: counts[name] for name in able[: getattr(mechanism, "max_rank", None)]}
+        taken = {
+            name: counts[name] for name in able[: mechanism.max_rank if isinstance(mechanism, RankCapped) else None]
+        }
         shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
         named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
         return {**named, None: shares.get(None, Decimal(0))}
@@ -67,18 +70,18 @@ class Laws:
             self._shares[key] = exact.distribution(mechanism, key[2], universe, stops)
         return self._shares[key]
 
-    def ranks(self, mechanism: Mechanism, universe: int | None) -> Law:
-        """Return the law of the rank at which the search stops, None for none."""
+    def ranks(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+        """Return the distribution of the rank at which the search stops, None for none."""
         assert isinstance(mechanism, LargeMargin | TightMargin)
 
-        def law(counts: Counts) -> Outcomes:
+        def distribution(counts: Counts) -> Outcomes:
             key = mechanism, universe, _levels(counts)
             if key not in self._stops:
                 spectrum = SupportSpectrum(key[2], universe_size=universe)
                 self._stops[key] = exact.ranks(mechanism.search(spectrum))
             return self._stops[key]
 
-        return law
+        return distribution
 
     def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
         """Return the probability of stopping at a rank without the lead that the draw relies on."""
@@ -93,41 +96,47 @@ class Laws:
         return spent
 
 
-def noisy_maximum(mechanism: LargeMargin) -> Law:
-    """Return the law of c(1) + Z, which the paper's proof releases as well."""
+def noisy_maximum(mechanism: LargeMargin) -> OutputDistribution:
+    """Return the distribution of c(1) + Z, which the paper's proof releases as well."""
     known: dict[int, Outcomes] = {}
 
-    def law(counts: Counts) -> Outcomes:
+    def distribution(counts: Counts) -> Outcomes:
         highest = max(counts.values())
         if highest not in known:
             known[highest] = _noisy(highest, mechanism.scales[0])
         return known[highest]
 
-    return law
+    return distribution
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws at a rank that is good for the first of the pair."""
-    law = _draw(mechanism, universe, rank)
+    distribution = _draw(mechanism, universe, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        return exact.divergence(law(one), law(two), epsilon) if _is_good(mechanism, one, rank) else Decimal(0)
+        return (
+            exact.hockey_stick(distribution(one), distribution(two), epsilon)
+            if _is_good(mechanism, one, rank)
+            else Decimal(0)
+        )
 
     return spent
 
 
 def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
     """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
-    law = _draw(mechanism, None, rank)
+    distribution = _draw(mechanism, None, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        p, q = law(one), law(two)
-        return exact.divergence({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
+        p, q = distribution(one), distribution(two)
+        return exact.hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
 
     return spent
 
 
-def excess_range(laws: Laws, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
+def excess_range(
+    distributions: OutputDistributions, mechanism: Mechanism, universe: int | None, epsilon: Fraction
+) -> Spent:
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
@@ -137,7 +146,7 @@ def excess_range(laws: Laws, mechanism: Mechanism, universe: int | None, epsilon
     def spent(one: Counts, two: Counts) -> Decimal:
         with localcontext(exact.DIGITS):
             changes = (
-                _change(*(laws.in_order(mechanism, universe, counts, order) for counts in (one, two)))
+                _change(*(distributions.in_order(mechanism, universe, counts, order) for counts in (one, two)))
                 for order in (sorted(one), sorted(one, reverse=True))
             )
             return max(Decimal(0), *(change / exact.number(epsilon).exp() - 1 for change in changes))
@@ -148,28 +157,31 @@ def excess_range(laws: Laws, mechanism: Mechanism, universe: int | None, epsilon
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
     """Return by what factor the odds of two outcomes change at most."""
     both = [name for name in p if name is not None and p[name] and q.get(name)]
-    rest = [sum((chance for name, chance in law.items() if name not in both), Decimal(0)) for law in (p, q)]
+    rest = [
+        sum((chance for name, chance in distribution.items() if name not in both), Decimal(0))
+        for distribution in (p, q)
+    ]
     if min(rest) < max(rest) and not min(rest):
         return _UNBOUNDED  # one of the two data never abstains
     ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
     return max(ratios) / min(ratios) if ratios else Decimal(1)
 
 
-def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> Law:
-    def law(counts: Counts) -> Outcomes:
+def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDistribution:
+    def distribution(counts: Counts) -> Outcomes:
         spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
         return _named(exact.draw(mechanism, spectrum, rank), counts, universe)
 
-    return law
+    return distribution
 
 
 def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     """Whether c(1) - c(ℓ+1) is above t(ℓ)."""
     supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
-    return supports[0] - supports[rank] > lead_certified(mechanism, rank)
+    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
-def lead_certified(mechanism: LargeMargin, rank: int) -> float:
+def margin_certified(mechanism: LargeMargin, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the lead in units that the draw at rank ℓ relies on."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 

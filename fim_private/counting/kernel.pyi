@@ -1,3 +1,11 @@
+"""The counting kernel, compiled from kernel.pyx: counts without the interpreter, in arrays that the caller makes.
+
+Shapes, types and ranges are the caller's to keep: nothing is checked. Arrays are contiguous; int32 and int64 mean numpy
+arrays of these. A range first..last or low..high ends before its second number.
+ranks, starts: rows in rank order, as in `kernel_arrays.RankedRows`: row r holds ``ranks[starts[r]:starts[r + 1]]``,
+(entries,) int32 ascending in a row, and (rows + 1,) int64. A prefix is what stands before a rank in a row.
+"""
+
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -7,23 +15,48 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
 FEW_ROWS: int
+"""Up to so many rows itemsets are counted by the sizes of their intersections, and not met one by one."""
 STOPPED: int
 OVER_LIMIT: int
 NO_MEMORY: int
+"""With 0 for running or done, the states of a scan."""
 
 def count_items(
     items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, supports: Int64
-) -> None: ...
-def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None: ...
-def rank_rows(
-    items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, starts: Int64, ranks: Int32
-) -> None: ...
+) -> None:
+    """Add to supports, (vocabulary,), how many of the units first..last have each item.
+
+    items, offsets, unit_offsets: as in `Transactions`; without unit_offsets a basket is a unit.
+    """
+
+def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None:
+    """Write to lengths, (rows,), how many entries of each row first..last have a rank.
+
+    items, offsets: as in `Transactions`. rank_of: (vocabulary,) the rank of each item, -1 for none.
+    """
+
+def rank_rows(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, starts: Int64, ranks: Int32) -> None:
+    """Write to ranks those of the rows first..last, ascending, from starts[row] on.
+
+    items, offsets, rank_of: as in kept_lengths; entries without a rank are left out, as in starts.
+    """
+
 def count_columns(
     ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, counts: Int64
-) -> None: ...
+) -> None:
+    """Add to counts, (high - low,), how many of the rows first..last have each rank low..high.
+
+    A row counts only where at least skip >= 0 other entries stand before the rank.
+    """
+
 def fill_columns(
     ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, cursor: Int64, rows: Int32
-) -> None: ...
+) -> None:
+    """Write to rows the rows that count_columns counts, ascending, at their rank's cursor.
+
+    cursor: (high - low,), where the next row of each rank goes; it is moved on.
+    """
+
 def measure_streams(
     ranks: Int32,
     starts: Int64,
@@ -34,7 +67,9 @@ def measure_streams(
     skip: int,
     counts: Int64,
     lengths: Int64,
-) -> None: ...
+) -> None:
+    """Count as count_columns does, and add to lengths, (high - low,), those of the prefixes, the rank included."""
+
 def fill_streams(
     ranks: Int32,
     starts: Int64,
@@ -46,7 +81,13 @@ def fill_streams(
     skip: int,
     cursor: Int64,
     stream: Int32,
-) -> None: ...
+) -> None:
+    """Copy to stream the prefixes that measure_streams measures, the rank at the end of each, at their rank's cursor.
+
+    units: (rows,) the unit of each row, written before its prefixes; None for none.
+    cursor: (high - low,), where the next prefix of each rank goes; it is moved on.
+    """
+
 def fill_bitmaps(
     items: Int32,
     offsets: Int64,
@@ -56,10 +97,29 @@ def fill_bitmaps(
     last: int,
     words: int,
     bits: NDArray[np.uint64],
-) -> None: ...
-def prefixes(ranks: Int32, starts: Int64, rows: Int32, bound: int, out_starts: Int64, out: Int32 | None) -> None: ...
+) -> None:
+    """Set the bits of the rows first..last in the bitmap of each rank below high. first: a multiple of 64.
+
+    items, offsets: as in `Transactions`. rank_of: (vocabulary,) the rank of each item, -1 for none; None where the
+    items are ranks already, ascending in each row. bits: (high * words,), a row to a bit, words to a rank.
+    """
+
+def prefixes(ranks: Int32, starts: Int64, rows: Int32, bound: int, out_starts: Int64, out: Int32 | None) -> None:
+    """Write the prefixes below the rank bound of the rows that are listed, all of which have it.
+
+    out_starts: (listed rows + 1,), where each begins in out, and the end. out: their entries; None to write
+    out_starts alone, and to learn how many entries there are.
+    """
 
 class Scan:
+    """One count of all itemsets of a size, by any number of threads that call `run`.
+
+    size: items per itemset, 2 to `compiled_counter.LARGEST_SIZE`. histogram: (ceiling,) int64 zeros, added to in place:
+    itemsets of supports floor..ceiling are counted, floor >= 1. longest: entries of the longest row.
+    wanted: itemsets from the top; once there are so many, the floor rises to where the last of them is. 0 for all.
+    max_work: steps after which the scan gives up, 1 to 2^63 - 1. list_items: list the itemsets too, by one thread.
+    """
+
     def __init__(
         self,
         size: int,
@@ -73,29 +133,70 @@ class Scan:
     ) -> None: ...
     def set_rows(
         self, ranks: Int32, starts: Int64, units: Int32 | None, columns: Int64, rows: Int32, low: int, high: int
-    ) -> None: ...
-    def set_streams(
-        self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int
-    ) -> None: ...
-    def set_bitmaps(self, bits: NDArray[np.uint64], words: int, high: int) -> None: ...
+    ) -> None:
+        """Let the next `run` count the itemsets whose least frequent item has a rank in low..high, by rows.
+
+        units: (rows,) the unit of each row, ascending; None where a row is a unit.
+        columns, rows: the rows of rank low + k are ``rows[columns[k]:columns[k + 1]]``, as fill_columns writes them.
+        """
+
+    def set_streams(self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int) -> None:
+        """Let the next `run` count the same by copies of prefixes, as fill_streams writes them.
+
+        Rank low + k has counts[k] of them, from streams[starts[k]] on. of_units: whether a unit stands before each.
+        """
+
+    def set_bitmaps(self, bits: NDArray[np.uint64], words: int, high: int) -> None:
+        """Let the next `run` count the itemsets of ranks below high, by bitmaps as fill_bitmaps writes them."""
+
     def set_pairs(
         self, ranks: Int32, starts: Int64, unit_starts: Int64 | None, ranks_in_table: int, cells: NDArray[np.uint32]
-    ) -> None: ...
-    def add_pairs(self, cells: NDArray[np.uint32]) -> None: ...
-    def settle(self) -> None: ...
-    def run(self, tick: Callable[[], object] | None = None) -> None: ...
-    def stop(self) -> None: ...
+    ) -> None:
+        """Let the next `run` add the units of each pair of ranks a < b < ranks_in_table to cells[b(b - 1)/2 + a].
+
+        unit_starts: (units + 1,) the first row of each unit; None where each row is one. `next_rank` is then the next
+        unit.
+        """
+
+    def add_pairs(self, cells: NDArray[np.uint32]) -> None:
+        """Count the supports of a table of pairs, and let the floor rise. Call it while no thread runs."""
+
+    def settle(self) -> None:
+        """Bring the floor up to date. Call it while no thread runs."""
+
+    def run(self, tick: Callable[[], object] | None = None) -> None:
+        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here.
+
+        tick: called every few milliseconds; given by one thread only. What it raises ends the scan, and is raised.
+        """
+
+    def stop(self) -> None:
+        """Make every thread return soon."""
+
     @property
-    def state(self) -> int: ...
+    def state(self) -> int:
+        """STOPPED, OVER_LIMIT or NO_MEMORY where the scan ended early; 0 where it did not."""
+
     @property
-    def histogram(self) -> memoryview[int]: ...
+    def histogram(self) -> memoryview[int]:
+        """How many itemsets have each support below the ceiling, closed forms left out: (ceiling,) int64."""
+
     @property
-    def floor(self) -> int: ...
+    def floor(self) -> int:
+        """The least support that is wholly counted."""
+
     @property
-    def work(self) -> int: ...
+    def work(self) -> int:
+        """Steps done, roughly."""
+
     @property
-    def next_rank(self) -> int: ...
+    def next_rank(self) -> int:
+        """The rank at which the scan is, at most high."""
+
     @property
-    def closed_forms(self) -> Mapping[tuple[int, int, int], int]: ...
+    def closed_forms(self) -> Mapping[tuple[int, int, int], int]:
+        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
+
     @property
-    def itemsets(self) -> bytes: ...
+    def itemsets(self) -> bytes:
+        """The listed itemsets: int32, size ranks and the support of each, in scan order."""

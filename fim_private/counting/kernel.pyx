@@ -14,8 +14,8 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
 
-Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. The
-interpreter's lock is needed all the same: under it threads add up what each of them has found.
+Nothing here looks at Python objects while it works; `compiled_counter.py` prepares the arrays and owns the threads.
+The interpreter's lock is needed all the same: under it threads add up what each of them has found.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -968,7 +968,7 @@ cdef class Scan:
     """One count of all itemsets of a size, by any number of threads that call `run`.
 
     The rows, their columns (the rows that each rank of low..high occurs in) and their units (or None) are as
-    `compiled.py` prepares them. Supports in floor..ceiling are counted, from the
+    `compiled_counter.py` prepares them. Supports in floor..ceiling are counted, from the
     floor reached in the end on if `wanted` is not 0. list_items: write the itemsets down (one thread).
     """
 

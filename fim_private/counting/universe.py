@@ -1,76 +1,57 @@
-"""What is publicly known about the item universe, and the spectrum that follows from it.
+"""What is publicly known about the item universe.
 
 The universe is never derived from the data: which items occur at all is somebody's purchase.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum
-from fim_private.errors import ParameterError, parameter
-from fim_private.reading.transactions import Transactions, Vocabulary
-from fim_private.spectrum import SupportSpectrum
+from fim_private.reading.vocabulary import Vocabulary
+from fim_private.spectrum import candidate_itemsets
 
 
 @dataclass(frozen=True)
 class UnknownUniverse:
-    """Nothing is known: any item may occur."""
-
-    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that occur."""
-        return itemset_spectrum(transactions, size, effort=effort)
+    """Nothing is known: any item may occur. Itemsets that nobody has are no candidates."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting."""
+    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting.
+
+    items: the list. Candidates are all itemsets of it, those that nobody has being level 0.
+    """
 
     items: Vocabulary
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size). Raises ParameterError when the catalogue has fewer than size items."""
-        return _candidates(len(self.items), size, "catalogue")
+        """Return C(N, size) for itemsets of size >= 1 items.
 
-    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
-        """Return the spectrum over all candidates, the unsupported ones being level 0."""
-        return catalogue_spectrum(transactions.restricted_to(self.items), size, effort=effort)
+        Raises ParameterError when the catalogue has fewer than size items, or there are too many to write down.
+        """
+        return candidate_itemsets(len(self.items), size, "catalogue")
 
 
 @dataclass(frozen=True)
 class SizedUniverse:
     """Only the number of items is public.
 
-    A privacy unit (a basket, or all baskets of a user) with more distinct items would break that promise, so it
-    is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no other data, so
-    nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however many
-    baskets it has, which is what Theorem 5 asks for.
+    count: items, >= 1. A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict
+    it, so the unit is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no
+    other data, so nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however
+    many baskets it has, which is what Theorem 5 asks for.
     """
 
     count: int
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size). Raises ParameterError when there are fewer than size items."""
-        return _candidates(self.count, size, "universe_size")
+        """Return C(N, size) for itemsets of size >= 1 items.
 
-    def spectrum(self, transactions: Transactions, size: int, effort: Effort | None = None) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that occur in the cut units."""
-        return itemset_spectrum(transactions.cut_to(self.count), size, effort=effort)
+        Raises ParameterError when there are fewer than size items, or too many candidates to write down.
+        """
+        return candidate_itemsets(self.count, size, "universe_size")
 
-
-# C(N, size) is an exact integer; beyond this it would take longer to write down than anybody waits.
-_LARGEST_SIZE = 10_000
 
 Universe = UnknownUniverse | Catalogue | SizedUniverse
-
-
-def _candidates(count: int, size: int, name: str) -> int:
-    if count < size:
-        items = "item" if count == 1 else "items"
-        raise ParameterError(f"{parameter(name)} has {count} {items}, too few for an itemset of size {size}")
-    if min(size, count - size) > _LARGEST_SIZE:
-        raise ParameterError(
-            f"{parameter('size')} must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}"
-        )
-    return math.comb(count, size)
+UNKNOWN = UnknownUniverse()

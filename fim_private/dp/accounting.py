@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from fim_private.dp.parameters import DELTA_RANGE, EPSILON_RANGE, PrivacyCost, positive_integer, short
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.intervals import exp_bounds
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 # ln x lies within for every epsilon and delta allowed, and e^±700 is still a float.
 _LOG_REACH = 700.0
@@ -30,6 +29,8 @@ _LARGEST_DELTA = 1 - Fraction(1, 10**30)
 _DIGITS = 80
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+# Beyond this e^ε is no constant anybody wants to divide δ by.
+_LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
 
@@ -46,21 +47,6 @@ def _rising_root(function: Callable[[float], float]) -> float:
     return math.exp(high)
 
 
-def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Return the least δ in [0, 1] for which (C) says that rho-zCDP implies (epsilon, δ)-privacy.
-
-    rho, epsilon: >= 0, finite. Correct to about 1e-9 relative, for showing only: what decides how much
-    noise is drawn is zcdp_rho. Raises ValueError outside of these ranges.
-    """
-    if not (0 <= rho < math.inf and 0 <= epsilon < math.inf):
-        raise ValueError("rho and epsilon must be finite and at least 0")
-    if not rho:
-        return 0.0
-    # The derivative of (C), which is convex in x.
-    x = _rising_root(lambda x: (2 * x + 1) * rho - epsilon - math.log1p(1 / x))
-    return math.exp(min(0.0, x * ((x + 1) * rho - epsilon) - x * math.log1p(1 / x) - math.log1p(x)))
-
-
 @lru_cache(maxsize=1 << 10)
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return ρ such that ρ-zCDP implies (epsilon, delta)-privacy for certain: (C) solved for ρ, rounded down.
@@ -69,21 +55,13 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     The result has 12 significant decimal digits and is within 2e-11 (relative) of the best that (C) gives,
     unless delta is nearer to 1 than 1e-30: then it is that of 1 − 1e-30.
     """
-    _check("epsilon", epsilon, EPSILON_RANGE)
-    _check("delta", delta, DELTA_RANGE)
+    epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
     log_delta = _quotient(_DOWN, min(delta, _LARGEST_DELTA)).ln(_DOWN).next_minus(_DOWN)
     spare, rate = -float(log_delta), float(epsilon)
     # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for {x: ρ(x) >= r}
     # is where the convex (C) is at most ln δ; so there is one root, and near it x hardly matters.
     best = _rising_root(lambda x: x * x * (rate + math.log1p(1 / x)) - (2 * x + 1) * (spare - math.log1p(x)))
     return _certified_rho(Decimal(f"{best:.12e}"), epsilon, log_delta)
-
-
-def _check(name: str, value: Fraction, limits: tuple[float, float]) -> None:
-    # The limits as their digits say: what exact_epsilon and exact_delta return lies within.
-    low, high = (Fraction(repr(limit)) for limit in limits)
-    if not low <= value <= high or (name == "delta" and value == 1):
-        raise ParameterError(f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {short(value)}")
 
 
 def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fraction:
@@ -115,42 +93,9 @@ def root_below(value: Fraction) -> Fraction:
     return Fraction(root // surplus * surplus) / scale
 
 
-@dataclass(frozen=True)
-class PickRate:
-    """How private each of several picks must be for all of them to be (epsilon, delta)-private together.
-
-    rate: > 0, the ε₀ of each pick, which must be ε₀-bounded-range: for any two neighbours the log-ratio of
-    the probabilities of any two outcomes changes by at most ε₀. picks: >= 1. cost: of all picks together;
-    its delta is 0 where basic composition is at least as good, which needs none.
-    """
-
-    rate: Fraction
-    picks: int
-    cost: PrivacyCost
-
-    @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction | None, picks: int) -> PickRate:
-        """Choose the larger of two rates, for picks that may each depend on the ones before it.
-
-        ε/picks: an ε₀-bounded-range pick is ε₀-private, since its log-ratios lie in an interval of length ε₀
-        that contains 0. √(8ρ/picks): it is (ε₀²/8)-zCDP (Dong, Durfee and Rogers 2020; Cesar and Rogers
-        2021), since by Hoeffding K(s) = ln E[e^{sL}] has K″ <= ε₀²/4, and K(0) = K(1) = 0.
-        delta None: the first. Raises ParameterError for a parameter out of range.
-        """
-        _check("epsilon", epsilon, EPSILON_RANGE)
-        picks = positive_integer("picks", picks)
-        basic = cls(epsilon / picks, picks, PrivacyCost(epsilon, 0))
-        if delta is None:
-            return basic
-        rate = root_below(8 * zcdp_rho(epsilon, delta) / picks)
-        return cls(rate, picks, PrivacyCost(epsilon, delta)) if rate > basic.rate else basic
-
-    @property
-    def spends_delta(self) -> bool:
-        """Whether the guarantee of the picks needs a delta."""
-        return self.cost.delta > 0
-
-
-def bounded_range_rate(epsilon: Fraction, delta: Fraction | None, picks: int) -> Fraction:
-    """Return the ε₀ that each of so many bounded-range picks may have: PickRate.of(...).rate."""
-    return PickRate.of(epsilon, delta, picks).rate
+def growth_bound(epsilon: Fraction) -> Fraction | None:
+    """Return a rational at least e^ε, or None where that is astronomic: above ε = 50."""
+    if epsilon > _LARGEST_EPSILON:
+        return None
+    bits = 256
+    return Fraction(1 << bits, exp_bounds(epsilon.numerator, epsilon.denominator, bits)[0])

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.intervals import exp_bounds, precisions
+from fim_private.errors import ParameterError, parameter
 
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
@@ -46,6 +47,18 @@ class Randomness:
     def seeded(cls, seed: int) -> Randomness:
         """Return a reproducible stream (SHAKE-256 in counter mode). For tests and benchmarks: not private."""
         return cls(_SeededBytes(seed))
+
+    @classmethod
+    def of_seed(cls, seed: int | None) -> Randomness:
+        """Return the system's randomness, or with a seed a stream that is not private.
+
+        Raises ParameterError for a seed that is no whole number.
+        """
+        if seed is None:
+            return cls()
+        if not isinstance(seed, int):
+            raise ParameterError(f"{parameter('seed')} must be a whole number, not {seed!r}")
+        return cls.seeded(seed)
 
     @property
     def private(self) -> bool:

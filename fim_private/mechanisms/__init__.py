@@ -1,14 +1,22 @@
-"""Private selection mechanisms: a support spectrum in, one level or an abstention out."""
+"""Private selection mechanisms: a support spectrum in, one level or an abstention out (`registry.py` lists them)."""
 
-from fim_private.mechanisms.base import ABSTAIN, Mechanism, OutcomeDistribution, Selection
-from fim_private.mechanisms.choosing import Choosing
-from fim_private.mechanisms.distance import Distance
-from fim_private.mechanisms.exponential import Exponential, NamedExponential
-from fim_private.mechanisms.large_margin import LargeMargin
-from fim_private.mechanisms.limited_domain import LimitedDomain
-from fim_private.mechanisms.max_of_laplaces import MaxOfLaplaces
-from fim_private.mechanisms.permute_and_flip import PermuteAndFlip
-from fim_private.mechanisms.tight_margin import TightMargin
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fim_private.mechanisms.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from fim_private.mechanisms.base import ABSTAIN, Mechanism, OutcomeDistribution, Selection
+    from fim_private.mechanisms.choosing import Choosing
+    from fim_private.mechanisms.distance import Distance
+    from fim_private.mechanisms.exponential import Exponential, NamedExponential
+    from fim_private.mechanisms.large_margin import LargeMargin
+    from fim_private.mechanisms.limited_domain import LimitedDomain
+    from fim_private.mechanisms.max_of_laplaces import MaxOfLaplaces
+    from fim_private.mechanisms.permute_and_flip import PermuteAndFlip
+    from fim_private.mechanisms.tight_margin import TightMargin
 
 __all__ = [
     "ABSTAIN",
@@ -25,3 +33,20 @@ __all__ = [
     "Selection",
     "TightMargin",
 ]
+
+# What base.py gives; the mechanisms are where the registry says.
+_OF_BASE = {"ABSTAIN", "Mechanism", "OutcomeDistribution", "Selection"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: the command line reads the registry, which is in this room, and must not wait for numpy.
+    if name in _OF_BASE:
+        return getattr(import_module(f"{__name__}.base"), name)
+    for spec in REGISTRY:
+        if not spec.composed and spec.home.endswith(f".{name}"):
+            return spec.mechanism
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,7 @@
 """The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization", 2013): the exponential
 mechanism on every itemset that occurs, or abstaining.
 
-(ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 5). Who calls it sees to that by
+(ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 6). Who calls it sees to that by
 cutting baskets.
 """
 
@@ -9,22 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from fim_private.dp.parameters import (
-    Neighbors,
-    PrivacyCost,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, named
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
 
 @dataclass(frozen=True)
-class Choosing(Weighed):
+class Choosing(ExponentialWeights):
     """Exponential among all itemsets that occur, and abstaining.
 
     epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
@@ -46,6 +43,18 @@ class Choosing(Weighed):
         exact_neighbors(self.neighbors)
         positive_integer("max_itemsets", self.max_itemsets)
 
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection. Raises ParameterError without a cap on baskets."""
+        if public.max_basket is None:
+            raise ParameterError(
+                f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
+            )
+        if not public.max_itemsets:
+            size = min(public.sizes)
+            raise ParameterError(f"{parameter('max_basket')} must be at least the size {size}, not {public.max_basket}")
+        return cls(epsilon, delta, public.max_itemsets, public.neighbors)
+
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
@@ -56,5 +65,5 @@ class Choosing(Weighed):
         levels = named(spectrum.all_levels())
         if spectrum.universe_size is not None:
             return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]
-        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
+        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
         return [*levels, bottom.candidate(self.max_itemsets, 0)]

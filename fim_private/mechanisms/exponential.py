@@ -9,25 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from fim_private.dp.parameters import (
-    Neighbors,
-    PrivacyCost,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import Selection
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, choose_many, named
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.base import PurelyPrivate, Selection, universe_levels
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, choose_many, named
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
 
 @dataclass(frozen=True)
-class Exponential(Weighed):
+class Exponential(PurelyPrivate, ExponentialWeights):
     """The exponential mechanism over every candidate of a public universe, of any size (10**60 too).
 
     epsilon: > 0. neighbors: "replace-one" or "add-remove".
@@ -43,28 +38,18 @@ class Exponential(Weighed):
         exact_epsilon(self.epsilon)
         exact_neighbors(self.neighbors)
 
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every level of the universe, 0 included."""
         return named(universe_levels(spectrum, "exponential"))
 
 
-def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int, int]]:
-    """Return every level of a public universe, 0 included; raise ParameterError when it is not public."""
-    if spectrum.universe_size is None:
-        raise ParameterError(
-            f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "
-            "(candidates taken from the data would reveal which items somebody bought)"
-        )
-    return [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]
-
-
 @dataclass(frozen=True)
-class NamedExponential(Weighed):
+class NamedExponential(ExponentialWeights):
     """The exponential mechanism when the universe's size M is public but not its items.
 
     An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
@@ -89,6 +74,11 @@ class NamedExponential(Weighed):
         exact_neighbors(self.neighbors)
         positive_integer("universe_size", self.universe_size)
 
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection over a universe of public size."""
+        return cls(epsilon, delta, public.candidates or 0, public.neighbors)
+
     @property
     def cost(self) -> PrivacyCost:
         """(epsilon, delta)."""
@@ -97,7 +87,7 @@ class NamedExponential(Weighed):
     @property
     def unnamed_weight(self) -> tuple[int, int]:
         """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for."""
-        unnamed = Bottom(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
+        unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
         return unnamed.support, unnamed.multiplicity
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:

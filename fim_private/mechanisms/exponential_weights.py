@@ -1,7 +1,6 @@
-"""Choosing by weight: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
+"""Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
 
-Abstaining is a candidate like any other: it weighs as much as some number of itemsets of a support near the
-cut (docs/privacy.md, "The weight of abstaining"), heavy enough that what only one unit has is hardly ever named.
+Abstaining is a candidate like any other (`abstention.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.intervals import exp_bounds
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.mechanisms.base import OutcomeDistribution, Selection
@@ -39,46 +37,6 @@ def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
     """Return the exponent per unit of support: supports are monotone under add/remove only (Theorem 4)."""
     exact = exact_epsilon(epsilon)
     return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
-
-
-@dataclass(frozen=True)
-class Bottom:
-    """The weight of abstaining when one unit can make at most `itemsets` candidates new (Theorems 5 and 6).
-
-    Add/remove: M/δ' itemsets of support c + 1, where c is the support next below the candidates and
-    δ' <= min(δ, e^ε - 1). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x)
-    for δ. There M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2.
-    All rounding makes abstaining heavier.
-    """
-
-    epsilon: float | Fraction
-    delta: float | Fraction
-    neighbors: str
-
-    @property
-    def offset(self) -> int:
-        """How far above the support next below the candidates it weighs."""
-        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
-
-    @property
-    def factor(self) -> Fraction:
-        """The number of itemsets it weighs as much as, for each candidate that one unit can make new."""
-        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
-            return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
-        x = epsilon / 2
-        decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
-        return max((1 + decay) / delta, decay / x)
-
-    def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
-        """Return abstaining as a candidate.
-
-        itemsets: M, how many candidates one unit can make new. following: c, the support next below the candidates.
-        zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
-            lift c and name up to M of them at once; M more keep all weights together within their factor (Theorem 6).
-        """
-        more = itemsets if zeros_left_out and not following else 0
-        return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
@@ -132,7 +90,7 @@ def choose_many(
     return chosen
 
 
-class Weighed(ABC):
+class ExponentialWeights(ABC):
     """A mechanism that is one choice by weight; what differs is who the candidates are."""
 
     epsilon: float | Fraction

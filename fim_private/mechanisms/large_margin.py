@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import overload
+from functools import lru_cache
+from typing import Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.parameters import (
-    Neighbors,
-    PrivacyCost,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private import defaults
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential_weights import Candidate, choose, expected_shares, named, top
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.rank_search import Search, countable
 from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
@@ -37,8 +33,6 @@ from fim_private.spectrum import SupportSpectrum
 MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE = 3, 6, 12
 # The last stage weighs by exp(εc/6): an (ε/3)-DP exponential mechanism under replace-one.
 SELECTION_RATE = Fraction(1, 6)
-
-DEFAULT_MAX_RANK = 10_000
 
 
 @dataclass(frozen=True)
@@ -54,13 +48,20 @@ class LargeMargin:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
-    max_rank: int = DEFAULT_MAX_RANK
+    max_rank: int = defaults.MAX_RANK
+    # The thresholds found so far: a search asks for some 10,000, again for each of the itemsets wanted.
+    known_thresholds: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
         positive_integer("max_rank", self.max_rank)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; max_rank is its default unless given."""
+        return cls(epsilon, delta, public.neighbors, public.rank(defaults.MAX_RANK))
 
     @property
     def cost(self) -> PrivacyCost:
@@ -140,15 +141,9 @@ class LargeMargin:
 
     def integer_threshold(self, rank: int) -> int:
         """Return T̂(ℓ), the margin in units that rank ℓ >= 1 is tested against: T and its correction, rounded up."""
-        known = self._known_thresholds
-        if rank not in known:
-            known[rank] = _integer_threshold(self.epsilon, self.delta, rank)
-        return known[rank]
-
-    @cached_property
-    def _known_thresholds(self) -> dict[int, int]:
-        """A search asks for some 10,000 thresholds, again for each of the itemsets wanted."""
-        return {}
+        if rank not in self.known_thresholds:
+            self.known_thresholds[rank] = _integer_threshold(self.epsilon, self.delta, rank)
+        return self.known_thresholds[rank]
 
 
 def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:

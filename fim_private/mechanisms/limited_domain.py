@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from fim_private.dp.parameters import (
-    Neighbors,
-    PrivacyCost,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, Weighed, named, top
+from fim_private import defaults
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named, top
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
-# ln k̄ adds to the lead that is needed, over c(k̄ + 1), which falls far more quickly in purchase data.
-DEFAULT_MAX_RANK = 10_000
+# It needs more candidates than it selects. The logarithm of their number adds to the margin that is needed over the
+# support next below them, which falls far more quickly in purchase data.
+_RANKS_PER_SELECTION = 10
 
 
 @dataclass(frozen=True)
-class LimitedDomain(Weighed):
+class LimitedDomain(ExponentialWeights):
     """Exponential among the max_rank itemsets of highest support, and abstaining.
 
     epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
@@ -42,7 +40,7 @@ class LimitedDomain(Weighed):
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
-    max_rank: int = DEFAULT_MAX_RANK
+    max_rank: int = defaults.MAX_RANK
     max_itemsets: int | None = None
 
     def __post_init__(self) -> None:
@@ -52,6 +50,12 @@ class LimitedDomain(Weighed):
         positive_integer("max_rank", self.max_rank)
         if self.max_itemsets is not None:
             positive_integer("max_itemsets", self.max_itemsets)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; max_rank is its default, or ten times top, unless given."""
+        rank = public.rank(max(defaults.MAX_RANK, _RANKS_PER_SELECTION * public.top))
+        return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
 
     @property
     def cost(self) -> PrivacyCost:
@@ -63,7 +67,7 @@ class LimitedDomain(Weighed):
         levels, following = top(spectrum, self.max_rank)
         if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
             return named(levels)
-        bottom = Bottom(self.epsilon, self.delta, self.neighbors)
+        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
         new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
         unknown = spectrum.universe_size is None
         return [*named(levels), bottom.candidate(new, following, zeros_left_out=unknown)]

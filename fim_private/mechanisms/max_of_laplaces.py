@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.intervals import Bounds, laplace_tail_bounds
-from fim_private.dp.parameters import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.base import OutcomeDistribution, Selection, check_countable
-from fim_private.mechanisms.exponential import universe_levels
+from fim_private.mechanisms.base import OutcomeDistribution, PurelyPrivate, Selection, check_countable
 from fim_private.mechanisms.exponential_weights import exponential_rate
-from fim_private.mechanisms.noisy_max import winner
+from fim_private.mechanisms.noisy_max import distances_below_first, noisy_argmax
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
 # Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
@@ -31,7 +32,7 @@ _LARGEST_VALUES = 1 << 20
 
 
 @dataclass(frozen=True)
-class MaxOfLaplaces:
+class MaxOfLaplaces(PurelyPrivate):
     """Noisy maximum over every candidate of a public universe, of any size.
 
     epsilon: > 0. neighbors: "replace-one" or "add-remove".
@@ -45,10 +46,10 @@ class MaxOfLaplaces:
         exact_epsilon(self.epsilon)
         exact_neighbors(self.neighbors)
 
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)
 
     @property
     def scale(self) -> Fraction:
@@ -57,21 +58,18 @@ class MaxOfLaplaces:
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Choose a level, 0 included, exactly."""
-        levels, distances, multiplicities = self._levels(spectrum)
-        return Selection(levels[winner(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)])
+        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
+        return Selection(
+            levels[noisy_argmax(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)]
+        )
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, by quadrature good to 1e-12; abstain is 0."""
         check_countable(spectrum, "max-of-laplaces")
-        levels, distances, multiplicities = self._levels(spectrum)
+        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
         logarithms = np.array([math.log(m) for m in multiplicities])
         shares = _highest(np.array(distances, dtype=np.float64), logarithms, float(self.scale))
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
-
-    def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
-        found = [(support, m) for support, m in universe_levels(spectrum, "max-of-laplaces") if m]
-        levels, multiplicities = [support for support, _ in found], [m for _, m in found]
-        return levels, [levels[0] - level for level in levels], multiplicities
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""A race between levels: every itemset has a key of its own, independent of all others, and the highest wins.
+"""Noisy max over levels: every itemset has a key of its own, independent of all others, and the highest wins.
 
 Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
 the best of m has G^m, so the best key is where G reaches V^{1/m}, V uniform in [0, 1). V is known to as
-many digits as the decision takes: keys are intervals, and the race is over when one lies above all others.
+many digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
 A level of 10**60 itemsets takes no longer than one of 2.
 """
 
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from fim_private.dp.intervals import Bounds, precisions
 from fim_private.dp.randomness import Randomness, UniformReal
+from fim_private.mechanisms.base import universe_levels
+from fim_private.spectrum import SupportSpectrum
 
 # All levels show so many digits of V first; nearly all drop out by them.
 _FIRST_BITS = 64
@@ -38,7 +40,14 @@ class Keys(Protocol):
         ...
 
 
-def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness) -> int:
+def distances_below_first(spectrum: SupportSpectrum, mechanism: str) -> tuple[list[int], list[int], list[int]]:
+    """Return the levels of a public universe, how far each lies below the first, and how many itemsets each has."""
+    found = [(support, m) for support, m in universe_levels(spectrum, mechanism) if m]
+    levels, multiplicities = [support for support, _ in found], [m for _, m in found]
+    return levels, [levels[0] - level for level in levels], multiplicities
+
+
+def noisy_argmax(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness) -> int:
     """Return the index of the level whose best key is the highest.
 
     distances: (m,) integers >= 0, the first 0. multiplicities: (m,) integers >= 0, of any size, the first >= 1.
@@ -49,7 +58,7 @@ def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], 
     uniforms = {0: UniformReal(randomness=randomness, known=(int(first[0]), _FIRST_BITS))}
     bits = 96 + multiplicities[0].bit_length()
     lowest = _key(keys, uniforms[0], distances[0], multiplicities[0], bits)[0] / (1 << bits)
-    for index in _hopeful(keys, distances, multiplicities, first, lowest):
+    for index in _contenders(keys, distances, multiplicities, first, lowest):
         uniforms[index] = UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
     for bits in precisions(96 + max(multiplicities).bit_length()):
         bounds = {i: _key(keys, uniform, distances[i], multiplicities[i], bits) for i, uniform in uniforms.items()}
@@ -60,7 +69,7 @@ def winner(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], 
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-def _hopeful(
+def _contenders(
     keys: Keys,
     distances: Sequence[int],
     multiplicities: Sequence[int],

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.intervals import Bounds, exp_bounds
-from fim_private.dp.parameters import Neighbors, PrivacyCost, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness
-from fim_private.mechanisms.base import OutcomeDistribution, Selection, check_countable
-from fim_private.mechanisms.exponential import universe_levels
+from fim_private.mechanisms.base import OutcomeDistribution, PurelyPrivate, Selection, check_countable
 from fim_private.mechanisms.exponential_weights import exponential_rate
-from fim_private.mechanisms.noisy_max import winner
+from fim_private.mechanisms.noisy_max import distances_below_first, noisy_argmax
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
 # Gauss-Legendre nodes on each of so many intervals, each as long as the winner's expected time or so.
@@ -28,7 +29,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip:
+class PermuteAndFlip(PurelyPrivate):
     """Permute-and-flip over every candidate of a public universe, of any size.
 
     epsilon: > 0. neighbors: "replace-one" or "add-remove".
@@ -42,10 +43,10 @@ class PermuteAndFlip:
         exact_epsilon(self.epsilon)
         exact_neighbors(self.neighbors)
 
-    @property
-    def cost(self) -> PrivacyCost:
-        """(epsilon, 0)."""
-        return PrivacyCost(self.epsilon, 0)
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)
 
     @property
     def rate(self) -> Fraction:
@@ -58,23 +59,18 @@ class PermuteAndFlip:
         The random order is a uniform arrival time in [0, 1] for each candidate: the first accepted of m that are each
         accepted with probability p arrives after t with probability (1 - pt)^m.
         """
-        levels, distances, multiplicities = self._levels(spectrum)
+        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
         keys = _Arrivals(self.rate)
-        return Selection(levels[winner(keys, distances, multiplicities, randomness=randomness)])
+        return Selection(levels[noisy_argmax(keys, distances, multiplicities, randomness=randomness)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
         """Return the exact probability of every level, by quadrature good to 1e-13; abstain is 0."""
         check_countable(spectrum, "permute-and-flip")
-        levels, distances, multiplicities = self._levels(spectrum)
+        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
         accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
         counts = np.array([float(m) for m in multiplicities])
         shares = _first_accepted(accepted, counts)
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
-
-    def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
-        found = [(support, m) for support, m in universe_levels(spectrum, "permute-and-flip") if m]
-        levels, multiplicities = [support for support, _ in found], [m for _, m in found]
-        return levels, [levels[0] - level for level in levels], multiplicities
 
 
 @dataclass(frozen=True)

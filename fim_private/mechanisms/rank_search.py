@@ -1,4 +1,4 @@
-"""The stopping rank of a margin search: drawn exactly, and its exact distribution.
+"""Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.
 
 Given the noise x that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ)
 that depends on the slack c(1) - c(ℓ+1) - T(ℓ) + x alone (docs/privacy.md, "Exact distribution"). So the
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.bisection import least_integer
 from fim_private.dp.intervals import Bounds, power_bounds, precisions
 from fim_private.dp.randomness import Randomness, UniformReal
 from fim_private.mechanisms.base import MOST_CANDIDATES
@@ -61,7 +61,7 @@ class Search:
     single_ranks: int = 1 << 14
     group_share: int = 1 << 12
 
-    @cached_property
+    @property
     def maximum(self) -> int:
         """c(1), 0 when nothing has support."""
         return next((support for support, _ in self.spectrum.levels()), 0)
@@ -83,15 +83,14 @@ class Search:
         """Split a run into maximal runs that share the threshold as well."""
         first = run.first
         while first <= run.last:
-            low, high, threshold = first, run.last, self.threshold(first)
-            while low < high:
-                middle = (low + high + 1) // 2
-                if self.threshold(middle) == threshold:
-                    low = middle
-                else:
-                    high = middle - 1
-            yield Run(first, low, run.next_support)
-            first = low + 1
+            following = self._following(first, run.last)
+            yield Run(first, following - 1, run.next_support)
+            first = following
+
+    def _following(self, first: int, last: int) -> int:
+        """Return the rank after first from which on the threshold is another, last + 1 if there is none."""
+        threshold = self.threshold(first)
+        return least_integer(lambda rank: self.threshold(rank) != threshold, first + 1, last + 1)
 
     def draw(self, randomness: Randomness) -> int | None:
         """Draw the stopping rank; None if no rank up to last_rank stops."""
@@ -203,11 +202,6 @@ def _below(uniform: Bounds, bounds: Bounds) -> bool:
 
 def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bits: int) -> int:
     """Return the smallest i in [0, ranks) with u >= survival * stays^(i+1), known to exist."""
-    low, high = 0, ranks - 1
-    while low < high:
-        middle = (low + high) // 2
-        if _below(uniform, _times(survival, power_bounds(stays, middle + 1, bits), bits)):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return least_integer(
+        lambda i: not _below(uniform, _times(survival, power_bounds(stays, i + 1, bits), bits)), 0, ranks - 1
+    )

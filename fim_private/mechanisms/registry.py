@@ -1,185 +1,285 @@
-"""Which mechanism a name means, built from public parameters only."""
+"""The registry: what each mechanism is, once, for everything that names, builds, plans, draws, audits or documents one.
+
+It imports no mechanism before one is built: the command line reads its names and descriptions at start-up.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import islice
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
-from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-    large_margin,
-    limited_domain,
-    tight_margin,
-)
 
-LEVELWISE = "levelwise"
-# Limited-domain needs more candidates than it picks.
-_RANKS_PER_PICK = 10
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from fim_private.mechanisms.base import Buildable, Mechanism
+    from fim_private.mechanisms.public_parameters import PublicParameters
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What is public about one selection.
+class Universe(StrEnum):
+    """What of the item universe must be public."""
 
-    sizes: of the itemsets it is among. top: how many it may pick, >= 1. neighbors: a relation's name.
-    universe: what is known of the items. max_rank: as asked for, None for the mechanism's own.
-    max_basket, max_baskets: caps on the items of a basket and on the baskets of a unit that count, or None.
+    UNKNOWN = "nothing"
+    COUNTED = "the number of items"
+    LISTED = "all items"
+
+
+class RankCap(StrEnum):
+    """What a public cap on ranks is to a mechanism."""
+
+    NONE = "it has none"
+    SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
+    CANDIDATES = "it decides how far down an itemset can be found"
+
+
+class BasketCap(StrEnum):
+    """What a public cap on baskets, and so on the itemsets of one unit, is to a mechanism."""
+
+    NONE = "it has no use for it"
+    OPTIONAL = "it makes abstaining lighter"
+    NEEDED = "its guarantee rests on it"
+
+
+class Audit(StrEnum):
+    """How its output distribution comes about, which tells the audit how to compute it, and what its stages are."""
+
+    EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
+    LEADER = "the leader, if its noisy margin is large enough"
+    FIRST_ACCEPTED = "the first candidate accepted in random order"
+    NOISY_MAX = "the highest noisy support"
+    LARGE_MARGIN = "a rank search, then a choice by exponential weights among the top ranks"
+    TIGHT_MARGIN = "a rank search, then the limited-domain mechanism at that rank"
+    COMPOSED = "of selections by other mechanisms, each audited by itself"
+
+
+class LineStyle(NamedTuple):
+    """How a mechanism is drawn in figures: matplotlib's names. Colours are Okabe and Ito's, told apart by everybody."""
+
+    colour: str
+    line: str
+    marker: str
+
+
+class MechanismSpec(NamedTuple):
+    """One mechanism.
+
+    name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
+    description: a clause that follows its name. theorem: of docs/privacy.md. spends_delta: (ε, δ) or (ε, 0).
+    universe, rank_cap, basket_cap: what it must, or may, know. one_leader: it finds an itemset only if one alone leads.
+    style: in figures. audit: how it is audited.
+    asked_as: the name under which it is asked for, where that is another's: it serves if less is public.
+    composed: it is made of several selections (of mining/), and is not planned or audited by itself.
     """
 
-    sizes: tuple[int, ...]
-    top: int
-    neighbors: str
-    universe: Universe
-    max_rank: int | None = None
-    max_basket: int | None = None
-    max_baskets: int | None = None
+    name: str
+    home: str
+    description: str
+    theorem: str
+    spends_delta: bool
+    style: LineStyle
+    audit: Audit
+    universe: Universe = Universe.UNKNOWN
+    rank_cap: RankCap = RankCap.NONE
+    basket_cap: BasketCap = BasketCap.NONE
+    one_leader: bool = False
+    asked_as: str | None = None
+    composed: bool = False
 
     @property
-    def max_itemsets(self) -> int | None:
-        """Δ, the most itemsets one unit can support; None without a cap on its baskets."""
-        if self.max_basket is None:
-            return None
-        return (self.max_baskets or 1) * sum(math.comb(self.max_basket, size) for size in self.sizes)
+    def mechanism(self) -> type[Any]:
+        """The class, imported when it is asked for."""
+        module, _, name = self.home.rpartition(".")
+        path = f"fim_private.{module}" if "." in module else f"{__package__}.{module}"
+        found: type[Any] = getattr(import_module(path), name)
+        return found
 
-    def rank(self, default: int) -> int:
-        """Return max_rank as asked for, or the default."""
-        return default if self.max_rank is None else self.max_rank
+    @property
+    def guarantee(self) -> str:
+        """(ε, δ), or (ε, 0) for a purely private mechanism."""
+        return "(ε, δ)" if self.spends_delta else "(ε, 0)"
 
+    @property
+    def bounded_range(self) -> str | None:
+        """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
+        theorem: str | None = vars(self.mechanism).get("bounded_range")
+        return theorem
 
-Maker = Callable[[Fraction, Fraction, Terms], Mechanism]
-
-
-def _large_margin(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    return LargeMargin(epsilon, delta, terms.neighbors, terms.rank(large_margin.DEFAULT_MAX_RANK))
-
-
-def _tight_margin(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    return TightMargin(epsilon, delta, terms.neighbors, terms.rank(tight_margin.DEFAULT_MAX_RANK))
-
-
-def _exponential(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    match terms.universe:
-        case Catalogue():
-            return Exponential(epsilon, terms.neighbors)
-        case SizedUniverse() as universe:
-            candidates = sum(universe.candidates(size) for size in terms.sizes)
-            return NamedExponential(epsilon, delta, candidates, terms.neighbors)
-        case UnknownUniverse():
-            raise ParameterError(
-                "the exponential mechanism needs a public item universe: give a catalogue or "
-                f"{parameter('universe_size')} (taking the items from the data would not be private: "
-                "that an item occurs at all tells that somebody bought it)"
-            )
+    @property
+    def must_know(self) -> str:
+        """What must be public, in words: for documents."""
+        if self.universe is not Universe.UNKNOWN:
+            return "catalogue of all items"
+        if self.basket_cap is BasketCap.NEEDED:
+            return "cap on basket size"
+        if self.rank_cap is RankCap.CANDIDATES:
+            return "nothing but a public rank cap"
+        return "nothing; a single leader" if self.one_leader else "nothing"
 
 
-def _permute_and_flip(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    _needs_catalogue("permute-and-flip", terms)
-    return PermuteAndFlip(epsilon, terms.neighbors)
+_OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
+
+REGISTRY = (
+    MechanismSpec(
+        "large-margin",
+        "large_margin.LargeMargin",
+        "it needs no list of items and no cap",
+        theorem="2, 3",
+        spends_delta=True,
+        rank_cap=RankCap.SEARCH,
+        style=LineStyle("#000000", "-", "o"),
+        audit=Audit.LARGE_MARGIN,
+    ),
+    MechanismSpec(
+        "tight-margin",
+        "tight_margin.TightMargin",
+        "it needs no list of items, only how far down the ranking it may look",
+        theorem="11, 12",
+        spends_delta=True,
+        rank_cap=RankCap.CANDIDATES,
+        style=LineStyle("#D55E00", "-", "s"),
+        audit=Audit.TIGHT_MARGIN,
+    ),
+    MechanismSpec(
+        "exponential",
+        "exponential.Exponential",
+        _OVER_CATALOGUE,
+        theorem="4",
+        spends_delta=False,
+        universe=Universe.LISTED,
+        style=LineStyle("#0072B2", "-", "^"),
+        audit=Audit.EXPONENTIAL_WEIGHTS,
+    ),
+    MechanismSpec(
+        "named-exponential",
+        "exponential.NamedExponential",
+        "it chooses among all itemsets of a universe of public size, and names those that enough units have",
+        theorem="5",
+        spends_delta=True,
+        universe=Universe.COUNTED,
+        style=LineStyle("#0072B2", "--", "^"),
+        audit=Audit.EXPONENTIAL_WEIGHTS,
+        asked_as="exponential",
+    ),
+    MechanismSpec(
+        "permute-and-flip",
+        "permute_and_flip.PermuteAndFlip",
+        _OVER_CATALOGUE,
+        theorem="9",
+        spends_delta=False,
+        universe=Universe.LISTED,
+        style=LineStyle("#56B4E9", "--", "v"),
+        audit=Audit.FIRST_ACCEPTED,
+    ),
+    MechanismSpec(
+        "max-of-laplaces",
+        "max_of_laplaces.MaxOfLaplaces",
+        _OVER_CATALOGUE,
+        theorem="10",
+        spends_delta=False,
+        universe=Universe.LISTED,
+        style=LineStyle("#0072B2", ":", "x"),
+        audit=Audit.NOISY_MAX,
+    ),
+    MechanismSpec(
+        "limited-domain",
+        "limited_domain.LimitedDomain",
+        "it needs no list of items, only how many of the top itemsets it may choose from",
+        theorem="6",
+        spends_delta=True,
+        rank_cap=RankCap.CANDIDATES,
+        basket_cap=BasketCap.OPTIONAL,
+        style=LineStyle("#009E73", "-", "D"),
+        audit=Audit.EXPONENTIAL_WEIGHTS,
+    ),
+    MechanismSpec(
+        "choosing",
+        "choosing.Choosing",
+        "it needs no list of items, but cuts every basket to the cap",
+        theorem="6",
+        spends_delta=True,
+        basket_cap=BasketCap.NEEDED,
+        style=LineStyle("#E69F00", "--", "P"),
+        audit=Audit.EXPONENTIAL_WEIGHTS,
+    ),
+    MechanismSpec(
+        "distance",
+        "distance.Distance",
+        "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
+        theorem="7",
+        spends_delta=True,
+        one_leader=True,
+        style=LineStyle("#CC79A7", "-.", "*"),
+        audit=Audit.LEADER,
+    ),
+    MechanismSpec(
+        "levelwise",
+        "mining.levelwise.Levelwise",
+        "it needs no list of items: it finds the frequent items first, and then sets of them",
+        theorem="13",
+        spends_delta=True,
+        rank_cap=RankCap.CANDIDATES,
+        style=LineStyle("#009E73", "--", "h"),
+        audit=Audit.COMPOSED,
+        composed=True,
+    ),
+)
+
+# By the names that can be asked for.
+MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
-def _max_of_laplaces(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    _needs_catalogue("max-of-laplaces", terms)
-    return MaxOfLaplaces(epsilon, terms.neighbors)
-
-
-def _needs_catalogue(name: str, terms: Terms) -> None:
-    if not isinstance(terms.universe, Catalogue):
-        raise ParameterError(
-            f"the {name} mechanism needs a catalogue: the public list of all items (taking the items from the data "
-            "would not be private: that an item occurs at all tells that somebody bought it)"
-        )
-
-
-def _limited_domain(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    rank = terms.rank(max(limited_domain.DEFAULT_MAX_RANK, _RANKS_PER_PICK * terms.top))
-    return LimitedDomain(epsilon, delta, terms.neighbors, rank, terms.max_itemsets or None)
-
-
-def _choosing(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    if terms.max_basket is None:
-        raise ParameterError(
-            f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
-        )
-    if not terms.max_itemsets:
-        sizes = min(terms.sizes)
-        raise ParameterError(f"{parameter('max_basket')} must be at least the size {sizes}, not {terms.max_basket}")
-    return Choosing(epsilon, delta, terms.max_itemsets, terms.neighbors)
-
-
-def _distance(epsilon: Fraction, delta: Fraction, terms: Terms) -> Mechanism:
-    return Distance(epsilon, delta, terms.neighbors)
-
-
-MAKERS: dict[str, Maker] = {
-    "large-margin": _large_margin,
-    "tight-margin": _tight_margin,
-    "exponential": _exponential,
-    "permute-and-flip": _permute_and_flip,
-    "max-of-laplaces": _max_of_laplaces,
-    "limited-domain": _limited_domain,
-    "choosing": _choosing,
-    "distance": _distance,
-}
-MECHANISMS = (*MAKERS, LEVELWISE)
-# Of these one unit's number of itemsets matters; for the others a cap on baskets would only lose purchases.
-CAPPED = ("limited-domain", "choosing")
-# These look at the top ranks only, so many as the public cap says.
-RANKED = ("large-margin", "tight-margin", "limited-domain", LEVELWISE)
-
-
-def maker(name: str) -> Maker:
-    """Return what builds the mechanism of that name. Raises ParameterError naming the choices."""
+def named(name: str) -> MechanismSpec:
+    """Return the mechanism asked for by that name. Raises ParameterError naming the choices."""
     try:
-        return MAKERS[name]
+        return MECHANISMS[name]
     except KeyError:
         raise ParameterError(f"{parameter('mechanism')} must be one of {', '.join(MECHANISMS)}, not {name!r}") from None
 
 
-def counted_universe(name: str, universe: Universe) -> Universe:
-    """Return the universe the itemsets are counted over: a bare size serves the exponential mechanism only."""
-    return UnknownUniverse() if isinstance(universe, SizedUniverse) and name != "exponential" else universe
+def single() -> dict[str, MechanismSpec]:
+    """Return the mechanisms that are one selection each, by the names that can be asked for."""
+    return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
 
 
-def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
-    """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
+def spec_of(mechanism: Mechanism) -> MechanismSpec:
+    """Return what a mechanism is, by its class or the nearest that it inherits from. Raises TypeError for no such."""
+    homes = {spec.home: spec for spec in REGISTRY}
+    for kind in type(mechanism).__mro__:
+        home = f"{kind.__module__}.{kind.__qualname__}".removeprefix(f"{__package__}.")
+        if home in homes:
+            return homes[home]
+    raise TypeError(f"{type(mechanism).__name__} is not in the registry of mechanisms")
 
-    Raises ParameterError for anything else.
+
+def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
+    """Return the form that serves where only the size of the universe is public; None where there is none."""
+    forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is Universe.COUNTED)
+    return next(forms, None)
+
+
+def build(
+    spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
+) -> Buildable:
+    """Return the mechanism asked for, in the form that what is public allows.
+
+    Raises ParameterError for what is missing or out of range.
     """
-    if isinstance(size, str):
-        if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {size}")
-        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
-            raise ParameterError(_SIZES.format(size))
-        first, last = int(match[1]), int(match[2] or match[1])
-        if first > last:
-            raise ParameterError(_SIZES.format(size))
-        size = first if match[2] is None else range(first, last + 1)
-    if not isinstance(size, Iterable):
-        return (positive_integer("size", size),)
-    sizes = tuple(positive_integer("size", each) for each in islice(size, _MOST_SIZES + 1))
-    if len(sizes) > _MOST_SIZES:
-        raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
-    if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        raise ParameterError(_SIZES.format(list(sizes)))
-    return sizes
+    if spec.universe is Universe.LISTED and not public.named:
+        counted = form_for_counted(spec)
+        if counted is None or public.candidates is None:
+            raise ParameterError(_missing_universe(spec))
+        spec = counted
+    built: Buildable = spec.mechanism.from_public(epsilon, delta, public)
+    return built
 
 
-# No range of sizes is longer: each gets a part of the budget.
-_MOST_SIZES = 64
-_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
+def _missing_universe(spec: MechanismSpec) -> str:
+    needs = "a catalogue: the public list of all items"
+    if form_for_counted(spec) is not None:
+        needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"
+    return (
+        f"the {spec.name} mechanism needs {needs} (taking the items from the data would not be private: that an item "
+        "occurs at all tells that somebody bought it)"
+    )

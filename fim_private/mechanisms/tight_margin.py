@@ -1,38 +1,33 @@
 """The tight margin mechanism: the idea of Chaudhuri, Hsu and Song's large margin mechanism (2014) with a fourteenth of
 its margin.
 
-A search with one-sided geometric noise looks for the first rank ℓ with a lead over rank ℓ + 1; the limited-domain
-mechanism then chooses among the top ℓ. The lead is not certified by tail bounds but by the weight of abstaining, so
+A search with one-sided geometric noise looks for the first rank ℓ with a margin over rank ℓ + 1; the limited-domain
+mechanism then chooses among the top ℓ. The margin is not certified by tail bounds but by the weight of abstaining, so
 thresholds decide about utility only. (ε, δ)-DP for both neighbour relations (docs/privacy.md, Theorems 11 and 12).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from fim_private.dp.parameters import (
-    Neighbors,
-    PrivacyCost,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private import defaults
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.abstention import AbstentionWeight
 from fim_private.mechanisms.base import OutcomeDistribution, Selection
-from fim_private.mechanisms.exponential_weights import Bottom, expected_shares, exponential_rate
+from fim_private.mechanisms.exponential_weights import expected_shares, exponential_rate
 from fim_private.mechanisms.limited_domain import LimitedDomain
+from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.rank_search import Search, countable
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
-
-DEFAULT_MAX_RANK = 10_000
 
 # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice.
 # Found with the planner at ε = 1, δ = 1e-6 (docs/privacy.md, "The split").
@@ -56,9 +51,11 @@ class TightMargin:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
-    max_rank: int = DEFAULT_MAX_RANK
+    max_rank: int = defaults.MAX_RANK
     shared_share: Fraction = SHARED_SHARE
     step_share: Fraction = STEP_SHARE
+    # s, q and ln δ of threshold, which a search asks for 10,000 ranks and more.
+    _rates: tuple[float, float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -69,6 +66,14 @@ class TightMargin:
             raise ParameterError(
                 f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"
             )
+        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
+        rates = choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
+        object.__setattr__(self, "_rates", rates)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; max_rank is its default unless given."""
+        return cls(epsilon, delta, public.neighbors, public.rank(defaults.MAX_RANK))
 
     @property
     def cost(self) -> PrivacyCost:
@@ -98,12 +103,6 @@ class TightMargin:
         choice, step, tail = self._rates
         return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
 
-    @cached_property
-    def _rates(self) -> tuple[float, float, float]:
-        """s, q and ln δ: a search asks for its thresholds 10,000 times and more."""
-        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        return choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
-
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search, then choose; reads the levels down to the stopping rank and one further."""
         rank = self.search(spectrum).draw(randomness)
@@ -120,7 +119,7 @@ class TightMargin:
         if known:
             multiplicities[-1] = float(spectrum.zero_multiplicity())
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        bottom = Bottom(self.selection_epsilon, self.delta, self.neighbors)
+        bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         following = levels[np.minimum(np.searchsorted(np.cumsum(multiplicities), ranks, "right"), len(levels) - 1)]
         more = 0.0 if known else np.where(following, 0.0, ranks)

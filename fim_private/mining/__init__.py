@@ -1,4 +1,4 @@
-"""Mining: the one place that agrees on a budget, reads, selects and names, in that order.
+"""Mining: the one place that allocates a budget, reads, selects and names, in that order.
 
 Everything is decided before the data is opened: which mechanisms run, on which share of the budget, with how much
 noise. What leaves is a Release.
@@ -10,39 +10,29 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from fim_private.counting import DEFAULT_MAX_WORK, Effort, Progress
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
-from fim_private.dp.parameters import (
-    Neighbors,
-    by_digits,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private import defaults
+from fim_private.counting import Effort, Progress
+from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.registry import CAPPED, MECHANISMS, RANKED, Terms, maker, parse_sizes
-from fim_private.mining.budget import SUPPORTS_SHARE, agree
+from fim_private.mining.budget import allocate
+from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading import read_transactions
 from fim_private.reading.transactions import Transactions
-
-LARGEST_TOP = 100_000
 
 
 def mine(
     data: Any,
     *,
-    size: int | str | Iterable[int] = 2,
-    epsilon: float | Fraction = 1.0,
-    delta: float | Fraction = 1e-6,
-    mechanism: str = "large-margin",
-    neighbors: str = Neighbors.REPLACE_ONE,
-    top: int = 1,
+    size: int | str | Iterable[int] = defaults.SIZE,
+    epsilon: float | Fraction = defaults.EPSILON,
+    delta: float | Fraction = defaults.DELTA,
+    mechanism: str = defaults.MECHANISM,
+    neighbors: str = defaults.NEIGHBORS,
+    top: int = defaults.TOP,
     union: bool = False,
     supports: bool = False,
-    supports_share: float | Fraction = SUPPORTS_SHARE,
+    supports_share: float | Fraction = defaults.SUPPORTS_SHARE,
     max_rank: int | None = None,
     max_basket: int | None = None,
     max_baskets: int | None = None,
@@ -53,7 +43,7 @@ def mine(
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
-    max_work: int = DEFAULT_MAX_WORK,
+    max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release:
@@ -104,107 +94,44 @@ def mine(
     ('user', ('bread', 'butter'))
     """
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
-    randomness = _randomness(seed)
-    terms = Terms(
-        sizes=parse_sizes(size),
-        top=_top(top),
-        neighbors=exact_neighbors(neighbors),
-        universe=_universe(catalogue, universe_size),
-        max_rank=None if max_rank is None else positive_integer("max_rank", max_rank),
-        max_basket=None if max_basket is None else positive_integer("max_basket", max_basket),
-        max_baskets=None if max_baskets is None else positive_integer("max_baskets", max_baskets),
-    )
-    if union and len(terms.sizes) == 1:
-        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    _check_caps(mechanism, terms, data.by_user if isinstance(data, Transactions) else user is not None)
-    share = _supports_share(supports, supports_share)
-    agreed = agree(mechanism, terms, exact_epsilon(epsilon), exact_delta(delta), union=union, supports_share=share)
-
-    transactions = read_transactions(data, user=user, basket=basket, item=item, items=items, missing_user=missing_user)
-    if terms.max_basket is not None:
-        transactions = transactions.capped(terms.max_basket, terms.max_baskets or 1)
-    found = [itemset for selection in agreed.selections for itemset in selection.find(transactions, effort, randomness)]
-    itemsets, noise = agreed.published(found, randomness)
-    return Release(
+    randomness = Randomness.of_seed(seed)
+    options = checked_options(
+        size=size,
+        epsilon=epsilon,
+        delta=delta,
         mechanism=mechanism,
-        sizes=terms.sizes,
-        cost=agreed.cost,
-        neighbors=terms.neighbors,
-        privacy_unit="user" if transactions.by_user else "basket",
+        neighbors=neighbors,
+        top=top,
+        union=union,
+        supports=supports,
+        supports_share=supports_share,
+        max_rank=max_rank,
+        max_basket=max_basket,
+        max_baskets=max_baskets,
+        catalogue=catalogue,
+        universe_size=universe_size,
+        by_user=data.by_user if isinstance(data, Transactions) else user is not None,
+    )
+    allocation = allocate(options)
+
+    columns = {"user": user, "basket": basket, "item": item, "items": items}
+    source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)
+    if options.max_basket is not None:
+        source = source.capped(options.max_basket, options.max_baskets or 1)
+    found = [itemset for selection in allocation.selections for itemset in selection.find(source, randomness)]
+    itemsets, noise = allocation.published(found, randomness)
+    return Release(
+        mechanism=options.mechanism.name,
+        sizes=options.sizes,
+        cost=allocation.cost,
+        neighbors=options.neighbors,
+        privacy_unit="user" if source.by_user else "basket",
         private=randomness.private,
         abstained=not itemsets,
         itemsets=itemsets,
-        missing_user=transactions.missing_user,
-        top=terms.top,
-        union=union,
-        shares=agreed.shares,
+        missing_user=source.missing_user,
+        top=options.top,
+        union=options.union,
+        shares=allocation.shares,
         noise=noise,
     )
-
-
-def _top(top: int) -> int:
-    if positive_integer("top", top) > LARGEST_TOP:
-        raise ParameterError(f"{parameter('top')} must be at most {LARGEST_TOP:,}, not {top!r}")
-    return top
-
-
-def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
-    if isinstance(share, float) and share == float(SUPPORTS_SHARE):
-        share = SUPPORTS_SHARE  # a third has no decimals that end: its float means the third
-    try:
-        exact = share if isinstance(share, Fraction) else by_digits(float(share))
-    except (TypeError, ValueError):
-        exact = Fraction(0)
-    if not 0 < exact < 1:
-        raise ParameterError(f"{parameter('supports_share')} must be a number above 0 and below 1, not {share!r}")
-    if not supports and exact != SUPPORTS_SHARE:
-        raise ParameterError(
-            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
-        )
-    return exact if supports else None
-
-
-def _check_caps(mechanism: str, terms: Terms, by_user: bool) -> None:
-    if mechanism not in MECHANISMS:
-        maker(mechanism)
-    if terms.max_rank is not None and mechanism not in RANKED:
-        raise ParameterError(
-            f"{parameter('max_rank')} is of use to {', '.join(RANKED)} only; {mechanism} has no cap on ranks"
-        )
-    if terms.max_rank is not None and mechanism == "large-margin" and isinstance(terms.universe, Catalogue):
-        raise ParameterError(
-            f"{parameter('max_rank')} is of no use to large-margin with a catalogue, all of which it searches"
-        )
-    if terms.max_basket is not None and mechanism not in CAPPED:
-        raise ParameterError(
-            f"{parameter('max_basket')} is of use to {' and '.join(CAPPED)} only; leave it out, "
-            "for it would only lose purchases"
-        )
-    if terms.max_baskets is not None and (terms.max_basket is None or not by_user):
-        raise ParameterError(
-            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
-            "how many baskets of a user count at most"
-        )
-    if terms.max_basket is not None and by_user and terms.max_baskets is None:
-        raise ParameterError(
-            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
-            "how many of their baskets count"
-        )
-
-
-def _randomness(seed: int | None) -> Randomness:
-    if seed is None:
-        return Randomness()
-    if not isinstance(seed, int):
-        raise ParameterError(f"{parameter('seed')} must be a whole number, not {seed!r}")
-    return Randomness.seeded(seed)
-
-
-def _universe(catalogue: Any, universe_size: int | None) -> Universe:
-    if catalogue is not None and universe_size is not None:
-        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
-    if catalogue is not None:
-        return Catalogue(read_catalogue(catalogue))
-    if universe_size is not None:
-        return SizedUniverse(positive_integer("universe_size", universe_size))
-    return UnknownUniverse()

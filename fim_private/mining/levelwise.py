@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.counting import Effort, catalogue_spectrum
+from fim_private.counting.source import SupportSource
+from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import root_below
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.top_k import TopK
-from fim_private.reading.transactions import Item, Transactions, mixed_vocabulary
-from fim_private.spectrum import SupportSpectrum, union
+from fim_private.reading.vocabulary import Item, mixed_vocabulary
 
 # The share of the budget for the items, and how many are sought for k itemsets: 6 √k, so that even pairs of them are
 # 18 k. On retail at k = 100 (ε = 1, δ = 1e-6, add/remove) recall was .71, .86, .93, .94 with 3, 4, 5, 6 √k.
@@ -36,7 +36,7 @@ def items_sought(count: int, size: int) -> int:
 class Levelwise:
     """Up to count itemsets of the sizes given.
 
-    items: the mechanism of each pick of an item. sought: how many. itemsets: the mechanism of each pick of an itemset.
+    items: the mechanism that selects each item. sought: how many. itemsets: the mechanism that selects each itemset.
     """
 
     sizes: tuple[int, ...]
@@ -46,19 +46,19 @@ class Levelwise:
     count: int
 
     @classmethod
-    def by_addition(
+    def by_basic_composition(
         cls, sizes: Sequence[int], count: int, epsilon: Fraction, delta: Fraction, neighbors: str, max_rank: int
     ) -> Levelwise:
-        """Split (epsilon, delta) by addition. max_rank: how many items are candidates, at least those sought."""
+        """Split (epsilon, delta) by basic composition. max_rank: how many items are candidates, or those sought."""
         sought = items_sought(count, max(sizes))
         first, second = epsilon * ITEMS_SHARE / sought, epsilon * (1 - ITEMS_SHARE) / count
         return cls._of(sizes, count, first, second, delta, neighbors, max_rank)
 
     @classmethod
-    def concentrated(
+    def by_zcdp_composition(
         cls, sizes: Sequence[int], count: int, rho: Fraction, bottom_delta: Fraction, neighbors: str, max_rank: int
     ) -> Levelwise:
-        """Split rho of zero-concentrated privacy; bottom_delta as for TopK.concentrated."""
+        """Split rho of zero-concentrated privacy; bottom_delta as for TopK.by_zcdp_composition."""
         sought = items_sought(count, max(sizes))
         first = root_below(8 * rho * ITEMS_SHARE / sought)
         second = root_below(8 * rho * (1 - ITEMS_SHARE) / count)
@@ -80,26 +80,27 @@ class Levelwise:
         return cls(tuple(sizes), items, sought, Exponential(second, neighbors), count)
 
     @property
-    def lead(self) -> float:
-        """As TopK.lead, of the items."""
-        return TopK(self.items, self.sought).lead
+    def margin(self) -> float:
+        """As TopK.margin, of the items; in units."""
+        return TopK(self.items, self.sought).margin
 
     def find(
-        self, transactions: Transactions, items: SupportSpectrum, effort: Effort, randomness: Randomness
+        self, source: SupportSource, universe: Universe, randomness: Randomness
     ) -> list[tuple[tuple[Item, ...], int]]:
-        """Return itemsets and their supports, in the order picked; fewer than count where too few items were released.
+        """Return itemsets and their supports, in the order chosen; fewer than count where too few items were released.
 
-        items: the spectrum of the transactions' single items.
+        universe: of the items that are sought.
         """
-        picks = self.items.select_many(items, self.sought, randomness)
-        levels = [pick.level for pick in picks if pick.level is not None]
+        items = source.spectrum(1, universe)
+        levels = [
+            each.level for each in self.items.select_many(items, self.sought, randomness) if each.level is not None
+        ]
         labels = [label for (label,) in items.sample_itemsets(levels, randomness)]
         sizes = [size for size in self.sizes if size <= len(labels)]
         if not sizes:
             return []
         vocabulary, _ = mixed_vocabulary(labels)
-        listed = transactions.restricted_to(vocabulary)
-        candidates = union([catalogue_spectrum(listed, size, effort=effort) for size in sizes])
+        candidates = source.spectrum(sizes, Catalogue(vocabulary))
         chosen = self.itemsets.select_many(candidates, self.count, randomness)
-        supports = [pick.level for pick in chosen if pick.level is not None]
+        supports = [each.level for each in chosen if each.level is not None]
         return list(zip(candidates.sample_itemsets(supports, randomness), supports, strict=True))

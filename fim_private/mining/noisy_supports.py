@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -23,8 +23,10 @@ from functools import lru_cache
 import numpy as np
 
 from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.bisection import least_integer
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.intervals import laplace_tail_bounds, precisions
-from fim_private.dp.parameters import PrivacyCost, positive_integer
+from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, discrete_gaussian, discrete_laplace
 
 CONFIDENCE = Fraction(95, 100)
@@ -85,26 +87,10 @@ class SupportNoise:
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
 
-def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer >= 0 of which a condition holds that, once it holds, goes on holding."""
-    high = 1
-    while not holds(high - 1):
-        high *= 2
-    low = high // 2  # it fails at low - 1
-    high -= 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction) -> int:
     """Return the least w >= 0 with P(|Z| <= w) >= 95 % for discrete Laplace noise of that scale > 0, certified."""
-    return _least(lambda w: _laplace_tail_is_small(scale, w + 1))
+    return least_integer(lambda w: _laplace_tail_is_small(scale, w + 1), 0)
 
 
 def _laplace_tail_is_small(scale: Fraction, k: int) -> bool:
@@ -128,7 +114,7 @@ def gaussian_half_width(sigma2: Fraction) -> int:
     wanted = float(CONFIDENCE) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
         sigma = math.sqrt(sigma2)
-        return _least(lambda w: _integral_within(sigma, w) >= wanted)
+        return least_integer(lambda w: _integral_within(sigma, w) >= wanted, 0)
     # Beyond 10 σ there is less than 1e-22 of the mass.
     k = np.arange(math.isqrt(math.floor(100 * sigma2)) + 2)
     weights = np.exp(-(k**2) / (2 * float(sigma2)))

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fim_private.dp.parameters import Exact, PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.reading.transactions import Item
+from fim_private.reading.vocabulary import Item
 
 SCHEMA = 1
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fim_private.dp.parameters import at_least, rounded_up
+from fim_private.dp.cost import at_least, rounded_up
 
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport, Finding

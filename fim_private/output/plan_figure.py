@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fim_private.dp.parameters import at_least
+from fim_private.dp.cost import at_least
 from fim_private.errors import OutputError, ParameterError, parameter
 from fim_private.planning.results import Plan, of_units, percent
 

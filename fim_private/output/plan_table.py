@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from fim_private.dp.parameters import at_least
+from fim_private.dp.cost import at_least
 from fim_private.planning.results import Plan, PlannedMechanism, of_units, percent
 
 _PLAIN_WIDTH = 120

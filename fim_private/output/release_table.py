@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fim_private.dp.parameters import EPSILON_RANGE, Neighbors, at_least, rounded_up
+from fim_private import defaults
+from fim_private.dp.accounting import growth_bound
+from fim_private.dp.cost import at_least, rounded_up
+from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
-from fim_private.mechanisms.large_margin import DEFAULT_MAX_RANK
-from fim_private.mechanisms.top_k import growth_bound
 from fim_private.mining.release import Itemset, Release, Share
-from fim_private.planning import CONFIDENCE
 from fim_private.planning.search import prospects
-from fim_private.reading.columns import MissingUser
+from fim_private.reading.missing_users import MissingUser
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -152,9 +152,11 @@ def _advice(release: Release, max_rank: int | None) -> str:
     if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
         ways = [f"more {unit}s", "a larger --epsilon", *smaller]
         return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
-    rank = DEFAULT_MAX_RANK if max_rank is None else max_rank
+    rank, chance = defaults.MAX_RANK if max_rank is None else max_rank, defaults.CONFIDENCE
     margin, easier = (
-        prospects(LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), CONFIDENCE).margin
+        prospects(
+            LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), defaults.CONFIDENCE
+        ).margin
         for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
     )
     assert margin is not None
@@ -164,6 +166,6 @@ def _advice(release: Release, max_rank: int | None) -> str:
         ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")
     ways += smaller
     return (
-        f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
+        f"{', or '.join(ways)}; with these parameters an itemset is released with {chance:.0%} probability "
         f"once it leads by {margin:,} {unit}s."
     )

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from fim_private.counting.universe import SizedUniverse, UnknownUniverse
-from fim_private.dp.parameters import Exact, Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private import defaults
+from fim_private.dp.cost import Exact
+from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms import Exponential, MaxOfLaplaces, PermuteAndFlip
-from fim_private.mechanisms.registry import CAPPED, MAKERS, Terms
+from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, Universe
 from fim_private.planning.results import Plan, PlannedMechanism, reason, recommended
-from fim_private.planning.search import PlannableMechanism, prospects
+from fim_private.planning.search import prospects
+from fim_private.spectrum import candidate_itemsets
 
-__all__ = ["CONFIDENCE", "Plan", "PlannedMechanism", "plan", "plan_grid"]
+__all__ = ["Plan", "PlannedMechanism", "plan", "plan_grid"]
 
 CATALOGUE = "catalogue of all items"
 BASKET_CAP = "cap on basket size"
 BASKETS_CAP = "cap on baskets per unit"
 RANK_CAP = "public rank cap"
 
-CONFIDENCE = 0.95
-
-# These are planned over the catalogue, the others over an unknown universe.
-_OVER_CATALOGUE: dict[str, Callable[[float | Fraction, str], PlannableMechanism]] = {
-    "exponential": Exponential,
-    "permute-and-flip": PermuteAndFlip,
-    "max-of-laplaces": MaxOfLaplaces,
-}
-_RANKED = ("tight-margin", "limited-domain")
 # No larger epsilon is advised.
 _LARGEST_ADVISED = 10
 # Far more ranks than itemsets can have; the search of tight-margin is followed through all of them.
@@ -40,15 +34,15 @@ _LARGEST_RANK = 10**30
 def plan(
     *,
     units: int | None = None,
-    size: int = 2,
-    epsilon: float | Fraction = 1.0,
-    delta: float | Fraction = 1e-6,
-    neighbors: str = Neighbors.REPLACE_ONE,
+    size: int = defaults.SIZE,
+    epsilon: float | Fraction = defaults.EPSILON,
+    delta: float | Fraction = defaults.DELTA,
+    neighbors: str = defaults.NEIGHBORS,
     universe_size: int | None = None,
     max_basket: int | None = None,
     max_baskets: int | None = None,
     max_rank: int | None = None,
-    confidence: float = CONFIDENCE,
+    confidence: float = defaults.CONFIDENCE,
 ) -> Plan:
     """Return what each mechanism takes to succeed, and recommend one. No data is read.
 
@@ -62,7 +56,7 @@ def plan(
 
     Exponential, permute-and-flip and max-of-laplaces are planned over the catalogue, the others without.
     Figures are exact for epsilon >= 0.1; below, those of three mechanisms are scaled, and up to 1 % too high.
-    Recommended is, of those that can run and whose support the units can reach, the one that asks for the least lead.
+    Recommended is, of those that can run and whose support the units can reach, the one that asks for the least margin.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
@@ -70,14 +64,14 @@ def plan(
     ('limited-domain', [51])
     """
     given = _Given(units, size, epsilon, delta, neighbors, universe_size, max_basket, max_baskets, max_rank, confidence)
-    mechanisms = tuple(given.planned(name) for name in MAKERS)
+    mechanisms = tuple(given.planned(spec) for spec in registry.single().values())
     best = recommended(mechanisms)
     words = reason(
         best,
         units=given.units,
         size=given.size,
         confidence=given.confidence,
-        epsilon=given.enough_epsilon(best.name) if best.feasible is False else None,
+        epsilon=given.enough_epsilon(registry.named(best.name)) if best.feasible is False else None,
     )
     parameters = asdict(given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
     return Plan(**parameters, mechanisms=mechanisms, recommended=best.name, reason=words)
@@ -133,42 +127,48 @@ class _Given:
                 f"{parameter('max_basket')} must be at least the size {self.size}, not {self.max_basket}"
             )
         for count in (self.universe_size, self.max_basket):
-            _candidates(count, self.size)
+            if count is not None:
+                candidate_itemsets(count, self.size, "universe_size")
 
-    def planned(self, name: str) -> PlannedMechanism:
-        """Return the figures of the mechanism of that name."""
-        needs = self._needs(name)
+    def planned(self, spec: MechanismSpec) -> PlannedMechanism:
+        """Return the figures of a mechanism."""
+        needs = self._needs(spec)
         if missing := tuple(need for need in needs if need in self._missing):
-            return PlannedMechanism(name, None, None, None, None, None, False, needs, missing)
-        candidates = _candidates(self.universe_size, self.size) if name in _OVER_CATALOGUE else None
-        found = prospects(self._mechanism(name), self.confidence, candidates)
+            return PlannedMechanism(spec.name, None, None, None, None, None, False, needs, missing)
+        found = prospects(self._mechanism(spec), self.confidence, self._candidates(spec))
         share = feasible = None
         if self.units is not None:
             feasible = found.support is not None and found.support <= self.units
             share = None if found.support is None else 100 * found.support / self.units
         figures = found.support, share, found.margin, found.margin_tied, found.regret
-        return PlannedMechanism(name, *figures, feasible, needs, ())
+        return PlannedMechanism(spec.name, *figures, feasible, needs, ())
 
-    def enough_epsilon(self, name: str) -> float | None:
+    def enough_epsilon(self, spec: MechanismSpec) -> float | None:
         """Return epsilon, doubled until the units suffice; None where only a promise of next to nothing would do."""
         epsilon = 2 * float(self.epsilon)
         while epsilon <= _LARGEST_ADVISED:
-            if replace(self, epsilon=epsilon).planned(name).feasible:
+            if replace(self, epsilon=epsilon).planned(spec).feasible:
                 return epsilon
             epsilon *= 2
         return None
 
-    def _mechanism(self, name: str) -> PlannableMechanism:
-        if (over_catalogue := _OVER_CATALOGUE.get(name)) is not None:
-            return over_catalogue(exact_epsilon(self.epsilon), self.neighbors)
+    def _mechanism(self, spec: MechanismSpec) -> Mechanism:
+        candidates = self._candidates(spec)
         caps = (self.max_rank, self.max_basket, self.max_baskets)
-        terms = Terms((self.size,), 1, self.neighbors, UnknownUniverse(), *caps)
-        return cast(PlannableMechanism, MAKERS[name](exact_epsilon(self.epsilon), exact_delta(self.delta), terms))
+        public = PublicParameters((self.size,), 1, self.neighbors, candidates, candidates is not None, *caps)
+        return registry.build(spec, exact_epsilon(self.epsilon), exact_delta(self.delta), public)
 
-    def _needs(self, name: str) -> tuple[str, ...]:
-        needs = [CATALOGUE] * (name in _OVER_CATALOGUE) + [RANK_CAP] * (name in _RANKED)
-        # Limited-domain makes use of caps on baskets where there are some.
-        if name in CAPPED and (name not in _RANKED or self.max_basket is not None):
+    def _candidates(self, spec: MechanismSpec) -> int | None:
+        if spec.universe is Universe.UNKNOWN or self.universe_size is None:
+            return None
+        return candidate_itemsets(self.universe_size, self.size, "universe_size")
+
+    def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
+        needs = [CATALOGUE] * (spec.universe is not Universe.UNKNOWN) + [RANK_CAP] * (
+            spec.rank_cap is RankCap.CANDIDATES
+        )
+        # Some make use of caps on baskets where there are some.
+        if spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket):
             needs += [BASKET_CAP] + [BASKETS_CAP] * (self.max_baskets is not None)
         return tuple(needs)
 
@@ -176,7 +176,3 @@ class _Given:
     def _missing(self) -> set[str]:
         given = {CATALOGUE: self.universe_size, BASKET_CAP: self.max_basket}
         return {need for need, value in given.items() if value is None}
-
-
-def _candidates(count: int | None, size: int) -> int | None:
-    return None if count is None else SizedUniverse(count).candidates(size)

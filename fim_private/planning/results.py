@@ -7,19 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from fim_private.dp.parameters import at_least
-
-# What each is like, in a clause that follows its name.
-_CHARACTER = {
-    "large-margin": "it needs no list of items and no cap",
-    "tight-margin": "it needs no list of items, only how far down the ranking it may look",
-    "exponential": "it chooses among all itemsets of your public catalogue",
-    "permute-and-flip": "it chooses among all itemsets of your public catalogue",
-    "max-of-laplaces": "it chooses among all itemsets of your public catalogue",
-    "limited-domain": "it needs no list of items, only how many of the top itemsets it may choose from",
-    "choosing": "it needs no list of items, but cuts every basket to the cap",
-    "distance": "it needs nothing to be known, but finds an itemset only if that one alone leads all others",
-}
+from fim_private.dp.cost import at_least
+from fim_private.mechanisms import registry
 
 
 @dataclass(frozen=True)
@@ -28,8 +17,8 @@ class PlannedMechanism:
 
     required_support: least support of one itemset, where no other has any, to be released.
     required_share: the same in % of all units; None where their number was not given.
-    required_margin: least lead of one itemset over many others that are tied, to be released.
-    required_margin_tied: least lead of ten that are tied over many others, for any of the ten to be released.
+    required_margin: least margin of one itemset over many others that are tied, to be released.
+    required_margin_tied: least margin of ten that are tied over many others, for any of the ten to be released.
     expected_regret: at required_support, the mean support that is lost; an abstention loses all of it.
     feasible: whether it can run, and required_support is no more than the units; None where it can run and
         they were not given.
@@ -85,7 +74,7 @@ class Plan:
 
 
 def recommended(mechanisms: Sequence[PlannedMechanism]) -> PlannedMechanism:
-    """Return, of those that can run, the one that asks for the least: support, lead, and lead when tied.
+    """Return, of those that can run, the one that asks for the least: support, margin, and margin when tied.
 
     First come those whose support the units can reach. Of equal ones fewer needs decide, then the order.
     """
@@ -116,8 +105,9 @@ def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: 
             f"{best.name} finds an itemset once {support} units have it and it leads. It takes {'; or '.join(ways)}."
         )
     share = None if best.required_share is None else f"{support} of {of_units(units)} ({percent(best.required_share)})"
+    described = f"{best.name}: {registry.named(best.name).description}"
     found = (
-        f"{best.name}: {_CHARACTER[best.name]}. An itemset of {size} is found with {chance} probability once "
+        f"{described}. An itemset of {size} is found with {chance} probability once "
         f"{share or of_units(best.required_support)} have it"
     )
     if best.required_margin is not None:

@@ -1,4 +1,4 @@
-"""The least support, and the least lead, with which a mechanism succeeds: from its exact distribution on spectra that
+"""The least support, and the least margin, with which a mechanism succeeds: from its exact distribution on spectra that
 are made up here. No data is read.
 """
 
@@ -8,31 +8,23 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import count
 
 import numpy as np
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-)
+from fim_private.mechanisms import Exponential, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin
+from fim_private.mechanisms.base import BoundedContribution, RankCapped
 from fim_private.mechanisms.exponential_weights import exponential_rate
 from fim_private.mechanisms.large_margin import STEP_SCALE
 from fim_private.mechanisms.rank_search import Run, Search
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps
+from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 # How many lead together in Prospects.margin_tied.
 LEADERS = 10
-# How many others a lead is over, where neither a universe nor a cap on ranks limits them.
+# How many others a margin is over, where neither a universe nor a cap on ranks limits them.
 OTHERS = 10_000
 
 # Where noise is averaged over, a distribution takes time and memory like 1/ε. Below this ε figures are scaled from it:
@@ -47,7 +39,7 @@ _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
 # The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
 _LARGEST_CANDIDATES = 10**300
-# A lead that would have to be higher than this is none: base and lead are int64.
+# A margin that would have to be larger than this is none: base and margin are int64.
 FARTHEST = 1 << 61
 # A search over ranks that does not succeed with so many times its threshold never does.
 _FAR = 64
@@ -55,17 +47,13 @@ _FAR = 64
 
 _KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 
-PlannableMechanism = (
-    Choosing | Distance | Exponential | LargeMargin | LimitedDomain | MaxOfLaplaces | PermuteAndFlip | TightMargin
-)
-
 
 @dataclass(frozen=True)
 class Prospects:
     """What a mechanism takes, in units; None where it never succeeds with the confidence asked for.
 
     support: of one itemset, where no other has any. regret: what is lost on average there, abstaining losing all.
-    margin: the lead of one itemset over many that are tied. margin_tied: of LEADERS that are tied over many others.
+    margin: of one itemset over many that are tied. margin_tied: of LEADERS that are tied, over many others.
     """
 
     support: int | None
@@ -75,7 +63,7 @@ class Prospects:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int | None = None) -> Prospects:
+def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = None) -> Prospects:
     """Return what the mechanism takes to succeed with that probability, in (0, 1).
 
     candidates: K, the number of itemsets of a public universe, >= 1, up to any size; None where it is unknown.
@@ -91,47 +79,48 @@ def prospects(mechanism: PlannableMechanism, confidence: float, candidates: int 
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
         groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
-        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
+        mechanism = _QuickTightMargin(
+            **{f.name: getattr(mechanism, f.name) for f in fields(mechanism) if f.init}, groups=groups
+        )
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     if isinstance(mechanism, LargeMargin | TightMargin):
         margin = support  # a search over ranks sees differences only; zeros are others like any
     else:
-        margin = _lead(mechanism, confidence, 1, candidates)
-    # Two leaders have no lead over each other, and that is all that distance looks at.
-    tied = None if isinstance(mechanism, Distance) else _lead(mechanism, confidence, LEADERS, candidates)
+        margin = _margin(mechanism, confidence, 1, candidates)
+    tied = None if spec_of(mechanism).one_leader else _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 
-def _lead(mechanism: PlannableMechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
+def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
     if candidates is not None:
         leaders = min(leaders, candidates)
         others = candidates - leaders
-    elif isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
+    elif isinstance(mechanism, RankCapped):
         others = mechanism.max_rank + 1
     else:
         others = OTHERS
     base = _base(mechanism)
 
-    def levels(lead: int) -> list[Level]:
-        return [(base + lead, leaders), (base, others)] if others else [(base + lead, leaders)]
+    def levels(margin: int) -> list[Level]:
+        return [(base + margin, leaders), (base, others)] if others else [(base + margin, leaders)]
 
     found = _solve(mechanism, confidence, levels, candidates)
     return None if found is None else found[0]
 
 
-def _base(mechanism: PlannableMechanism) -> int:
+def _base(mechanism: Mechanism) -> int:
     """Return a support at which what weighs like a support near 0 weighs nothing."""
     heaviest = 100.0
-    if isinstance(mechanism, Choosing):
+    if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
         heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
     return 10 + math.ceil(heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors)))
 
 
 def _solve(
-    mechanism: PlannableMechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
+    mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
 ) -> tuple[int, float] | None:
-    def released_by(one: PlannableMechanism) -> Callable[[int], float]:
+    def released_by(one: Mechanism) -> Callable[[int], float]:
         def released(height: int) -> float:
             with np.errstate(over="ignore", invalid="ignore"):  # at an epsilon of thousands abstaining weighs infinity
                 outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
@@ -206,34 +195,24 @@ def _scaled(
 
 
 def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
-    """Bound from above: the leader's noise is at least -a, and that of no other above what is left of its lead.
+    """Bound from above: the leader's noise is at least -a, and that of no other above what is left of its margin.
 
     P(Z >= k) <= e^{-k/b} for each; both shall fail with half of 1 - confidence at most.
     """
     scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
-    lead = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
-    return Prospects(lead, lead * (1 - confidence), lead, lead)
+    margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
+    return Prospects(margin, margin * (1 - confidence), margin, margin)
 
 
 @dataclass(frozen=True)
 class _QuickTightMargin(TightMargin):
-    """The same mechanism, asked again and again: it keeps its noise, and which ranks share a threshold.
+    """The same mechanism, asked again and again: it keeps which ranks share a threshold.
 
     groups: as _TIGHT_GROUPS; None for the distribution of TightMargin itself. known: shared with what is made of it.
     """
 
     groups: int | None = None
     known: _KnownSegments = field(default_factory=dict, compare=False)
-
-    @cached_property
-    def noise(self) -> OneSidedSteps:
-        """The noise of the search, as in TightMargin."""
-        return super().noise
-
-    @cached_property
-    def selection_epsilon(self) -> Fraction:
-        """What is left of epsilon for the choice, as in TightMargin."""
-        return super().selection_epsilon
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search, as in TightMargin."""

@@ -1,4 +1,4 @@
-"""Reading: every form in which purchases are kept, to `Transactions`; and the public list of items.
+"""Reading: purchases in every form in which they are kept, to `Transactions`; and the public list of items.
 
 The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a
 frame and from text (if their labels have the same types) give equal arrays. Errors name files, columns,
@@ -17,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
-from fim_private.reading import frames
-from fim_private.reading.arrow import read_arrow, table_source
+from fim_private.reading import basket_lists, frames, matrices
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
-from fim_private.reading.columns import Options
+from fim_private.reading.column_roles import Options
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
+from fim_private.reading.record_batches import read_arrow, table_source
 from fim_private.reading.text import is_text, read_text
-from fim_private.reading.transactions import Transactions, Vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Vocabulary
 
 
 def read_transactions(
@@ -64,8 +65,8 @@ def read_transactions(
     with one row per item a quoted field may hold line breaks, so an open quote swallows the rows behind it, whosever
     they are: it has to be written by a program that can be trusted with quotes.
 
-    Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets is
-    not promised, and nothing that is released depends on it.
+    Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
+    any, and nothing that is released depends on it.
     Raises DataError for what cannot be read and for rows without a user that missing_user says nothing about,
     ParameterError for options that contradict each other or that the source has no columns for.
 
@@ -81,7 +82,7 @@ def read_transactions(
             )
         return source
     found = _read(source, options)
-    # A table without rows has no users to tell apart; the promise is made for users all the same.
+    # A table without rows has no users to tell apart; the guarantee is for users all the same.
     units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
     return replace(found, unit_offsets=units, missing_user=missing_user)
 
@@ -96,7 +97,7 @@ def _read(source: Any, options: Options) -> Transactions:
     except FimPrivateError:
         raise
     except pa.ArrowException:
-        # What arrow says may quote a value.
+        # What Arrow says may quote a value.
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
@@ -104,7 +105,7 @@ def read_catalogue(source: Any) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
     source: a path to text (the first field of each line; a first line such as ``item`` is a header), to
-        Parquet or to Arrow (its only column, or the one named like ``item``); an arrow table or array, a
+        Parquet or to Arrow (its only column, or the one named like ``item``); an Arrow table or array, a
         pandas or polars Series; or an iterable of int and str.
     The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
     catalogue and data mean the same item.
@@ -148,16 +149,16 @@ def _read_object(source: Any, options: Options) -> Transactions:
     if frames.is_instance(source, "polars", "DataFrame"):
         return frames.read_polars(source, options)
     if frames.is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return frames.read_sparse(source, options)
+        return matrices.read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return frames.read_array(source, options)
+        return matrices.read_array(source, options)
     array = frames.as_arrow(source) if _is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
-        return frames.read_list_array(array, options)
+        return basket_lists.read_list_array(array, options)
     if hasattr(source, "__arrow_c_stream__") and not _is_series(source):
         return read_arrow(table_source(pa.RecordBatchReader.from_stream(source)), options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
-        return frames.read_iterable(source, options)
+        return basket_lists.read_iterable(source, options)
     raise DataError(
         f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"

@@ -1,4 +1,4 @@
-"""Chunks of rows to transactions: rows of one basket merged, baskets of one user made neighbours.
+"""Assembly: chunks of rows to transactions. Rows of one basket are merged, baskets of one user made neighbours.
 
 A row is a run of items with the keys (basket, user) it belongs to. Long formats give runs of equal keys,
 list columns one run a row. All sources meet here.
@@ -14,20 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.arrays import arrow_of, null_mask, numpy_of
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
+from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
 from fim_private.reading.labels import Codes, Labels
-from fim_private.reading.transactions import Chunk, Transactions, assemble
-
-# Entries worked on at a time: the temporaries of assemble are about 40 bytes an entry.
-CHUNK_ENTRIES = 1 << 18
+from fim_private.reading.transactions import Transactions
 
 
 @dataclass(frozen=True)
-class Rows:
-    """One chunk.
+class KeyedRows:
+    """One chunk of rows, with the keys they belong to.
 
-    lengths: (rows,) integer. codes: (sum of lengths,) int32 provisional, -1 for a null.
-    baskets, users: (rows,) arrow arrays; None when each row is a basket, or there are no users. A user may be
+    lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
+    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
         null: the row is nobody's, and its basket a unit of its own.
     """
 
@@ -37,16 +36,23 @@ class Rows:
     users: pa.Array | None = None
 
 
-def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> Rows:
-    """Return entries, one key each, as rows: neighbours with equal keys make one row."""
+def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
+    """Return entries, one key each, as rows: neighbours with equal keys make one row.
+
+    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) Arrow arrays, as in KeyedRows.
+    """
     starts = np.flatnonzero(_changes([baskets] if users is None else [baskets, users]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
     at = arrow_of(starts)
-    return Rows(lengths, codes, baskets.take(at), None if users is None else users.take(at))
+    return KeyedRows(lengths, codes, baskets.take(at), None if users is None else users.take(at))
 
 
-def gather(chunks: Iterable[Rows], labels: Labels) -> Transactions:
-    """Read all chunks, then build the transactions in the memory that holds the codes."""
+def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
+    """Read all chunks, then build the transactions in the memory that holds the codes.
+
+    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
+    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
+    """
     buffer = _Growing()
     lengths = _Growing()
     baskets: list[pa.Array] = []
@@ -59,7 +65,7 @@ def gather(chunks: Iterable[Rows], labels: Labels) -> Transactions:
             baskets.append(rows.baskets)
         if rows.users is not None:
             users.append(rows.users)
-        # Otherwise what a batch needed to be decoded stays, scattered, in arrow's memory pool.
+        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes = buffer.array()
     sizes: NDArray[np.integer] = lengths.array()
@@ -70,7 +76,7 @@ def gather(chunks: Iterable[Rows], labels: Labels) -> Transactions:
         sizes, final = _merge(codes, sizes, group, final)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    return assemble(_whole_baskets(codes, offsets), final, vocabulary, unit_offsets, out=codes)
+    return Transactions(*canonical_baskets(_whole_baskets(codes, offsets), final, out=codes), vocabulary, unit_offsets)
 
 
 class _Growing:
@@ -202,8 +208,8 @@ def _merge(
     final_or_null = np.append(final, np.int32(-1))
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
-    for start in range(0, len(sizes), CHUNK_ENTRIES):
-        rows = slice(start, start + CHUNK_ENTRIES)
+    for start in range(0, len(sizes), chunk_sizes.ENTRIES):
+        rows = slice(start, start + chunk_sizes.ENTRIES)
         entries = slice(end, end + int(sizes[rows].sum()))
         key[entries] = np.repeat(group[rows], sizes[rows])
         key[entries] <<= 32
@@ -221,11 +227,11 @@ def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
     """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
     done = 0
     while done < len(offsets) - 1:
-        upto = int(np.searchsorted(offsets, offsets[done] + CHUNK_ENTRIES, side="right")) - 1
+        upto = int(np.searchsorted(offsets, offsets[done] + chunk_sizes.ENTRIES, side="right")) - 1
         upto = max(upto, done + 1)
         yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
         done = upto
 
 
 def _pieces(codes: Codes) -> Iterator[Codes]:
-    return (codes[start : start + CHUNK_ENTRIES] for start in range(0, len(codes), CHUNK_ENTRIES))
+    return (codes[start : start + chunk_sizes.ENTRIES] for start in range(0, len(codes), chunk_sizes.ENTRIES))

@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading.arrays import arrow_strings
-from fim_private.reading.arrow import ArrowSource, describe
-from fim_private.reading.columns import Roles, listing
+from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.reading.arrow_numpy import arrow_strings
+from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, empty
-from fim_private.reading.labels import ArrowLabels, Codes, Labels
+from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.python_labels import PythonLabels
-from fim_private.reading.transactions import Vocabulary
+from fim_private.reading.record_batches import ArrowSource, describe
+from fim_private.reading.vocabulary import Vocabulary
 
 _HEADERS = frozenset(
     [
@@ -40,7 +41,10 @@ _HEADERS = frozenset(
 
 
 def catalogue_of_file(file: File) -> Vocabulary:
-    """Read the items of a text file (first field of each line), or of the one item column of a table."""
+    """Read the items of a text file (first field of each line), or of the one item column of a table.
+
+    Raises DataError for a file without items, and for a table without such a column, or with several.
+    """
     if file.form not in DELIMITERS and file.form not in FIMI_SUFFIXES:
         return catalogue_of_table(arrow_source(file))
     labels = ArrowLabels(file.name, text=True)
@@ -51,7 +55,10 @@ def catalogue_of_file(file: File) -> Vocabulary:
 
 
 def catalogue_of_table(source: ArrowSource) -> Vocabulary:
-    """Read the only column, or the only one with the name of an item column."""
+    """Read the only column of a table, or the only one with the name of an item column.
+
+    Raises DataError if there is none or there are several, if it holds no labels, or nothing.
+    """
     names = source.schema.names
     candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
     if len(candidates) != 1:
@@ -66,7 +73,7 @@ def catalogue_of_table(source: ArrowSource) -> Vocabulary:
 
 
 def catalogue_of_values(values: Any) -> Vocabulary:
-    """Read an arrow array, or any iterable of int and str."""
+    """Read an Arrow array of labels, or any iterable of int and str. Raises DataError for others, and for no items."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         labels: Labels = ArrowLabels("the catalogue")
         chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]

@@ -1,8 +1,12 @@
-"""The contribution bound on a user's baskets: which of them count, a function of what is in them alone."""
+"""Contribution bounds: where long baskets, users of many baskets and units of many items are cut.
+
+What a unit keeps is a function of what is in that unit alone: no step here looks at two units, so that the cut of one
+changes nothing about another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 import numpy as np
@@ -12,7 +16,36 @@ from numpy.typing import NDArray
 _DIGEST_BYTES = 16
 
 
-def drawn(
+def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Return which entries are among the first count of their basket, in label order: (entries,) bool.
+
+    offsets: as in Transactions. count: items, >= 0.
+    """
+    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    return place < count
+
+
+def first_of_unit(items: NDArray[np.int32], bounds: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Return which entries are one of the first count distinct items of their unit, in label order: (entries,) bool.
+
+    items: as in Transactions. bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to
+    ``bounds[u + 1]``, of all its baskets together. count: items, >= 1.
+    """
+    lengths = np.diff(bounds)
+    is_long = lengths > count
+    if not is_long.any():
+        return np.ones(len(items), dtype=bool)
+    unit = np.repeat(np.flatnonzero(is_long), lengths[is_long])
+    # The codes ascend with the labels.
+    distinct = np.unique((unit << 32) | items[np.repeat(is_long, lengths)])
+    ends = np.append(np.flatnonzero(np.diff(distinct >> 32)) + 1, len(distinct))
+    starts = np.concatenate([[0], ends[:-1]])
+    last = np.full(len(lengths), np.iinfo(np.int32).max, dtype=np.int32)
+    last[is_long] = distinct[np.minimum(starts + count, ends) - 1] & 0xFFFFFFFF
+    return items <= np.repeat(last, lengths)
+
+
+def drawn_baskets(
     items: NDArray[np.int32],
     offsets: NDArray[np.int64],
     unit_offsets: NDArray[np.int64],
@@ -21,10 +54,11 @@ def drawn(
 ) -> NDArray[np.bool_]:
     """Return which baskets count where no unit may have more than count: (baskets,) bool.
 
-    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code.
+    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code. count: baskets, >= 1.
     A unit of no more baskets keeps all. Of one with more, equal baskets are one, empty ones take no place, and of the
     others the first count stay in an order by digests of what is in them, mixed with that of the whole unit: else all
-    units would lose the same itemsets. No step looks at two units.
+    units would lose the same itemsets. Neither ids nor the order of rows matter: these can change with who else is in
+    the file.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
@@ -34,6 +68,26 @@ def drawn(
         counts[first:last] = False
         counts[_first(distinct, digests, count)] = True
     return counts
+
+
+class LabelDigests(dict[int, bytes]):
+    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first asked for.
+
+    label: gives the label of a code, as `Vocabulary.label` does.
+    """
+
+    def __init__(self, label: Callable[[int], object]) -> None:
+        super().__init__()
+        self._label = label
+
+    def __missing__(self, code: int) -> bytes:
+        self[code] = text_digest(str(self._label(code)))
+        return self[code]
+
+
+def text_digest(text: str) -> bytes:
+    """Return a digest of a label's text, 16 bytes, the same on every machine."""
+    return _digest([text.encode()])
 
 
 def _first(distinct: Mapping[tuple[int, ...], int], digests: Mapping[int, bytes], count: int) -> list[int]:
@@ -48,8 +102,3 @@ def _first(distinct: Mapping[tuple[int, ...], int], digests: Mapping[int, bytes]
 def _digest(parts: list[bytes]) -> bytes:
     """Return a digest of digests, all of one length."""
     return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES).digest()
-
-
-def text_digest(text: str) -> bytes:
-    """Return a digest of a label's text, the same on every machine."""
-    return _digest([text.encode()])

@@ -16,8 +16,9 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError
-from fim_private.reading.arrow import LIST_ROWS, LONG_ROWS, ArrowSource
-from fim_private.reading.columns import Roles
+from fim_private.reading import chunk_sizes
+from fim_private.reading.column_roles import Roles
+from fim_private.reading.record_batches import ArrowSource
 
 FIMI_SUFFIXES = (".dat", ".txt", ".fimi")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -39,7 +40,10 @@ _MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow", b"\xff\xff\xff\xff": "stream"}
 
 @dataclass(frozen=True)
 class File:
-    """A file that exists, can be read and is not empty. form: parquet, arrow, stream, or a text suffix."""
+    """A file that exists, can be read and is not empty; or standard input.
+
+    path: - for standard input. form: parquet, arrow, stream, or a text suffix. compressed: by gzip.
+    """
 
     path: Path
     form: str
@@ -52,7 +56,7 @@ class File:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open for reading bytes, decompressed."""
+        """Open for reading bytes, decompressed. Raises OSError."""
         if str(self.path) == "-":
             yield sys.stdin.buffer
             return
@@ -60,7 +64,7 @@ class File:
             yield stream
 
     def native(self) -> pa.NativeFile:
-        """Open for arrow's own reading, decompressed.
+        """Open for Arrow's own reading, decompressed. Raises OSError.
 
         Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
         """
@@ -68,12 +72,16 @@ class File:
         return pa.CompressedInputStream(stream, "gzip") if self.compressed else stream
 
     def mapped(self) -> pa.MemoryMappedFile:
-        """Map into memory. As bytes, for arrow itself takes no name that is not UTF-8."""
-        return pa.memory_map(os.fsencode(self.path))
+        """Map into memory. Raises OSError."""
+        return pa.memory_map(os.fsencode(self.path))  # as bytes: Arrow itself takes no name that is not UTF-8
 
 
 def open_file(path: Path) -> File:
-    """Look at a path's suffix and, if that is no text form, at its first bytes. Raises DataError."""
+    """Look at a path's suffix and, if that is no text form, at its first bytes.
+
+    Raises DataError for a file that is empty, of no form that can be read, or no regular file; OSError where it cannot
+    be opened.
+    """
     if str(path) == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed; name a file")
@@ -114,7 +122,7 @@ def _name(path: Path) -> str:
 
 @contextmanager
 def file_errors(path: Path) -> Iterator[None]:
-    """Turn whatever reading the file raises into one DataError that quotes nothing of what is inside."""
+    """Turn what reading the file raises into one DataError that quotes nothing of what is inside: a context manager."""
     name = _name(path)
     try:
         yield
@@ -139,7 +147,7 @@ def file_errors(path: Path) -> Iterator[None]:
 
 
 def arrow_source(file: File) -> ArrowSource:
-    """Return a Parquet or Arrow file as a source of record batches."""
+    """Return a Parquet or Arrow file as a source of record batches. Raises ArrowException for a damaged one."""
     if file.form == "parquet":
         return _parquet(file)
     return _ipc(file) if file.form == "arrow" else _ipc_stream(file)
@@ -155,7 +163,7 @@ def _parquet(file: File) -> ArrowSource:
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
         names = schema.names if roles is None else roles.names
         encoded = [] if roles is None else _text_leaves(parquet, roles.values)
-        size = LIST_ROWS if roles is None or roles.is_list else LONG_ROWS
+        size = chunk_sizes.LIST_ROWS if roles is None or roles.is_list else chunk_sizes.LONG_ROWS
         reader = ParquetFile(file.mapped(), pre_buffer=False, read_dictionary=encoded)
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
         for group in range(reader.num_row_groups):

@@ -1,6 +1,6 @@
-"""Objects in memory: pandas frames, matrices, and any iterable of collections of items.
+"""Frames of pandas and polars, and their series.
 
-pandas and scipy are never imported: a frame can only be here if its library already is.
+Neither library is ever imported: a frame can only be here if its library already is.
 """
 
 from __future__ import annotations
@@ -8,44 +8,41 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrays import arrow_of, numpy_of
-from fim_private.reading.arrow import (
-    LIST_ROWS,
-    LONG_ROWS,
-    ONE_HOT_CELLS,
-    keyed,
-    one_hot_rows,
-    read_arrow,
-    table_source,
-)
-from fim_private.reading.assembly import Rows, gather
-from fim_private.reading.columns import Column, Options, Roles, choose, shown_type
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
+from fim_private.reading.arrow_numpy import numpy_of
+from fim_private.reading.assembly import KeyedRows, assemble
+from fim_private.reading.column_roles import Column, Options, Roles, choose
 from fim_private.reading.identifiers import is_missing_id
-from fim_private.reading.labels import ArrowLabels, Labels, lists
+from fim_private.reading.labels import Labels
+from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
+from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.python_labels import PythonLabels, is_missing
+from fim_private.reading.record_batches import keyed, read_arrow, table_source
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.users import settled
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is one of these classes, without importing the module they are in."""
+    """Tell whether source is one of the classes of these names, without importing the module they are in."""
     loaded = sys.modules.get(module)
     classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
     return isinstance(source, classes)
 
 
 def read_pandas(frame: Any, options: Options) -> Transactions:
-    """Read a pandas frame: a list column, one row per item, or one boolean column per item."""
+    """Read a pandas frame: a list column, one row per item, or one boolean column per item.
+
+    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
+    """
     dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
     if dtypes and all(dtype in _BOOLEAN for dtype in dtypes):
         options.refuse("a frame of one true/false column per item")
@@ -59,11 +56,11 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     labels: Labels = PythonLabels()
     if _as_arrow(frame[roles.values]):
         labels = ArrowLabels(f"column {roles.values!r} of the frame")
-    return gather(_pandas_rows(frame, roles, labels), labels)
+    return assemble(_pandas_rows(frame, roles, labels), labels)
 
 
 def read_polars(frame: Any, options: Options) -> Transactions:
-    """Read a polars frame: a list column, one row per item, or one boolean column per item."""
+    """Read a polars frame: a list column, one row per item, or one boolean column per item. Raises as read_pandas."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for option in options.given():
@@ -72,60 +69,15 @@ def read_polars(frame: Any, options: Options) -> Transactions:
     return read_arrow(table_source(frame.drop(objects).to_arrow()), options)
 
 
-def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
-    """Read a two-dimensional boolean array: rows are baskets, column numbers are items."""
-    options.refuse("an array")
-    if array.ndim != 2 or array.dtype != bool:
-        raise DataError(
-            f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional {array.dtype}; "
-            "use array.astype(bool), or a list of lists of items"
-        )
-    labels = ArrowLabels("the array")
-    columns = labels.encode(arrow_of(np.arange(array.shape[1])))
-    size = max(1, ONE_HOT_CELLS // max(1, array.shape[1]))
-    parts = (array[start : start + size] for start in range(0, len(array), size))
-    return gather((one_hot_rows(part, columns) for part in parts), labels)
-
-
-def read_sparse(matrix: Any, options: Options) -> Transactions:
-    """Read a scipy sparse matrix or array: rows are baskets, column numbers are items, nonzero is present."""
-    options.refuse("a sparse matrix")
-    if matrix.ndim != 2:
-        raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
-    rows = matrix.tocsr()
-    if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
-        raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
-    labels = ArrowLabels("the matrix")
-    return gather(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
-
-
-def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
-    """Read any iterable of collections of items, once, a chunk at a time."""
-    options.refuse("an iterable of baskets")
-    labels = PythonLabels()
-    iterator = iter(baskets)
-    chunks = iter(lambda: list(islice(iterator, LIST_ROWS)), [])
-    return gather((Rows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
-
-
-def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
-    """Read an arrow array of lists."""
-    options.refuse("an array of baskets")
-    if not lists(array.type):
-        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-    labels = ArrowLabels("the array")
-    return gather((Rows(*labels.encode_lists(part)) for part in _parts(array, LIST_ROWS)), labels)
-
-
 def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
-    """Return a pandas or polars Series as arrow if that keeps every element as it is, else None."""
+    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
     return pa.array(series, from_pandas=True) if _as_arrow(series) else None
 
 
 def _as_arrow(series: Any) -> bool:
-    # In an object column every element has a type of its own: arrow would guess one from all of them.
+    # In an object column every element has a type of its own: Arrow would guess one from all of them.
     if str(series.dtype) == "category":
         return str(series.cat.categories.dtype) != "object"
     return str(series.dtype) != "object"
@@ -149,20 +101,20 @@ def _column(frame: Any, index: int) -> Column:
     kind = getattr(series.dtype, "pyarrow_dtype", None)
     if kind is None:
         return Column(name, dtype)
-    return Column(name, str(kind), lists(kind), bool(pa.types.is_nested(kind)))
+    return Column(name, str(kind), is_list_type(kind), bool(pa.types.is_nested(kind)))
 
 
-def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
+def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     if roles.basket is not None:
         frame = frame[~numpy_of(is_missing_id(_key(frame[roles.basket], roles.basket)))]
     users = None
     if roles.user is not None:
-        users, stays = settled(_user_key(frame[roles.user], roles.user), roles, "the frame")
+        users, stays = apply_rule(_user_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
         frame = frame if stays is None else frame[numpy_of(stays)]
     baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
     values = frame[roles.values]
     converted = as_arrow(values)
-    size = LIST_ROWS if roles.is_list else LONG_ROWS
+    size = chunk_sizes.LIST_ROWS if roles.is_list else chunk_sizes.LONG_ROWS
     for start in range(0, max(1, len(frame)), size):
         part = values.iloc[start : start + size].tolist() if converted is None else converted[start : start + size]
         basket_keys, user_keys = (None if key is None else key[start : start + size] for key in (baskets, users))
@@ -170,13 +122,13 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[Rows]:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: (rows,) arrow array."""
+    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array."""
     with _identifier_errors(name):
         return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else _numbers(series, is_missing)
 
 
 def _user_key(series: Any, name: str) -> pa.Array:
-    """Like _key; objects that name nobody are null. In a column of one type arrow tells them."""
+    """Like _key; objects that name nobody are null. In a column of one type Arrow tells them."""
     if _as_arrow(series):
         return _key(series, name)
     with _identifier_errors(name):
@@ -225,13 +177,13 @@ def _read_pandas_one_hot(frame: Any) -> Transactions:
     labels = PythonLabels()
     columns = labels.encode(frame.columns.tolist())
     if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes):
-        return gather(_sparse_column_rows(frame, columns), labels)
-    size = max(1, ONE_HOT_CELLS // len(frame.columns))
+        return assemble(_sparse_column_rows(frame, columns), labels)
+    size = rows_at_a_time(len(frame.columns))
     parts = (frame.iloc[start : start + size] for start in range(0, len(frame), size))
-    return gather((one_hot_rows(part.to_numpy(dtype=bool, na_value=False), columns) for part in parts), labels)
+    return assemble((rows_of_cells(part.to_numpy(dtype=bool, na_value=False), columns) for part in parts), labels)
 
 
-def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[Rows]:
+def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[KeyedRows]:
     """Turn Sparse[bool] columns into rows without making them dense."""
     arrays = [frame.iloc[:, index].array for index in range(len(column_codes))]
     present = [array.sp_index.indices[array.sp_values] for array in arrays]
@@ -239,21 +191,4 @@ def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[Rows]:
     column = np.repeat(np.arange(len(present)), [len(rows) for rows in present])
     key = (row << 32) | column
     key.sort()
-    yield Rows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])
-
-
-def _sparse_rows(offsets: Any, columns: Any, present: Any, labels: Labels) -> Iterator[Rows]:
-    lengths = np.diff(offsets).astype(np.int64)
-    done = 0
-    for start in range(0, max(1, len(lengths)), LIST_ROWS):
-        part = lengths[start : start + LIST_ROWS]
-        inside = slice(done, done + int(part.sum()))
-        codes = np.where(present[inside], labels.encode(arrow_of(columns[inside])), np.int32(-1))
-        yield Rows(part, codes)
-        done = inside.stop
-
-
-def _parts(array: Any, size: int) -> Iterator[pa.Array]:
-    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
-        for start in range(0, len(chunk), size):
-            yield chunk[start : start + size]
+    yield KeyedRows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])

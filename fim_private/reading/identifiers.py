@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.reading.arrays import arrow_of
+from fim_private.reading.arrow_numpy import arrow_of
 
 
 def is_missing_id(ids: pa.Array) -> pa.Array:
-    """Return which identifiers are null or NaN: (rows,) arrow bool."""
+    """Return which identifiers, a (rows,) Arrow array of any type, are null or NaN: (rows,) Arrow bool."""
     if pa.types.is_dictionary(ids.type):
         return pc.or_kleene(ids.indices.is_null(), is_missing_id(ids.dictionary).take(ids.indices))
     return pc.is_null(ids, nan_is_null=pa.types.is_floating(ids.type))
 
 
 def by_value(ids: pa.Array) -> pa.Array:
-    """Return the identifiers in a type that arrow compares and hashes, where equal values have equal bits.
+    """Return the identifiers in a type that Arrow compares and hashes, where equal values have equal bits.
 
-    ids: (rows,) arrow array; nulls stay.
+    ids: (rows,) Arrow array of any type; nulls stay.
     """
     kind = ids.type
     if pa.types.is_dictionary(kind):

@@ -9,123 +9,35 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError
-from fim_private.reading.arrays import arrow_of, null_mask, numpy_of
-from fim_private.reading.columns import shown_type
-from fim_private.reading.transactions import Vocabulary, canonical_vocabulary
+from fim_private.reading.vocabulary import Vocabulary
 
 Codes = NDArray[np.int32]
-
-_NULL_STRING = pa.nulls(1, pa.string())[0]
 
 
 class Labels(Protocol):
     """Collects the labels of one source. Provisional codes are >= 0, and -1 for a null."""
 
     def encode(self, values: Any) -> Codes:
-        """Return the provisional code of each value."""
+        """Return the provisional code of each value: (n,) int32. Raises DataError for what cannot be a label."""
 
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, and the provisional codes of all their values."""
+        """Return the length of each list, (n,) int64, and the provisional codes of all their values.
+
+        Raises DataError for what is no list, or cannot be a label.
+        """
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Return the vocabulary of labels that occur in chunks, and each provisional code's final one."""
+        """Return the vocabulary of the labels that occur in chunks, and each provisional code's final one.
 
-
-class ArrowLabels:
-    """Labels from arrow arrays.
-
-    Every chunk keeps the dictionary of its own labels; they are merged once, in `finish`, so reading
-    hashes each entry once and each dictionary once.
-    """
-
-    def __init__(self, where: str, *, text: bool = False) -> None:
-        """where: what errors call the source. text: labels are tokens of a text file, to be stripped."""
-        self._where = where
-        self._text = text
-        self._tokens = text
-        self._size = 0
-        self._dictionaries: list[pa.Array] = []
-        self._previous: tuple[pa.Array, int, NDArray[np.bool_]] | None = None
-
-    def encode(self, values: pa.Array) -> Codes:
-        """values: (n,) arrow array of any type that has labels."""
-        if pa.types.is_null(values.type):
-            return np.full(len(values), -1, dtype=np.int32)
-        if not pa.types.is_dictionary(values.type):
-            values = _converted(values, pc.dictionary_encode, self._where)
-        start, is_null = self._place(values.dictionary)
-        codes = numpy_of(values.indices).astype(np.int32)
-        if values.indices.null_count:
-            nulls = null_mask(values.indices)
-            codes[nulls] = 0
-        codes += np.int32(start)
-        if is_null.any():
-            codes[is_null[codes - start]] = -1
-        if values.indices.null_count:
-            codes[nulls] = -1
-        return codes
-
-    def encode_lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """values: (n,) arrow array of lists; a null list is empty."""
-        sizes = pc.list_value_length(values)
-        lengths = np.where(null_mask(sizes), 0, numpy_of(sizes))
-        return lengths.astype(np.int64), self.encode(values.flatten())
-
-    def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Merge the dictionaries; labels no basket holds are left out."""
-        if not self._size:
-            return canonical_vocabulary(pa.nulls(0, pa.string()), tokens=False)
-        merged = pc.dictionary_encode(pa.concat_arrays(self._dictionaries))
-        position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
-        used = occurring([position[occurring(chunks, self._size)]], len(merged.dictionary))
-        vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)), tokens=self._tokens)
-        return vocabulary, np.append(spread(code, used), np.int32(-1))[position]
-
-    def _place(self, dictionary: pa.Array) -> tuple[int, NDArray[np.bool_]]:
-        # Batches of one file often share a dictionary: keep it once.
-        if self._previous is not None and dictionary.equals(self._previous[0]):
-            return self._previous[1:]
-        start = self._size
-        labels = self._normal(dictionary)
-        is_null = null_mask(labels)
-        self._dictionaries.append(labels)
-        self._size += len(labels)
-        self._previous = (dictionary, start, is_null)
-        return start, is_null
-
-    def _normal(self, labels: pa.Array) -> pa.Array:
-        kind = labels.type
-        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-            return labels.cast(pa.int64())
-        if pa.types.is_null(kind):
-            return labels.cast(pa.string())
-        is_text = _is_text(kind)
-        self._tokens = self._tokens or not is_text
-        strings = _float_tokens(labels) if pa.types.is_floating(kind) else _as_strings(labels, self._where)
-        if self._text:
-            strings = pc.utf8_trim_whitespace(strings)
-            strings = pc.if_else(arrow_of(numpy_of(pc.binary_length(strings)) == 0), _NULL_STRING, strings)
-        return strings
-
-
-def lists(values: pa.Array) -> bool:
-    """Tell whether an arrow type is a list of some length."""
-    return bool(
-        pa.types.is_list(values)
-        or pa.types.is_large_list(values)
-        or pa.types.is_fixed_size_list(values)
-        or pa.types.is_list_view(values)
-        or pa.types.is_large_list_view(values)
-    )
+        chunks: provisional codes, all that were given once. The final codes are (provisional codes,) int32, -1 for
+        those that occur in no chunk.
+        """
 
 
 def occurring(chunks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.bool_]:
-    """Return which of size provisional codes are in chunks, (size,) bool."""
+    """Return which of size provisional codes are in chunks: (size,) bool."""
     # One slot more, the last, takes the nulls.
     used = np.zeros(size + 1, dtype=bool)
     for codes in chunks:
@@ -134,51 +46,7 @@ def occurring(chunks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.bo
 
 
 def spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
-    """Put codes at the places that are used, -1 elsewhere: (len(used),) int32."""
+    """Put codes, as many as are used, at the places that are used, -1 elsewhere: (len(used),) int32."""
     codes = np.full(len(used), -1, dtype=np.int32)
     codes[used] = code
     return codes
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_binary_view(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
-
-
-def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
-    try:
-        return convert(values)
-    except pa.ArrowException:
-        # The exception's own text may quote a value.
-        raise DataError(
-            f"{where} has items of type {shown_type(values.type)}, which cannot be labels; "
-            "make them strings or integers"
-        ) from None
-
-
-def _as_strings(labels: pa.Array, where: str) -> pa.Array:
-    if not _is_text(labels.type):
-        return _converted(labels, lambda values: values.cast(pa.string()), where)
-    try:
-        strings = labels.cast(pa.string())
-        strings.validate(full=True)
-    except pa.ArrowException:
-        raise DataError(f"{where} holds text that is not UTF-8; convert it to UTF-8 first") from None
-    return strings
-
-
-def _float_tokens(labels: pa.Array) -> pa.Array:
-    if pa.types.is_float16(labels.type):
-        labels = labels.cast(pa.float32())
-    numbers = numpy_of(labels)
-    whole = np.isfinite(numbers) & (np.abs(numbers) < 1e18) & (np.floor(numbers) == numbers)
-    integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
-    tokens = pc.if_else(arrow_of(whole), integers, labels.cast(pa.string()))
-    return pc.if_else(arrow_of(np.isnan(numbers) | null_mask(labels)), _NULL_STRING, tokens)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading.labels import Codes, occurring, spread
-from fim_private.reading.transactions import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
 
 class PythonLabels(dict[Any, int]):
-    """Labels from Python objects: int and str, mixed as they come."""
+    """Labels from Python objects, int and str mixed as they come: the provisional code of each, see `labels.Labels`."""
 
     def __init__(self) -> None:
         """Start with no labels."""
@@ -37,20 +37,31 @@ class PythonLabels(dict[Any, int]):
         return code
 
     def encode(self, values: Collection[object]) -> Codes:
-        """values: (n,) Python or numpy integers and strings; None and NaN are nulls."""
+        """Return the provisional code of each value: (n,) int32, -1 for a null.
+
+        values: n Python or numpy integers and strings; None and NaN are nulls. Raises DataError for other types, and
+        for text with a lone surrogate.
+        """
         # Types first: True, 1 and 1.0 are one key to a dict.
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
         return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
 
     def encode_lists(self, values: Iterable[object]) -> tuple[NDArray[np.int64], Codes]:
-        """values: collections of labels; None is an empty one."""
+        """Return the length of each collection, (n,) int64, and the provisional codes of all their values.
+
+        values: n collections of labels; None and NaN are empty ones. Raises DataError for what is no collection, and as
+        `encode` does.
+        """
         baskets = [_basket(value) for value in values]
         lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
         return lengths, self.encode(list(chain.from_iterable(baskets)))
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Sort the labels that occur in chunks into a vocabulary."""
+        """Sort the labels that occur in chunks into a vocabulary; also return each provisional code's final one.
+
+        chunks: the provisional codes of all baskets. The final codes are (provisional codes,) int32, -1 for the others.
+        """
         used = occurring(chunks, len(self._labels))
         labels = [label for label, is_used in zip(self._labels, used, strict=True) if is_used]
         vocabulary, code = mixed_vocabulary(labels)

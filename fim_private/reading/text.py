@@ -1,7 +1,7 @@
 """Text: FIMI (.dat), CSV with one basket per line, CSV with one row per item.
 
 Blocks of bytes are cut into tokens by arrays, without a Python loop over entries. A token keeps the
-separator behind it, so that arrow can use the file's bytes as they are; it is cut off once per distinct
+separator behind it, so that Arrow can use the file's bytes as they are; it is cut off once per distinct
 token.
 """
 
@@ -20,15 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
-from fim_private.reading.arrays import arrow_strings
-from fim_private.reading.arrow import ArrowSource, read_arrow
-from fim_private.reading.assembly import Rows, gather
-from fim_private.reading.columns import Options, Roles
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.reading.arrow_numpy import arrow_strings
+from fim_private.reading.assembly import KeyedRows, assemble
+from fim_private.reading.column_roles import Options, Roles
 from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, empty
-from fim_private.reading.labels import ArrowLabels
+from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import Transactions
-
-BLOCK_BYTES = 1 << 21
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE_SPACE = b" \t\n\v\f\r"
@@ -43,7 +42,10 @@ def is_text(file: File) -> bool:
 
 
 def read_text(file: File, options: Options) -> Transactions:
-    """Read baskets from a text file in the form its suffix says."""
+    """Read baskets from a text file: CSV with a basket column one row per item, any other one basket per line.
+
+    Raises DataError for what cannot be read so, ParameterError for names of columns that the form does not have.
+    """
     delimiter = DELIMITERS.get(file.form)
     if delimiter is not None and (options.basket is not None or options.item is not None):
         return _read_long(file, options, delimiter)
@@ -55,15 +57,15 @@ def read_text(file: File, options: Options) -> Transactions:
     with file.open() as stream:
         blocks = _blocks(stream, file.name)
         if delimiter is None:
-            return gather((_tokens(block, _WHITE_SPACE, labels) for block in blocks), labels)
-        return gather(_comma_lines(blocks, delimiter, labels, file.name), labels)
+            return assemble((_tokens(block, _WHITE_SPACE, labels) for block in blocks), labels)
+        return assemble(_comma_lines(blocks, delimiter, labels, file.name), labels)
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield blocks of whole lines, each ending in a newline, without byte order mark; at least one."""
     carry = b""
     started = False
-    while block := stream.read(BLOCK_BYTES):
+    while block := stream.read(chunk_sizes.BLOCK_BYTES):
         if not started:
             block = (block + stream.read(len(_BOM))).removeprefix(_BOM)
         started = started or bool(block)
@@ -79,7 +81,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
         raise empty(name)
 
 
-def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> Rows:
+def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
     """Cut lines at separators (the newline one of them). An empty token becomes a null."""
     table = bytearray(256)
     for separator in separators:
@@ -91,10 +93,10 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> Rows:
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == _NEWLINE) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
     codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))
-    return Rows(np.diff(line_ends, prepend=0), codes)
+    return KeyedRows(np.diff(line_ends, prepend=0), codes)
 
 
-def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[Rows]:
+def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[KeyedRows]:
     first = next(blocks)
     _refuse_header(first, name)
     for block in chain([first], blocks):
@@ -104,11 +106,11 @@ def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, n
             yield _tokens(block, delimiter.encode() + b"\n", labels)
 
 
-def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> Rows:
+def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> KeyedRows:
     # Not splitlines: it also cuts at characters that are no line ends in a CSV.
     baskets = [_fields(line.removesuffix("\r"), delimiter) for line in block.decode().split("\n")[:-1]]
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    return Rows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
+    return KeyedRows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -160,7 +162,10 @@ class _Header:
         self._delimiter = delimiter
 
     def batches(self, file: File, roles: Roles | None) -> Iterator[pa.RecordBatch]:
-        """Yield the needed columns as strings: no type is inferred from the values."""
+        """Yield the columns that the roles name as strings: no type is inferred from the values.
+
+        Raises DataError for a line with more or fewer fields than the header.
+        """
         import pyarrow.csv as arrow_csv
 
         assert roles is not None
@@ -174,7 +179,7 @@ class _Header:
         )
         parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         # Its threads read ahead many blocks, and gain nothing here.
-        read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES // 2, use_threads=False)
+        read = arrow_csv.ReadOptions(block_size=chunk_sizes.BLOCK_BYTES // 2, use_threads=False)
         with (
             _ragged(file.name),
             file.native() as stream,
@@ -186,7 +191,7 @@ class _Header:
 
 @contextmanager
 def _ragged(name: str) -> Iterator[None]:
-    """Say what arrow means by its commonest complaint, which quotes the line."""
+    """Say what Arrow means by its commonest complaint, which quotes the line."""
     try:
         yield
     except pa.ArrowInvalid as error:

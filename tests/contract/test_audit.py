@@ -24,9 +24,9 @@ from mechanism_cases import outcomes
 
 from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
-from fim_private.auditing import guarantees as promises
+from fim_private.auditing import guarantees as guarantees
 from fim_private.auditing import pairs as families
-from fim_private.auditing.outcomes import Laws
+from fim_private.auditing.outcomes import OutputDistributions
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -44,10 +44,11 @@ from fim_private.mechanisms import (
     large_margin,
     limited_domain,
 )
-from fim_private.mechanisms.exponential_weights import Bottom, Candidate, named
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, named
 from fim_private.mechanisms.rank_search import Run, Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.top_k import TopK, is_one_pass
+from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.spectrum import Level, SupportSpectrum
 
 ROUNDING = 1e-12
@@ -108,7 +109,7 @@ NEIGHBORS = ["replace-one", "add-remove"]
 @pytest.mark.parametrize(
     ("epsilon", "delta", "max_rank"), [(1.0, 0.2, 5), (2.0, 0.05, 3), (0.5, 0.1, 4), (1.0, 0.2, 1)]
 )
-def test_large_margin_keeps_its_promise(neighbors: str, epsilon: float, delta: float, max_rank: int) -> None:
+def test_large_margin_keeps_its_guarantee(neighbors: str, epsilon: float, delta: float, max_rank: int) -> None:
     mechanism = LargeMargin(epsilon, delta, neighbors, max_rank)
     scale = math.ceil(float(LargeMargin.thresholds(epsilon, delta, 1)))
     assert worst(mechanism, structured_pairs(neighbors, scale)) <= delta + ROUNDING
@@ -156,7 +157,7 @@ def search_divergence(neighbors: str, factors: tuple[float, float, float]) -> fl
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_the_search_keeps_its_own_promise(neighbors: str) -> None:
+def test_the_search_keeps_its_own_guarantee(neighbors: str) -> None:
     assert search_divergence(neighbors, (1, 1, 1)) <= ROUNDING
 
 
@@ -180,7 +181,7 @@ def last_stage_divergence(epsilon: float) -> float:
     return max(oracles.hockey_stick(p, q, share), oracles.hockey_stick(q, p, share))
 
 
-def test_the_last_stage_keeps_its_own_promise() -> None:
+def test_the_last_stage_keeps_its_own_guarantee() -> None:
     assert last_stage_divergence(1.0) <= ROUNDING
 
 
@@ -210,8 +211,8 @@ def test_an_exponential_with_70_percent_of_its_noise_is_caught(monkeypatch: pyte
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.05), (0.3, 0.2), (3.0, 1e-3)])
-def test_the_named_exponential_keeps_its_promise(neighbors: str, epsilon: float, delta: float) -> None:
-    # Six new itemsets of one unit are the whole universe: the promise on what one unit may support is used up.
+def test_the_named_exponential_keeps_its_guarantee(neighbors: str, epsilon: float, delta: float) -> None:
+    # Six new itemsets of one unit are the whole universe: the guarantee on what one unit may support is used up.
     mechanism = NamedExponential(epsilon, delta, 6, neighbors)
     assert worst(mechanism, structured_pairs(neighbors, 8)) <= delta + ROUNDING
 
@@ -260,13 +261,13 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough pairs to catch every mutant below, and few enough to be quick."""
     monkeypatch.setattr(families, "_RAISED", FEW_RAISED)
     monkeypatch.setattr(families, "_LOWERED", FEW_LOWERED)
-    monkeypatch.setattr(promises, "CAPS", (3,))
+    monkeypatch.setattr(guarantees, "CAPS", (3,))
     scales = auditing._scales
     monkeypatch.setattr(auditing, "_scales", lambda mechanism: scales(mechanism)[1:2])
 
 
 def broken(mechanism: Mechanism) -> set[str]:
-    """Which promises of a mechanism the audit found broken."""
+    """Which guarantees of a mechanism the audit found broken."""
     report = auditing.audit(mechanism, trials=10)
     return {finding.name.partition(" at rank")[0] for finding in (report.whole, *report.stages) if not finding.holds}
 
@@ -284,8 +285,8 @@ def with_less_noise(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism) -> No
 
 def with_abstaining(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
     """Multiply the weight of abstaining; never down to nothing, so that empty data has an outcome."""
-    shipped = Bottom.factor.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Bottom, "factor", property(lambda self: shipped(self) * factor))
+    shipped = AbstentionWeight.factor.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(AbstentionWeight, "factor", property(lambda self: shipped(self) * factor))
 
 
 ALL: dict[str, Callable[[str], Mechanism]] = {
@@ -318,7 +319,7 @@ def test_nobody_is_accused_falsely(name: str, neighbors: str) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
 @pytest.mark.one_in(3)
 def test_a_limit_on_units_is_kept_by_the_pairs(limit: int, neighbors: str) -> None:
-    """One unit of more itemsets than the limit breaks the promise, and the audit does not try that."""
+    """One unit of more itemsets than the limit breaks the guarantee, and the audit does not try that."""
     report = auditing.audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
     assert report.holds, report.whole
     assert report.whole.share is not None
@@ -351,7 +352,7 @@ class TestNoise:
         """It breaks the paper's part for c(1) + Z, and no other: G hides the leads by itself (Theorem 1).
 
         Only Z - G enters, whose probabilities move by at most e^(ε/6) a step whatever Z is; and a narrower Z makes
-        margins safer. So it is the noisy maximum's own promise that catches it.
+        margins safer. So it is the noisy maximum's own guarantee that catches it.
         """
         monkeypatch.setattr(large_margin, "MAXIMUM_SCALE", Fraction(3) * Fraction(7, 10))
         assert broken(LargeMargin(1.0, 1e-3, neighbors)) == {"noisy maximum"}
@@ -468,20 +469,24 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
         for pair in families.structured_pairs("replace-one", scale, most)
         if families.are_neighbors(*pair, "replace-one", most)
     ]
-    [setting, *_] = promises.settings(mechanism)
-    law = Laws().itemsets(setting[0], setting[1])
-    spent = max(exact.divergence(law(p), law(q), Fraction(1)) for pair in pairs for p, q in (pair, pair[::-1]))
+    [setting, *_] = guarantees.settings(mechanism)
+    distribution = OutputDistributions().itemsets(setting[0], setting[1])
+    spent = max(
+        exact.hockey_stick(distribution(p), distribution(q), Fraction(1))
+        for pair in pairs
+        for p, q in (pair, pair[::-1])
+    )
     assert float(spent) > mechanism.cost.delta * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> None:
     mechanism = Choosing(1.0, 1e-3, 2, neighbors)
-    law = Laws().itemsets(mechanism, None)
+    distribution = OutputDistributions().itemsets(mechanism, None)
     one, two = dict.fromkeys(families.NAMES, 0), dict.fromkeys(families.NAMES, 1)
     assert families.are_neighbors(one, two, neighbors)
     assert not families.are_neighbors(one, two, neighbors, mechanism.max_itemsets)
-    assert float(exact.divergence(law(two), law(one), Fraction(1))) > 1e-3
+    assert float(exact.hockey_stick(distribution(two), distribution(one), Fraction(1))) > 1e-3
 
 
 # Ties in an order that follows the rows, by distributions: no mechanism here ever sees an order.
@@ -490,13 +495,13 @@ Order = tuple[str, ...]
 
 
 def by_order(mechanism: Mechanism, counts: Counts, universe: int | None, order: Order) -> dict[str | None, Decimal]:
-    """The law if the first of a level, in this order, were named in place of any of them."""
-    fair = Laws().itemsets(mechanism, universe)(dict(counts))
-    law: dict[str | None, Decimal] = {None: fair[None]}
+    """The distribution if the first of a level, in this order, were named in place of any of them."""
+    fair = OutputDistributions().itemsets(mechanism, universe)(dict(counts))
+    distribution: dict[str | None, Decimal] = {None: fair[None]}
     for name in fair.keys() - {None}:
         first = min((n for n in fair if n is not None and counts[n] == counts[name]), key=order.index)
-        law[first] = law.get(first, Decimal(0)) + fair[name]
-    return law
+        distribution[first] = distribution.get(first, Decimal(0)) + fair[name]
+    return distribution
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -511,13 +516,13 @@ def test_a_tie_named_by_the_order_of_the_rows_is_caught(name: str, neighbors: st
     universe = 3 if isinstance(mechanism, Exponential | PermuteAndFlip | MaxOfLaplaces) else None
     one, two = {"a": 90, "b": 90, "c": 0}, {"a": 91, "b": 91, "c": 0}
     p, q = by_order(mechanism, one, universe, ("a", "b", "c")), by_order(mechanism, two, universe, ("b", "a", "c"))
-    assert float(exact.divergence(p, q, Fraction(1))) > 0.9
-    fair = Laws().itemsets(mechanism, universe)
-    assert float(exact.divergence(fair(one), fair(two), Fraction(1))) <= mechanism.cost.delta + exact.NUMERICAL_ERROR
+    assert float(exact.hockey_stick(p, q, Fraction(1))) > 0.9
+    fair = OutputDistributions().itemsets(mechanism, universe)
+    assert float(exact.hockey_stick(fair(one), fair(two), Fraction(1))) <= mechanism.cost.delta + exact.NUMERICAL_ERROR
 
 
 def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
-    """Six tied, three candidates, and at most Δ = 1 of them new by the promise: a table that a unit reorders swaps all.
+    """Six tied, three candidates, at most Δ = 1 of them new by the guarantee: a table that a unit reorders swaps all.
 
     With M = k̄, as without a limit Δ, abstaining weighs enough for that as well.
     """
@@ -525,12 +530,12 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
     shares = exact.distribution(mechanism, [(20, 6)], None)
 
     def cut(first: str) -> dict[str | None, Decimal]:
-        law: dict[str | None, Decimal] = dict.fromkeys(first, shares[20] / len(first))
-        return law | {None: shares[None]}
+        distribution: dict[str | None, Decimal] = dict.fromkeys(first, shares[20] / len(first))
+        return distribution | {None: shares[None]}
 
-    assert float(exact.divergence(cut("abc"), cut("def"), Fraction(1))) > 1e-3
+    assert float(exact.hockey_stick(cut("abc"), cut("def"), Fraction(1))) > 1e-3
     # No data-independent order, and so none of their mixtures, changes at all when no support does.
-    assert exact.divergence(cut("abcdef"), cut("abcdef"), Fraction(1)) == 0
+    assert exact.hockey_stick(cut("abcdef"), cut("abcdef"), Fraction(1)) == 0
 
 
 # A search, guided, for neighbours worse than the families'.
@@ -541,12 +546,12 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.one_in(3)
-def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data: st.DataObject) -> None:
+def test_a_guided_search_finds_no_broken_guarantee(name: str, neighbors: str, data: st.DataObject) -> None:
     mechanism: Any = ALL[name](neighbors)
     mechanism = replace(mechanism, epsilon=2.0)
     if isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
         mechanism = replace(mechanism, max_rank=data.draw(st.integers(1, 8)))
-    if hasattr(mechanism, "delta"):
+    if mechanism.delta:
         mechanism = replace(mechanism, delta=data.draw(st.sampled_from([0.05, 1e-6])))
     pure = isinstance(mechanism, Exponential | PermuteAndFlip | MaxOfLaplaces)
     universe = 8 if pure else None if isinstance(mechanism, NamedExponential) else data.draw(st.sampled_from([None, 8]))
@@ -560,8 +565,8 @@ def test_a_guided_search_finds_no_broken_promise(name: str, neighbors: str, data
     one = {n: c + (n in lowered and not c) for n, c in zip(families.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
     assert families.are_neighbors(one, two, neighbors, most)
-    law = Laws().itemsets(mechanism, universe)
-    spent = max(exact.divergence(law(p), law(q), Fraction(2)) for p, q in ((one, two), (two, one)))
+    distribution = OutputDistributions().itemsets(mechanism, universe)
+    spent = max(exact.hockey_stick(distribution(p), distribution(q), Fraction(2)) for p, q in ((one, two), (two, one)))
     target(float(spent) / (mechanism.cost.delta or 1))
     assert spent <= Fraction(repr(mechanism.cost.delta)) + Fraction(1, 10**30)
 
@@ -577,9 +582,9 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     """Theorems 1 and 11 hold for any thresholds, those that fall with the rank too."""
     mechanism = make(3.0, 1e-3, neighbors)
     if isinstance(mechanism, TightMargin):
-        promised = 3 * (mechanism.shared_share + mechanism.step_share)
+        guaranteed = 3 * (mechanism.shared_share + mechanism.step_share)
     else:
-        promised = Fraction(3, 2 if neighbors == "replace-one" else 4)
+        guaranteed = Fraction(3, 2 if neighbors == "replace-one" else 4)
     thresholds = data.draw(st.lists(st.integers(-20, 40), min_size=6, max_size=6))
     supports = data.draw(st.lists(st.integers(1, 12), min_size=6, max_size=6))
     moves = st.integers(-1, 1) if neighbors == "replace-one" else st.integers(0, 1)
@@ -591,8 +596,8 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
         return exact.ranks(found)
 
     p, q = ranks(supports), ranks(moved)
-    spent = max(exact.divergence(p, q, promised), exact.divergence(q, p, promised))
-    # How near to the ratio promised any rank comes.
+    spent = max(exact.hockey_stick(p, q, guaranteed), exact.hockey_stick(q, p, guaranteed))
+    # How near to the ratio guaranteed any rank comes.
     target(max((abs(math.log(float(p[rank] / q[rank]))) for rank in p if min(p[rank], q[rank]) > 1e-30), default=0.0))
     assert float(spent) <= exact.NUMERICAL_ERROR
 
@@ -600,9 +605,9 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
 @pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ALL)
-def test_every_promise_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_guarantee_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The theorems hold for every cap; at 8 all that there is are candidates."""
-    monkeypatch.setattr(promises, "CAPS", (1, 2, 8))
+    monkeypatch.setattr(guarantees, "CAPS", (1, 2, 8))
     assert auditing.audit(ALL[name](neighbors), trials=400, seed=9).holds
 
 
@@ -643,27 +648,27 @@ class TestBoundedRange:
     )
     def test_every_one_pass_mechanism_is_held_to_it(self, name: str, neighbors: str) -> None:
         mechanism = ALL[name](neighbors)
-        assert is_one_pass(mechanism)
+        assert is_bounded_range(mechanism)
         assert auditing.audit(mechanism, trials=0).stages[0].name == f"bounded range ({mechanism.bounded_range})"
 
     def test_a_cut_that_rises_where_zeros_get_names(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without M zeros more in the weight of abstaining one pick is still private, and several are not."""
-        shipped = Bottom.candidate
+        shipped = AbstentionWeight.candidate
         monkeypatch.setattr(
-            Bottom, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
+            AbstentionWeight, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
         )
         for delta in (1e-3, 0.5):
             assert broken(LimitedDomain(1.0, delta, neighbors)) == {"bounded range (Theorem 8)"}
 
     def test_abstaining_that_one_of_the_two_never_does(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Odds that change without a limit, where the whole has δ to spare for them."""
-        shipped = Bottom.candidate
+        shipped = AbstentionWeight.candidate
 
-        def candidate(self: Bottom, itemsets: int, following: int, **more: bool) -> Candidate:
+        def candidate(self: AbstentionWeight, itemsets: int, following: int, **more: bool) -> Candidate:
             found = shipped(self, itemsets, following, **more)
             return replace(found, multiplicity=0 if following else found.multiplicity)
 
-        monkeypatch.setattr(Bottom, "candidate", candidate)
+        monkeypatch.setattr(AbstentionWeight, "candidate", candidate)
         assert "bounded range (Theorem 8)" in broken(LimitedDomain(1.0, 0.999, neighbors))
 
 
@@ -671,8 +676,8 @@ def test_a_declaration_is_not_inherited() -> None:
     class Heavier(LimitedDomain):
         pass
 
-    assert not is_one_pass(Heavier())
-    assert is_one_pass(LimitedDomain())
+    assert not is_bounded_range(Heavier())
+    assert is_bounded_range(LimitedDomain())
 
 
 @pytest.mark.parametrize("epsilon", [51.0, 500.0, 1e9])
@@ -689,7 +694,7 @@ def test_a_method_s_name_declares_nothing() -> None:
     def make(epsilon: Fraction, delta: Fraction) -> Mechanism:
         return Many(epsilon, "add-remove")
 
-    several = TopK.by_addition(make, 3, Fraction(1), Fraction(1, 10**6))
+    several = TopK.by_basic_composition(make, 3, Fraction(1), Fraction(1, 10**6))
     assert several.mechanism.cost.epsilon == Fraction(1, 3)
     spectrum = SupportSpectrum.from_supports([50, 40, 30, 3], universe_size=4)
     assert len(several.select(spectrum, Randomness.seeded(1))) == 3

@@ -30,15 +30,16 @@ from fim_private.counting import (
     active_counter,
     itemset_spectrum,
     list_itemsets,
-    portable,
+    portable_counter,
+    work_limit,
 )
-from fim_private.counting import effort as effort_module
-from fim_private.counting.effort import Meter, itemset_occurrences
-from fim_private.counting.ranking import Top
+from fim_private.counting.counter import Top
+from fim_private.counting.work_limit import Meter, itemset_occurrences
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading import read_transactions
-from fim_private.reading.transactions import Item, Transactions, mixed_vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, mixed_vocabulary
 
 every_counter = pytest.mark.parametrize(
     "counter",
@@ -94,15 +95,15 @@ def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
 def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The floors of the numpy counter's scans, as they happen."""
     seen: list[int] = []
-    scan = portable._scan
+    scan = portable_counter._scan
 
     def recorded(
         transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
-    ) -> Iterator[portable._Found]:
+    ) -> Iterator[portable_counter._Found]:
         seen.append(floor)
         return scan(transactions, supports, size, floor, meter)
 
-    monkeypatch.setattr(portable, "_scan", recorded)
+    monkeypatch.setattr(portable_counter, "_scan", recorded)
     return seen
 
 
@@ -144,7 +145,7 @@ def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
 
 def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
     transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = portable._frequent_rows(transactions, portable.item_supports(transactions), 2, 100)
+    rows = portable_counter._frequent_rows(transactions, portable_counter.item_supports(transactions), 2, 100)
     assert len(rows.code) == 4  # items 1 to 4
     assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
 
@@ -316,11 +317,11 @@ def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> N
 def test_kernel_and_numpy_agree_on_larger_data(
     baskets: int, items: int, mean: float, size: int, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.counting import compiled
+    from fim_private.counting import compiled_counter
 
     if large:  # prefixes are copied, a few ranks at a time
-        monkeypatch.setattr(compiled, "_LARGE", 1)
-        monkeypatch.setattr(compiled, "_RANK_STEPS", (10, 100))
+        monkeypatch.setattr(compiled_counter, "_LARGE", 1)
+        monkeypatch.setattr(compiled_counter, "_RANK_STEPS", (10, 100))
     shop = zipf_baskets(baskets, items, mean)
     floor = 1 if size == 2 or mean < 10 else 12 * size
     for data in (shop, in_users(shop)):
@@ -393,7 +394,7 @@ def test_the_batch_size_of_the_numpy_counter_does_not_matter(
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        patch.setattr(portable_counter, "_BATCH_ENTRIES", entries)
         assert itemset_spectrum(shop, size, counter="numpy").all_levels() == spectrum_of(
             brute_force_supports(baskets, size)
         )
@@ -489,7 +490,7 @@ def test_the_work_of_a_whole_spectrum_is_known_beforehand() -> None:
 
 @every_counter
 def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(effort_module, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     # Popular items, so that no counter gets by without meeting them: 6 * C(1000, 6) = 8e15.
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     told: list[float] = []
@@ -576,7 +577,7 @@ def test_an_unknown_counter_is_refused() -> None:
 @every_counter
 @pytest.mark.one_in(2)
 def test_progress_is_told_to_the_thread_that_counts(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(effort_module, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[tuple[float, int]] = []
     effort = Effort(progress=lambda fraction: told.append((fraction, threading.get_ident())))
     itemset_spectrum(zipf_baskets(30_000, 400, 25.0), 4, min_support=6, counter=counter, effort=effort).all_levels()
@@ -604,7 +605,7 @@ def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
     of_users: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = long_baskets(1_500, 1_000, of_users)  # 7e8 pairs: some tenths of a second
-    monkeypatch.setattr(effort_module, "_GLANCE_SECONDS", 0.0)
+    monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[float] = []
     next(itemset_spectrum(shop, 2, effort=Effort(threads=1, progress=told.append)).levels())
     assert len(told) > 50
@@ -624,7 +625,8 @@ def test_the_pass_over_all_pairs_can_be_watched_and_stopped(
 COUNT_FOR_EVER = """
 import numpy as np, sys
 from fim_private.counting import Effort, itemset_spectrum
-from fim_private.reading.transactions import Transactions, mixed_vocabulary
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import mixed_vocabulary
 vocabulary, _ = mixed_vocabulary(list(range(1_000)))
 shop = Transactions(np.arange(7) * 1_000, np.tile(np.arange(1_000, dtype=np.int32), 6), vocabulary)
 print("ready", flush=True)

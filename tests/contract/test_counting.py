@@ -33,7 +33,8 @@ from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_s
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.reading import read_catalogue, read_transactions
-from fim_private.reading.transactions import Item, Transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import SupportSpectrum
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]

@@ -1,7 +1,7 @@
-"""`fim_private.auditing`: its arithmetic against slow oracles, every mechanism within its promise, every mutant caught.
+"""`fim_private.auditing`: its arithmetic against oracles, every mechanism within its guarantee, every mutant caught.
 
 A mutant is a mechanism broken on purpose. Each is caught by the audit of the whole, by that of a stage, or, where what
-is broken breaks no promise, by comparing distributions.
+is broken breaks no guarantee, by comparing distributions.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from mechanism_cases import CASES, Case
 
 from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
-from fim_private.auditing import guarantees as promises
+from fim_private.auditing import guarantees as guarantees
 from fim_private.auditing import pairs as families
-from fim_private.auditing.audit import AUDITABLE, audit, auditable
-from fim_private.auditing.outcomes import Laws
+from fim_private.auditing.audit import audit, auditable
+from fim_private.auditing.outcomes import OutputDistributions
 from fim_private.auditing.pairs import are_neighbors, random_pairs, structured_pairs
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -36,18 +36,21 @@ from fim_private.mechanisms import (
     Mechanism,
     NamedExponential,
     TightMargin,
+    abstention,
     distance,
     exponential,
     exponential_weights,
     large_margin,
     max_of_laplaces,
     permute_and_flip,
+    registry,
 )
 from fim_private.mechanisms.exponential_weights import Candidate, named
 from fim_private.mechanisms.rank_search import Run, Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
+AUDITABLE = [*registry.single()]
 NEIGHBORS = ["replace-one", "add-remove"]
 # Replacing doubles the levels that neighbours differ in, and takes five times as long.
 QUICKLY = [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"]
@@ -90,7 +93,7 @@ def test_what_is_no_neighbour() -> None:
 @pytest.mark.parametrize("neighbors", QUICKLY)
 @pytest.mark.parametrize("name", AUDITABLE)
 @pytest.mark.one_in(3)
-def test_every_mechanism_keeps_every_promise(name: str, neighbors: str) -> None:
+def test_every_mechanism_keeps_every_guarantee(name: str, neighbors: str) -> None:
     [mechanism] = auditable(name, 1.0, 1e-6, neighbors)
     report = audit(mechanism, trials=20)
     assert report.holds, report
@@ -101,7 +104,7 @@ def test_every_mechanism_keeps_every_promise(name: str, neighbors: str) -> None:
         assert report.whole.share <= 1 + 1e-12
 
 
-def test_the_named_exponential_keeps_its_promise() -> None:
+def test_the_named_exponential_keeps_its_guarantee() -> None:
     for neighbors in NEIGHBORS:
         assert audit(NamedExponential(1.0, 1e-3, 100, neighbors), trials=20).holds
 
@@ -110,13 +113,13 @@ def test_the_named_exponential_keeps_its_promise() -> None:
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", AUDITABLE)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (2.0, 1e-3), (1.0, 0.2)])
-def test_every_mechanism_keeps_every_promise_elsewhere(name: str, neighbors: str, epsilon: float, delta: float) -> None:
+def test_every_mechanism_is_private_elsewhere(name: str, neighbors: str, epsilon: float, delta: float) -> None:
     [mechanism] = auditable(name, epsilon, delta, neighbors)
     assert audit(mechanism, trials=300, seed=5).holds
 
 
 def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
-    """An audit that never finds anything would pass as well: these four promises are used up nearly wholly."""
+    """An audit that never finds anything would pass as well: these four guarantees are used up nearly wholly."""
     for name in ("limited-domain", "choosing", "tight-margin"):
         [mechanism] = auditable(name, 1.0, 1e-6, "add-remove")
         report = audit(mechanism, trials=0)
@@ -139,8 +142,10 @@ def test_a_search_for_worse_neighbours_finds_none(name: str, neighbors: str, dat
     lowered = data.draw(st.sets(st.sampled_from(families.NAMES), max_size=most)) if neighbors == NEIGHBORS[0] else set()
     one = {n: c + (n in lowered and not c) for n, c in zip(families.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
-    law = Laws().itemsets(mechanism, universe)
-    spent = max(float(exact.divergence(law(p), law(q), Fraction(2))) for p, q in ((one, two), (two, one)))
+    distribution = OutputDistributions().itemsets(mechanism, universe)
+    spent = max(
+        float(exact.hockey_stick(distribution(p), distribution(q), Fraction(2))) for p, q in ((one, two), (two, one))
+    )
     target(spent)
     assert spent <= mechanism.cost.delta + 1e-30
 
@@ -153,13 +158,13 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough pairs to catch every mutant below, and few enough to be quick."""
     monkeypatch.setattr(families, "_RAISED", ("a", "b", "bd", "abcdefgh", "efgh"))
     monkeypatch.setattr(families, "_LOWERED", ("a", "ab", "bcd"))
-    monkeypatch.setattr(promises, "CAPS", (3,))
+    monkeypatch.setattr(guarantees, "CAPS", (3,))
     scales = auditing._scales
     monkeypatch.setattr(auditing, "_scales", lambda mechanism: scales(mechanism)[1:2])
 
 
 def broken(mechanism: Mechanism) -> set[str]:
-    """Which promises of a mechanism the audit found broken."""
+    """Which guarantees of a mechanism the audit found broken."""
     report = audit(mechanism, trials=30)
     return {finding.name.partition(" at rank")[0] for finding in (report.whole, *report.stages) if not finding.holds}
 
@@ -226,7 +231,7 @@ def test_a_last_stage_with_70_percent_of_its_noise(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no promise."""
+    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no guarantee."""
 
     def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         return named(exponential_weights.top(spectrum, rank)[0])
@@ -297,14 +302,14 @@ class TestOthers:
     def test_abstaining_dropped_or_too_light(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, name: str, left: Fraction
     ) -> None:
-        shipped = exponential_weights.Bottom.candidate
+        shipped = abstention.AbstentionWeight.candidate
 
-        def candidate(self: exponential_weights.Bottom, itemsets: int, following: int, **more: Any) -> Candidate:
+        def candidate(self: abstention.AbstentionWeight, itemsets: int, following: int, **more: Any) -> Candidate:
             right = shipped(self, itemsets, following, **more)
             # Dropped: next to nothing, so that there is an outcome when nothing else is a candidate.
             return replace(right, multiplicity=max(math.floor(right.multiplicity * left), 1))
 
-        monkeypatch.setattr(exponential_weights.Bottom, "candidate", candidate)
+        monkeypatch.setattr(abstention.AbstentionWeight, "candidate", candidate)
         [mechanism] = auditable(name, 1.0, 1e-3, neighbors)
         assert broken(mechanism) & {"whole", "choice"}
 
@@ -320,18 +325,18 @@ class TestOthers:
         mechanism = LimitedDomain(1.0, 1e-3, neighbors, 1)
         rate = float(exponential_weights.exponential_rate(1.0, neighbors))
         half = 2 if neighbors == "replace-one" else 1
-        abstaining = exponential_weights.Bottom(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(
+        abstaining = abstention.AbstentionWeight(1.0, 1e-3, neighbors).candidate(1, 20).multiplicity * math.exp(
             rate * (20 + half)
         )
 
-        def law(first: str) -> dict[str | None, float]:
+        def distribution(first: str) -> dict[str | None, float]:
             weight = math.exp(rate * 20)
             return {first: weight / (weight + abstaining), None: abstaining / (weight + abstaining)}
 
-        # The same supports, the rows in another order: any data-independent rule gives the same law.
-        assert oracles.hockey_stick(law("a"), law("b"), 0.0) > 0
+        # The same supports, the rows in another order: any data-independent rule gives the same distribution.
+        assert oracles.hockey_stick(distribution("a"), distribution("b"), 0.0) > 0
         shares = exact.distribution(mechanism, ((20, 2),), None)
-        assert float(shares[20]) / 2 == pytest.approx(law("a")["a"] / 2, rel=1e-9)
+        assert float(shares[20]) / 2 == pytest.approx(distribution("a")["a"] / 2, rel=1e-9)
 
 
 @pytest.mark.usefixtures("few_pairs")
@@ -342,8 +347,8 @@ class TestOthers:
 def test_replace_one_data_given_to_an_add_remove_mechanism(name: str) -> None:
     [made_for_less] = auditable(name, 1.0, 1e-3, "add-remove")
     pairs = [*structured_pairs("replace-one", auditing._scales(made_for_less), 4)]
-    promise = next(iter(promises.promises_of(made_for_less, Laws())))
-    found = auditing._worst(promise, pairs)
+    guarantee = next(iter(guarantees.guarantees_of(made_for_less, OutputDistributions())))
+    found = auditing._worst(guarantee, pairs)
     assert not found.holds
 
 

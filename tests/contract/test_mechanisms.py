@@ -352,7 +352,7 @@ def test_a_search_without_hope_ends_where_it_begins() -> None:
     mechanism = LargeMargin(0.1)
     assert mechanism.select(SupportSpectrum(levels()), Randomness.seeded(1)) == ABSTAIN
     assert len(read) <= 2
-    assert len(mechanism._known_thresholds) <= 2
+    assert len(mechanism.known_thresholds) <= 2
 
 
 @pytest.mark.parametrize("noise", [-20, 0, 20])
@@ -387,8 +387,9 @@ def test_an_empty_spectrum_abstains_or_names_a_zero() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_mechanisms_are_frozen_and_know_their_cost_without_data(case: Case) -> None:
+    mechanism: Any = case.mechanism
     with pytest.raises(FrozenInstanceError):
-        case.mechanism.epsilon = 2.0  # type: ignore[attr-defined]
+        mechanism.epsilon = 2.0
     assert case.mechanism.cost.epsilon > 0
     assert (case.mechanism.cost.delta == 0) == isinstance(case.mechanism, PURE)
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from oracles import brute_force_user_supports, hockey_stick, spectrum_of
 from real_data import real_data
 
-from fim_private.counting import itemset_spectrum
+from fim_private.counting import LocalSource, itemset_spectrum
 from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import NamedExponential
@@ -92,8 +92,8 @@ def test_a_user_more_moves_every_support_by_at_most_1_upwards(
     known: str, users: list[User], more: User, size: int
 ) -> None:
     universe = UNIVERSES[known]
-    before = supports(universe.spectrum(of_users(users), size))
-    after = supports(universe.spectrum(of_users([*users, more]), size))
+    before = supports(LocalSource(of_users(users)).spectrum(size, universe))
+    after = supports(LocalSource(of_users([*users, more])).spectrum(size, universe))
     moved = {itemset: after[itemset] - before[itemset] for itemset in before | after}
     assert set(moved.values()) <= {0, 1}
     if isinstance(universe, SizedUniverse):
@@ -104,16 +104,16 @@ def test_a_user_more_moves_every_support_by_at_most_1_upwards(
 # --------------------------------------------------------------- the cut of Theorem 5, in the mechanism itself
 
 SIZED = SizedUniverse(4)
-# A user of five baskets, each within the promised number of items, together far from it.
+# A user of five baskets, none with more items than the universe, together with far more.
 MANY: User = [list(range(start, start + 4)) for start in range(0, 20, 4)]
 
 
 def worst(users: Sequence[User], more: User, neighbors: str) -> tuple[float, float]:
-    """The exact divergence of NamedExponential for one user more, and the delta it promises."""
+    """The exact divergence of NamedExponential for one user more, and its delta."""
     mechanism = NamedExponential(1.0, 1e-3, SIZED.candidates(2), neighbors)
 
     def outcomes(held: Sequence[User]) -> dict[Hashable, float]:
-        spectrum = SIZED.spectrum(of_users(held), 2)
+        spectrum = LocalSource(of_users(held)).spectrum(2, SIZED)
         tied = supports(spectrum)
         number = Counter(tied.values())
         distribution = mechanism.distribution(spectrum)

@@ -1,4 +1,4 @@
-"""Several itemsets in one release: what is picked, what it costs, and that it keeps its promise exactly."""
+"""Several itemsets in one release: what is picked, what it costs, and that it keeps its guarantee exactly."""
 
 from __future__ import annotations
 
@@ -13,20 +13,31 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+import selection_oracles
 from real_data import real_data
 
 import fim_private as fim
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import Catalogue, Universe, UnknownUniverse
-from fim_private.dp.accounting import PickRate, zcdp_delta, zcdp_rho
-from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.accounting import root_below, zcdp_rho
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import Choosing, Distance, Exponential, LargeMargin, LimitedDomain, NamedExponential
-from fim_private.mechanisms.registry import MECHANISMS, Terms
-from fim_private.mechanisms.top_k import TopK, is_one_pass
-from fim_private.mining.budget import agree
+from fim_private.mechanisms import (
+    Choosing,
+    Distance,
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    NamedExponential,
+    registry,
+)
+from fim_private.mechanisms.registry import MECHANISMS
+from fim_private.mechanisms.top_k import TopK, is_bounded_range
+from fim_private.mining.budget import allocate
 from fim_private.mining.levelwise import Levelwise, items_sought
+from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
@@ -120,7 +131,7 @@ def neighbours(neighbors: str) -> list[tuple[Counts, Counts]]:
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.05), (1.0, 0.05), (1.0, 1e-3)])
 @pytest.mark.parametrize("max_rank", [1, 3, 4])
-def test_all_picks_together_keep_the_promise_by_addition(
+def test_all_picks_together_keep_the_guarantee_by_addition(
     neighbors: str, epsilon: float, delta: float, max_rank: int
 ) -> None:
     """Theorem 8: k picks are (kε₀, δ_b)-private; the sequences' exact divergence over structured neighbours."""
@@ -132,9 +143,9 @@ def test_all_picks_together_keep_the_promise_by_addition(
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-def test_all_picks_together_keep_the_concentrated_promise(neighbors: str) -> None:
+def test_all_picks_together_keep_the_concentrated_guarantee(neighbors: str) -> None:
     picks, epsilon, delta = 4, Fraction(1, 2), Fraction(1, 100)
-    rate = PickRate.of(epsilon, delta / 2, picks).rate
+    rate = root_below(8 * zcdp_rho(epsilon, delta / 2) / picks)
     growth = Fraction(str(math.exp(0.5))) + Fraction(1, 10**9)
     mechanism = LimitedDomain(rate, delta / 2 / (1 + growth), neighbors, 4)
     for one, two in neighbours(neighbors):
@@ -153,7 +164,7 @@ def test_picks_without_their_abstention_are_caught() -> None:
 
 
 @pytest.mark.parametrize(("rate", "broken"), [(1.0, False), (1 / 0.7, True)])
-def test_picks_over_a_public_universe_keep_their_promise_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
+def test_picks_over_a_public_universe_are_private_and_weaker_noise_is_caught(rate: float, broken: bool) -> None:
     one = {"a": 4, "b": 4, "c": 4, "d": 4, "e": 4, "f": 4}
     two = {name: support + (name not in "ab") for name, support in one.items()}
     p, q = (sequences(counts, 2, rate, None, 6, 6) for counts in (one, two))
@@ -180,38 +191,34 @@ def test_the_unnamed_outcome_ends_the_picks() -> None:
     assert [pick.level for pick in picks] == [500, 400, 0]
 
 
-# ------------------------------------------------------------------------------------- the agreement
+# ------------------------------------------------------------------------------------- budget allocation
 
 
-def terms(mechanism: str, *, top: int = 1, sizes: tuple[int, ...] = (2,), neighbors: str = "replace-one") -> Terms:
+def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> MiningOptions:
     public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
     universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
-    return Terms(sizes, top, neighbors, universe, max_basket=10 if mechanism == "choosing" else None)
+    cap = 10 if mechanism == "choosing" else None
+    asked = {"universe": universe, "max_basket": cap, **more}
+    return MiningOptions(registry.named(mechanism), ONE, MILLIONTH, neighbors, **asked)
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)])
 @pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
-def test_no_agreement_spends_more_than_was_allowed(
+def test_no_allocation_spends_more_than_was_allowed(
     neighbors: str, mechanism: str, top: int, sizes: tuple[int, ...], union: bool, supports: Fraction | None
 ) -> None:
-    agreed = agree(
-        mechanism,
-        terms(mechanism, top=top, sizes=sizes, neighbors=neighbors),
-        ONE,
-        MILLIONTH,
-        union=union,
-        supports_share=supports,
-    )
+    asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports}
+    allocation = allocate(options(mechanism, neighbors=neighbors, **asked))
     groups = 1 if union else len(sizes)
-    assert agreed.cost == PrivacyCost(1, agreed.cost.delta)
-    assert len(agreed.selections) == groups
-    assert agreed.cost.delta <= 1e-6
-    assert sum(share.fraction for share in agreed.shares) == 1
+    assert allocation.cost == PrivacyCost(1, allocation.cost.delta)
+    assert len(allocation.selections) == groups
+    assert allocation.cost.delta <= 1e-6
+    assert sum(share.fraction for share in allocation.shares) == 1
     spent: list[tuple[Fraction, Fraction, Fraction]] = []  # ε, δ, ρ of every part, from what will really be run
     bottoms = nothing = Fraction(0)
-    for selection in agreed.selections:
+    for selection in allocation.selections:
         steps: list[tuple[Any, int]] = (
             [(selection.run.items, selection.run.sought), (selection.run.itemsets, selection.run.count)]
             if isinstance(selection.run, Levelwise)
@@ -219,36 +226,35 @@ def test_no_agreement_spends_more_than_was_allowed(
         )
         for step, picks in steps:
             cost = step.cost
-            one_pass = is_one_pass(step)
+            one_pass = is_bounded_range(step)
             bottoms += cost.delta if one_pass else nothing
             delta = nothing if one_pass else picks * cost.delta
             spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
-    noise = None if agreed.supports is None else agreed.supports.noise(top * groups)
-    concentrated = agreed.shares[0].rho is not None
+    noise = None if allocation.supports is None else allocation.supports.noise(top * groups)
+    concentrated = allocation.shares[0].rho is not None
     if noise is not None:
         rho = noise.count / (2 * noise.parameter) if concentrated else nothing
         spent.append((nothing if noise.cost is None else noise.cost.epsilon, nothing, rho))
         spent.append((nothing, nothing if noise.cost is None else noise.cost.delta, nothing))
     if concentrated:
         composing = 1e-6 - (1 + math.e) * float(bottoms)
-        assert zcdp_delta(float(sum(rho for *_, rho in spent)), 1.0) <= composing * (1 + 1e-9)
-        assert sum(share.rho or nothing for share in agreed.shares) == zcdp_rho(ONE, MILLIONTH / (1 + bool(bottoms)))
+        assert selection_oracles.zcdp_delta(sum((rho for *_, rho in spent), nothing), 1.0) <= composing * (1 + 1e-9)
+        assert sum(share.rho or nothing for share in allocation.shares) == zcdp_rho(
+            ONE, MILLIONTH / (1 + bool(bottoms))
+        )
     else:
         # To the last digit: nothing was rounded on the way.
-        assert sum(epsilon for epsilon, *_ in spent) == sum(share.epsilon or 0 for share in agreed.shares) == 1
-        assert sum(delta for _, delta, _ in spent) + bottoms == agreed.cost.delta
-        assert agreed.cost.delta == sum(share.delta or 0 for share in agreed.shares)
+        assert sum(epsilon for epsilon, *_ in spent) == sum(share.epsilon or 0 for share in allocation.shares) == 1
+        assert sum(delta for _, delta, _ in spent) + bottoms == allocation.cost.delta
+        assert allocation.cost.delta == sum(share.delta or 0 for share in allocation.shares)
 
 
 def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
-    few, many = (
-        agree("limited-domain", terms("limited-domain", top=top), ONE, MILLIONTH, union=False, supports_share=None)
-        for top in (1, 50)
-    )
+    few, many = (allocate(options("limited-domain", top=top)) for top in (1, 50))
     assert few.shares[0].rho is None
     assert few.shares[0].epsilon == Fraction(1)
     assert many.shares[0].rho == pytest.approx(0.02, rel=0.3)
-    pure = agree("exponential", terms("exponential"), ONE, MILLIONTH, union=False, supports_share=None)
+    pure = allocate(options("exponential"))
     assert pure.cost.delta == 0
 
 
@@ -295,11 +301,12 @@ def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: floa
     pairs = itemset_spectrum(transactions, 2)
     supports = [support for support, many in itertools.islice(pairs.levels(), 200) for _ in range(many)][:top]
     universe: Universe = Catalogue(transactions.vocabulary) if mechanism == "exponential" else UnknownUniverse()
-    asked = Terms((2,), top, "add-remove", universe)
-    selection = agree(mechanism, asked, ONE, MILLIONTH, union=False, supports_share=None).selections[0]
+    asked = options(mechanism, neighbors="add-remove", top=top, universe=universe)
+    selection = allocate(asked).selections[0]
+    source = LocalSource(transactions, Effort())
     randomness, recalls = Randomness.seeded(2), []
     for _ in range(20):
-        levels = Counter(support for _, support in selection.find(transactions, Effort(), randomness))
+        levels = Counter(support for _, support in selection.find(source, randomness))
         recalls.append(sum((levels & Counter(supports)).values()) / top)
     assert sum(recalls) / len(recalls) >= least
 

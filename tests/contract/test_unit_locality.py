@@ -35,9 +35,10 @@ from sources import SOURCES, STRINGS_ONLY
 
 from fim_private.counting import itemset_spectrum
 from fim_private.errors import DataError
-from fim_private.reading import arrow, assembly, read_catalogue, read_transactions, text
-from fim_private.reading.contribution_bounds import drawn, text_digest
-from fim_private.reading.transactions import Transactions, canonical_vocabulary
+from fim_private.reading import assembly, chunk_sizes, read_catalogue, read_transactions, record_batches
+from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -334,7 +335,7 @@ def test_a_source_of_baskets_is_the_sum_of_its_baskets(name: str, data: st.DataO
             return [basket for [basket] in units_of(read_transactions(source, **options))]
 
     with small_pieces(size), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK_BYTES", size)
+        patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
         assert read(given_baskets) == [basket for one in given_baskets for basket in read([one])]
 
 
@@ -347,7 +348,7 @@ LINES = st.text('ab01 ,;"\t\r\0\u00a0\x1c-', max_size=9)
 def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[str], size: int) -> None:
     def read(lines: list[str]) -> list[Basket]:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text, "BLOCK_BYTES", size)
+            patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
             path = Path(folder) / f"a.{suffix}"
             path.write_bytes("".join(line + "\n" for line in lines).encode())
             return [basket for [basket] in units_of(read_transactions(path))]
@@ -382,7 +383,7 @@ def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
 
 
 def two_zeros(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(arrow, "by_value", lambda ids: ids)
+    patch.setattr(record_batches, "by_value", lambda ids: ids)
 
 
 def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
@@ -427,7 +428,7 @@ def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
         are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
         return right(values, tokens=bool(are_numbers))
 
-    patch.setattr("fim_private.reading.labels.canonical_vocabulary", wrong)
+    patch.setattr("fim_private.reading.arrow_labels.canonical_vocabulary", wrong)
 
 
 def no_cap(patch: pytest.MonkeyPatch) -> None:
@@ -457,22 +458,22 @@ def cap_by_the_largest_basket_of_all(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_by_the_codes_of_this_file(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("fim_private.reading.transactions._Digests.__missing__", lambda self, code: text_digest(str(code)))
+    patch.setattr(LabelDigests, "__missing__", lambda self, code: text_digest(str(code)))
 
 
 def order_by_what_all_users_bought(patch: pytest.MonkeyPatch) -> None:
     def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
         mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
-        return drawn(items, offsets, unit_offsets, mixed, count)
+        return drawn_baskets(items, offsets, unit_offsets, mixed, count)
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
     """As it was: who has no more than count loses equal baskets once anybody has more, by sums that can collide."""
 
     def wrong(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
-        counts = drawn(items, offsets, unit_offsets, digests, count)
+        counts = drawn_baskets(items, offsets, unit_offsets, digests, count)
         for first, last in pairwise(unit_offsets.tolist()):
             seen = set()
             for basket in range(first, last):
@@ -481,7 +482,7 @@ def merge_baskets_if_another_user_has_many(patch: pytest.MonkeyPatch) -> None:
                 seen.add(content)
         return counts
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
@@ -489,7 +490,7 @@ def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
         baskets = np.diff(unit_offsets)
         return np.arange(len(offsets) - 1) - np.repeat(unit_offsets[:-1], baskets) < count
 
-    patch.setattr("fim_private.reading.transactions.drawn", wrong)
+    patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
 MUTANTS = [

@@ -23,14 +23,14 @@ import release_laws
 from release_laws import ERROR, Itemset, Law, Noise, Picked, Picks, Plan, TwoSteps, divergence, release_law
 
 import fim_private as fim
-from fim_private import counting
+from fim_private.counting import itemset_spectra
 from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.randomness import discrete_laplace
-from fim_private.mechanisms import PermuteAndFlip, exponential_weights
-from fim_private.mechanisms.registry import Terms
+from fim_private.mechanisms import PermuteAndFlip, abstention, registry
 from fim_private.mining import noisy_supports
-from fim_private.mining.budget import Agreement, agree
+from fim_private.mining.budget import BudgetAllocation, allocate
 from fim_private.mining.levelwise import Levelwise
+from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 
 ITEMS = ("a", "b", "c")
@@ -76,7 +76,7 @@ class Ask:
         """To how many items a basket is cut."""
         return min(self.max_basket or 3, self.universe if isinstance(self.universe, int) else 3)
 
-    def terms(self, neighbors: oracles.Neighbors) -> Terms:
+    def allocation(self, neighbors: oracles.Neighbors) -> BudgetAllocation:
         match self.universe:
             case int() as number:
                 universe: Any = SizedUniverse(number)
@@ -84,12 +84,21 @@ class Ask:
                 universe = UnknownUniverse()
             case items:
                 universe = Catalogue(read_catalogue(list(items)))
-        return Terms(self.sizes, self.top, neighbors, universe, self.max_rank, self.max_basket)
-
-    def agreed(self, neighbors: oracles.Neighbors) -> Agreement:
-        share = THIRD if self.supports else None
-        terms = self.terms(neighbors)
-        return agree(self.mechanism, terms, self.epsilon, self.delta, union=self.union, supports_share=share)
+        return allocate(
+            MiningOptions(
+                registry.named(self.mechanism),
+                self.epsilon,
+                self.delta,
+                neighbors,
+                self.sizes,
+                self.top,
+                self.union,
+                THIRD if self.supports else None,
+                universe,
+                self.max_rank,
+                self.max_basket,
+            )
+        )
 
     def options(self, neighbors: oracles.Neighbors) -> dict[str, Any]:
         """The same, as `mine` takes it."""
@@ -164,8 +173,8 @@ _NAMES = {
 }
 
 
-def plan_of(agreed: Agreement, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
-    """What the agreement says, read from its public parameters."""
+def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
+    """What the allocation says, read from its public parameters."""
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:
         assert str(mechanism.neighbors) == neighbors
@@ -174,7 +183,7 @@ def plan_of(agreed: Agreement, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
             sizes,
             count,
             exact(mechanism.epsilon),
-            exact(getattr(mechanism, "delta", 0)),
+            exact(mechanism.delta),
             neighbors,
             known,
             getattr(mechanism, "max_rank", 0),
@@ -183,7 +192,7 @@ def plan_of(agreed: Agreement, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
 
     known = isinstance(ask.universe, tuple)
     selections: list[Picks | TwoSteps] = []
-    for selection in agreed.selections:
+    for selection in allocation.selections:
         run, sizes = selection.run, tuple(selection.sizes)
         if isinstance(run, Levelwise):
             items = picks(run.items, (1,), run.sought, False)
@@ -191,17 +200,17 @@ def plan_of(agreed: Agreement, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
         else:
             selections.append(picks(run.mechanism, sizes, run.count, known))
     most = ask.top * (1 if ask.union else len(ask.sizes))
-    noises = [] if agreed.supports is None else [agreed.supports.noise(count) for count in range(1, most + 1)]
+    noises = [] if allocation.supports is None else [allocation.supports.noise(count) for count in range(1, most + 1)]
     return Plan(
         tuple(selections),
         tuple(Noise("gaussian" in str(noise.kind), exact(noise.parameter)) for noise in noises),
-        exact(agreed.cost.epsilon),
-        exact(agreed.cost.delta),
+        exact(allocation.cost.epsilon),
+        exact(allocation.cost.delta),
     )
 
 
-def agreed_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
-    return plan_of(ask.agreed(neighbors), ask, neighbors)
+def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
+    return plan_of(ask.allocation(neighbors), ask, neighbors)
 
 
 # ------------------------------------------------------------------------------------------------ the databases
@@ -279,8 +288,8 @@ def all_pairs(ask: Ask, neighbors: oracles.Neighbors) -> frozenset[tuple[Column,
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("ask", ASKS, ids=str)
-def test_the_whole_release_keeps_its_promise(ask: Ask, neighbors: oracles.Neighbors) -> None:
-    plan = agreed_plan(ask, neighbors)
+def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neighbors) -> None:
+    plan = allocated_plan(ask, neighbors)
     assert plan.epsilon <= ask.epsilon
     assert plan.delta <= ask.delta
     needed = worst(plan, all_pairs(ask, neighbors))
@@ -295,10 +304,11 @@ ELSEWHERE = [(0.3, 0.3), (0.3, 0.05), (1.0, 0.3), (1.0, 0.01), (2.0, 0.3), (2.0,
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("budget", ELSEWHERE, ids=str)
 @pytest.mark.parametrize("ask", OTHERWISE_ALIKE, ids=str)
-def test_the_whole_release_keeps_its_promise_elsewhere(
+def test_the_whole_release_keeps_its_guarantee_elsewhere(
     ask: Ask, budget: tuple[float, float], neighbors: oracles.Neighbors
 ) -> None:
-    test_the_whole_release_keeps_its_promise(replace(ask, epsilon=exact(budget[0]), delta=exact(budget[1])), neighbors)
+    other = replace(ask, epsilon=exact(budget[0]), delta=exact(budget[1]))
+    test_the_whole_release_keeps_its_guarantee(other, neighbors)
 
 
 def test_the_databases_are_all_there_are() -> None:
@@ -313,8 +323,8 @@ def test_the_databases_are_all_there_are() -> None:
 def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     met = set()
     for ask, neighbors in product(ASKS, NEIGHBORS):
-        added = ask.agreed(neighbors).shares[0].rho is None
-        met |= {(added, None)} | {(added, noise.gaussian) for noise in agreed_plan(ask, neighbors).noises}
+        added = ask.allocation(neighbors).shares[0].rho is None
+        met |= {(added, None)} | {(added, noise.gaussian) for noise in allocated_plan(ask, neighbors).noises}
     assert met == {(True, None), (False, None), (True, False), (True, True), (False, True)}
 
 
@@ -342,8 +352,8 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     ids=str,
 )
 def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
-    """An enumeration that meets nothing would keep every promise."""
-    assert worst(agreed_plan(ask, "add-remove"), all_pairs(ask, "add-remove")) > least * ask.delta
+    """An enumeration that meets nothing would keep every guarantee."""
+    assert worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")) > least * ask.delta
 
 
 @pytest.mark.parametrize(
@@ -357,7 +367,7 @@ def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
     ids=str,
 )
 def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float) -> None:
-    plan = agreed_plan(ask, "add-remove")
+    plan = allocated_plan(ask, "add-remove")
     assert plan.delta == 0
     weaker = replace(plan, epsilon=plan.epsilon * exact(share))
     assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
@@ -459,7 +469,7 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
 def test_what_is_broken_is_caught(name: str) -> None:
     """By some pair of neighbours, in one of the two relations."""
     ask, broken = MUTANTS[name]
-    plans = [(broken(agreed_plan(ask, neighbors)), all_pairs(ask, neighbors)) for neighbors in NEIGHBORS]
+    plans = [(broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors)) for neighbors in NEIGHBORS]
     assert any(
         worst(plan, pairs) > release_laws.decimal(plan.delta * Fraction(11, 10)) + ERROR for plan, pairs in plans
     )
@@ -469,7 +479,7 @@ def test_permute_and_flip_is_not_bounded_range(monkeypatch: pytest.MonkeyPatch) 
     """Were it declared to be, its picks would be composed in zero-concentrated privacy, and spend too much."""
     ask = ask_for("permute-and-flip", (1, 0.05), top=2, universe=ITEMS)
     monkeypatch.setattr(PermuteAndFlip, "bounded_range", "no theorem", raising=False)
-    plan = agreed_plan(ask, "add-remove")
+    plan = allocated_plan(ask, "add-remove")
     assert worst(plan, all_pairs(ask, "add-remove")) > 2 * plan.delta
 
 
@@ -480,18 +490,18 @@ LEVELWISE = Ask("levelwise", epsilon=Fraction(12), delta=Fraction(1, 10**40))
 @pytest.mark.parametrize(("factor", "broken"), [(Fraction(1), False), (Fraction(3, 2), True)])
 def test_the_second_step_of_levelwise_keeps_to_what_the_first_leaves(factor: Fraction, broken: bool) -> None:
     """Theorem 13, with any items given; the mutant gives it the whole of ε."""
-    plan = agreed_plan(LEVELWISE, "add-remove")
+    plan = allocated_plan(LEVELWISE, "add-remove")
     [steps] = plan.selections
     assert isinstance(steps, TwoSteps)
     left = plan.epsilon - steps.items.count * steps.items.epsilon
     mutant = replace(steps, itemsets=replace(steps.itemsets, epsilon=factor * steps.itemsets.epsilon))
-    promise = replace(plan, epsilon=left, delta=Fraction(0))
+    guarantee = replace(plan, epsilon=left, delta=Fraction(0))
     most = Decimal(0)
     for items in map(frozenset, [*combinations(ITEMS, 2), ITEMS]):
         for pair in all_pairs(LEVELWISE, "add-remove"):
             for one, other in (map(supports_of, pair), map(supports_of, pair[::-1])):
                 laws = (release_laws.second_step(mutant, side, items) for side in (one, other))
-                most = max(most, divergence(promise, one, other, *laws))
+                most = max(most, divergence(guarantee, one, other, *laws))
     assert (most > ERROR) == broken
 
 
@@ -552,7 +562,7 @@ class Drawn:
 
     @property
     def plan(self) -> Plan:
-        return agreed_plan(self.ask, self.neighbors)
+        return allocated_plan(self.ask, self.neighbors)
 
     def law(self, factor: Fraction = Fraction(1)) -> dict[Any, float]:
         return printed(weaker(self.plan, factor), self.database, self.ask.cut)
@@ -625,12 +635,12 @@ def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole: Any = vars(exponential_weights.Bottom)["factor"]
-    monkeypatch.setattr(exponential_weights.Bottom, "factor", property(lambda bottom: whole.fget(bottom) / 10))
+    whole: Any = vars(abstention.AbstentionWeight)["factor"]
+    monkeypatch.setattr(abstention.AbstentionWeight, "factor", property(lambda bottom: whole.fget(bottom) / 10))
 
 
 def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "distinct_integers", lambda bound, number, *, randomness: [*range(number)])
+    monkeypatch.setattr(itemset_spectra, "distinct_integers", lambda bound, number, *, randomness: [*range(number)])
 
 
 def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.accounting import PickRate, bounded_range_rate, root_below, zcdp_delta, zcdp_rho
+from fim_private.dp.accounting import root_below, zcdp_rho
 from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=100, Emin=-999_999, Emax=999_999)
@@ -85,10 +85,8 @@ def test_rho_at_the_ends_of_its_range(epsilon: Fraction, delta: Fraction, rho: f
     ("epsilon", "delta"), [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")]
 )
 def test_rho_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
-    with pytest.raises(ParameterError, match="must lie between"):
+    with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):
         zcdp_rho(Fraction(epsilon), Fraction(delta))
-    with pytest.raises(ParameterError):
-        bounded_range_rate(Fraction(epsilon), Fraction(delta), 10)
 
 
 @given(EPSILONS, DELTAS, st.fractions(1, 2))
@@ -106,71 +104,9 @@ def test_the_classical_bound_is_never_better(epsilon: Fraction, delta: Fraction)
     assert decimal(zcdp_rho(epsilon, delta)) > c.multiply(root, root)
 
 
-@given(EPSILONS, DELTAS)
-def test_delta_undoes_rho(epsilon: Fraction, delta: Fraction) -> None:
-    rho = zcdp_rho(epsilon, delta)
-    # ln δ moves by x² ρ for a relative change of ρ: up to (ln δ)², or ε x, so a loose figure for large ones.
-    found = zcdp_delta(float(rho), float(epsilon))
-    exact = PRECISE.exp(slow_log_delta(rho, epsilon))
-    assert math.isclose(found, float(exact), rel_tol=1e-5)
-
-
-def test_delta_of_reference() -> None:
-    # The sum as the paper prints it, at the best α of a fine grid.
-    rho, epsilon = 0.1, 2.0
-    grid = (1 + math.exp(-8 + i / 1000) for i in range(11_000))
-    least = min(math.exp((a - 1) * (a * rho - epsilon)) / (a - 1) * (1 - 1 / a) ** a for a in grid)
-    assert math.isclose(zcdp_delta(rho, epsilon), least, rel_tol=1e-5)
-    # Above what the Gaussian mechanism of the same ρ really needs (Balle and Wang 2018, Theorem 8).
-    sigma = math.sqrt(1 / (2 * rho))
-    a, b = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
-    exact = math.erfc(-a / math.sqrt(2)) / 2 - math.exp(epsilon) * math.erfc(-b / math.sqrt(2)) / 2
-    assert exact < zcdp_delta(rho, epsilon) < 5 * exact
-
-
-def test_delta_at_its_ends() -> None:
-    assert zcdp_delta(0, 1) == 0
-    assert zcdp_delta(1e-9, 1e3) == 0
-    assert 0.999 < zcdp_delta(1e6, 0) <= 1
-    with pytest.raises(ValueError, match="finite"):
-        zcdp_delta(-1, 1)
-
-
-@given(st.floats(1e-6, 1e3), st.floats(0, 1e3), st.floats(1.001, 2))
-def test_delta_is_monotone(rho: float, epsilon: float, factor: float) -> None:
-    delta = zcdp_delta(rho, epsilon)
-    assert 0 <= delta <= 1
-    assert zcdp_delta(rho * factor, epsilon) >= delta * (1 - 1e-9)
-    assert zcdp_delta(rho, epsilon * factor) <= delta * (1 + 1e-9)
-
-
 @given(st.fractions(Fraction(1, 10**60), 10**60).filter(bool))
 def test_root_below(value: Fraction) -> None:
     root = root_below(value)
     assert root * root <= value
     assert (root * (1 + Fraction(2, 10**11))) ** 2 > value
     assert root_below(value * value) <= value
-
-
-@given(EPSILONS, DELTAS, st.integers(1, 10**6))
-def test_rates_are_certified(epsilon: Fraction, delta: Fraction, picks: int) -> None:
-    chosen = PickRate.of(epsilon, delta, picks)
-    basic = epsilon / picks
-    assert chosen.rate >= basic
-    assert chosen.spends_delta == (chosen.rate > basic)
-    assert chosen.cost.delta == (float(delta) if chosen.spends_delta else 0)
-    if chosen.spends_delta:
-        assert picks * chosen.rate**2 / 8 <= zcdp_rho(epsilon, delta)
-    assert chosen.rate >= root_below(8 * zcdp_rho(epsilon, delta) / picks)
-    assert bounded_range_rate(epsilon, delta, picks) == chosen.rate
-    assert bounded_range_rate(epsilon, delta, picks + 1) <= chosen.rate
-    assert PickRate.of(epsilon, None, picks) == PickRate(basic, picks, PickRate.of(epsilon, None, 1).cost)
-
-
-def test_basic_composition_wins_for_few_picks() -> None:
-    one, delta = Fraction(1), Fraction("1e-6")
-    spends = [PickRate.of(one, delta, picks).spends_delta for picks in range(1, 12)]
-    assert spends == [False] * 5 + [True] * 6
-    assert math.isclose(bounded_range_rate(one, delta, 10), math.sqrt(0.8 * 0.0243559703595), rel_tol=1e-10)
-    with pytest.raises(ParameterError, match="picks"):
-        PickRate.of(one, delta, 0)

@@ -1,4 +1,4 @@
-"""`fim_private.auditing.exact`: as many digits as it claims, and the law of the mechanism as it is, broken or not."""
+"""`fim_private.auditing.exact`: as many digits as it claims, and the mechanism as it is, broken or not."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def assert_close(found: Mapping[Any, Decimal], right: Mapping[Any, Decimal], err
 
 
 def assert_same_law(mechanism: Mechanism, supports: list[int], universe_size: int | None, error: float) -> None:
-    """The audited law is the mechanism's own, up to its doubles."""
+    """The audited distribution is the mechanism's own, up to its doubles."""
     spectrum = SupportSpectrum.from_supports(supports, universe_size)
     found = {level: float(share) for level, share in shares(mechanism, supports, universe_size).items()}
     if isinstance(mechanism, NamedExponential):
@@ -191,8 +191,8 @@ def test_gauss_integrates_polynomials_exactly(degree: int) -> None:
 def test_the_divergence_is_the_least_delta() -> None:
     p = {"a": Decimal("0.6"), "b": Decimal("0.4")}
     q = {"a": Decimal("0.1"), None: Decimal("0.9")}
-    assert float(exact.divergence(p, q, Fraction(1))) == pytest.approx(0.6 - 0.1 * math.e + 0.4)
-    assert exact.divergence(p, p, Fraction(1)) == 0
+    assert float(exact.hockey_stick(p, q, Fraction(1))) == pytest.approx(0.6 - 0.1 * math.e + 0.4)
+    assert exact.hockey_stick(p, p, Fraction(1)) == 0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mechanism_cases import CASES, Case, outcomes
 
 from fim_private.comparing import QUANTILES, ComparedMechanism, Comparison, compare
-from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, OutcomeDistribution
@@ -37,7 +37,7 @@ class Fixed:
         return OutcomeDistribution(np.array(levels, dtype=np.int64), np.array(probabilities, dtype=float), self.abstain)
 
 
-def only(spectrum: SupportSpectrum | Iterable[int], mechanism: Mechanism) -> ComparedMechanism:
+def only(spectrum: SupportSpectrum | Iterable[int], mechanism: Any) -> ComparedMechanism:
     (row,) = compare(spectrum, [mechanism]).rows
     return row
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fim_private.planning.search as search
+from fim_private.defaults import CONFIDENCE
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -30,7 +31,7 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.output.plan_table import render_plan
-from fim_private.planning import CONFIDENCE, Plan, PlannedMechanism, plan, plan_grid
+from fim_private.planning import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.planning.search import prospects
 from fim_private.spectrum import SupportSpectrum
 

@@ -13,16 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.parameters import (
-    Exact,
-    Neighbors,
-    PrivacyCost,
-    at_least,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private.dp.cost import Exact, PrivacyCost, at_least
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import FimPrivateError, ParameterError
 
 

@@ -25,8 +25,9 @@ from real_data import real_data
 from sources import SOURCES, Item, writers
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
-from fim_private.reading import arrow, assembly, frames, read_catalogue, read_transactions, text
-from fim_private.reading.transactions import Transactions, Vocabulary
+from fim_private.reading import chunk_sizes, read_catalogue, read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Vocabulary
 
 SECRET = "wine"  # stands for what no message may say
 
@@ -107,11 +108,9 @@ def test_all_forms_agree(given_baskets: list[list[Item]]) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (arrow, frames, assembly, text):
-        for size in ("LIST_ROWS", "LONG_ROWS", "ONE_HOT_CELLS", "CHUNK_ENTRIES"):
-            if hasattr(module, size):
-                monkeypatch.setattr(module, size, 2)
-    monkeypatch.setattr(text, "BLOCK_BYTES", 100 if "long" in name else 5)
+    for size in ("LIST_ROWS", "LONG_ROWS", "ONE_HOT_CELLS", "ENTRIES"):
+        monkeypatch.setattr(chunk_sizes, size, 2)
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 100 if "long" in name else 5)
     test_a_form_gives_the_baskets(name, tmp_path)
 
 
@@ -383,7 +382,7 @@ def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
 
 
 def test_quotes_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
     path = file(tmp_path, "a.csv", 'a,b,c\n1,2\n3\n"x,y",z\nlast')
     assert baskets(read_transactions(path)) == [{"a", "b", "c"}, {1, 2}, {3}, {"x,y", "z"}, {"last"}]
 

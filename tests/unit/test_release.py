@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fim_private as fim
-from fim_private.dp.parameters import Exact, PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mechanism_cases import outcomes
 
 from fim_private import mechanisms
-from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
@@ -73,7 +73,7 @@ class Recorder:
 
 
 def seen(scores: Any, **options: Any) -> tuple[list[tuple[int, int]], int | None]:
-    recorder = Recorder()
+    recorder: Any = Recorder()
     select(scores, recorder, **options)
     return recorder.seen[0].all_levels(), recorder.seen[0].universe_size
 
@@ -221,7 +221,8 @@ def test_abstaining_gives_none() -> None:
         def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
             return Selection(None)
 
-    assert select([1, 2], Silent(), labels=["a", "b"]) is None
+    silent: Any = Silent()
+    assert select([1, 2], silent, labels=["a", "b"]) is None
 
 
 def test_seeds() -> None:
@@ -239,8 +240,9 @@ def test_without_a_seed_the_randomness_is_private() -> None:
             found.append(randomness.private)
             return Selection(1)
 
-    select([1], Witness())
-    select([1], Witness(), seed=1)
+    witness: Any = Witness()
+    select([1], witness)
+    select([1], witness, seed=1)
     assert found == [True, False]
 
 
@@ -304,8 +306,9 @@ def test_a_mechanism_that_invents_a_level() -> None:
         def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
             return Selection(0)
 
+    inventive: Any = Inventive()
     with pytest.raises(ParameterError, match="level that no candidate has"):
-        select([1, 2], Inventive())
+        select([1, 2], inventive)
 
 
 @pytest.mark.parametrize("seed", [1.5, "1"])

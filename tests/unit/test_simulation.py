@@ -17,6 +17,7 @@ from scipy.stats import chi2_contingency
 from benchmarks.utility import simulation
 from benchmarks.utility.levelwise_simulation import counted, levelwise
 from fim_private.counting import Effort
+from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import UnknownUniverse
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
@@ -158,12 +159,12 @@ def test_levelwise_is_the_shipped_one(sizes: tuple[int, ...]) -> None:
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05])
     baskets = [[i for i, kept in enumerate(row) if kept] for row in rng.random((60, 5)) < chances]
     data = read_transactions(baskets)
-    run = Levelwise.by_addition(sizes, 2, Fraction(6), Fraction(1, 10), "add-remove", 4)
-    items, randomness = UnknownUniverse().spectrum(data, 1), Randomness.seeded(5)
+    run = Levelwise.by_basic_composition(sizes, 2, Fraction(6), Fraction(1, 10), "add-remove", 4)
+    source, randomness = LocalSource(data, Effort(threads=1)), Randomness.seeded(5)
     draws = 2_000
     shipped: Counter[int] = Counter()
     for _ in range(draws):
-        found = run.find(data, items, Effort(threads=1), randomness)
+        found = run.find(source, UnknownUniverse(), randomness)
         shipped[found[0][1] if found else simulation.ABSTAINED] += 1
     picks = levelwise(run, counted(data, sizes), draws, rng)[:, 0]
     both = np.array([[shipped[level], (picks == level).sum()] for level in {*shipped, *picks.tolist()}])

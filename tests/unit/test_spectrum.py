@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.reading.transactions import Item
+from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, union
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.accounting import zcdp_rho
-from fim_private.dp.parameters import PrivacyCost
+from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mining.noisy_supports import (

@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fim_private.reading import read_transactions
-from fim_private.reading.arrays import arrow_of, arrow_strings, null_mask, numpy_of
-from fim_private.reading.transactions import (
-    Item,
-    Transactions,
-    Vocabulary,
-    assemble,
-    canonical_vocabulary,
-    mixed_vocabulary,
-)
+from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading.canonical_baskets import canonical_baskets
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
 
 LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
@@ -91,7 +86,7 @@ def test_codes_in_another_vocabulary() -> None:
 
 
 @given(CODES, st.integers(1, 5), st.booleans(), st.permutations(range(10)))
-def test_assemble_drops_nulls_and_repetitions(
+def test_canonical_baskets_have_no_nulls_and_no_repetitions(
     lists: list[list[int]], size: int, in_place: bool, order: list[int]
 ) -> None:
     vocabulary = vocabulary_of(*range(10))
@@ -102,30 +97,34 @@ def test_assemble_drops_nulls_and_repetitions(
         ends = np.cumsum([0, *(sum(map(len, part)) for part in parts)])
         slices = [codes[a:b] for a, b in pairwise(ends)]
         chunks = [(chunk(part)[0], piece) for part, piece in zip(parts, slices, strict=True)]
-        result = assemble(chunks, code, vocabulary, out=codes)
+        result = Transactions(*canonical_baskets(chunks, code, out=codes), vocabulary)
     else:
-        result = assemble(map(chunk, parts), code, vocabulary)
+        result = Transactions(*canonical_baskets(map(chunk, parts), code), vocabulary)
     assert baskets(result) == [sorted({order[c] for c in codes if c >= 0}) for codes in lists]
     assert result.offsets.dtype == np.int64
     assert result.items.dtype == np.int32
 
 
-def test_assemble_empties_a_list_of_chunks() -> None:
+def test_a_list_of_chunks_is_emptied() -> None:
     chunks = [chunk([[1, 0]]), chunk([[]])]
-    result = assemble(chunks, np.arange(2, dtype=np.int32), vocabulary_of("a", "b"), np.array([0, 2]))
+    arrays = canonical_baskets(chunks, np.arange(2, dtype=np.int32))
+    result = Transactions(*arrays, vocabulary_of("a", "b"), np.array([0, 2]))
     assert chunks == []
     assert baskets(result) == [["a", "b"], []]
     assert result.baskets == 2
     assert result.nbytes == 3 * 8 + 2 * 4 + 2 * 8
 
 
-def test_assemble_of_nothing() -> None:
-    assert assemble([], np.empty(0, dtype=np.int32), vocabulary_of()).baskets == 0
+def test_no_chunks_are_no_baskets() -> None:
+    offsets, items = canonical_baskets([], np.empty(0, dtype=np.int32))
+    assert offsets.tolist() == [0]
+    assert items.tolist() == []
 
 
 @given(CODES)
 def test_restricted_to_a_catalogue(lists: list[list[int]]) -> None:
-    transactions = assemble([chunk(lists)], np.arange(10, dtype=np.int32), vocabulary_of(*range(10)))
+    arrays = canonical_baskets([chunk(lists)], np.arange(10, dtype=np.int32))
+    transactions = Transactions(*arrays, vocabulary_of(*range(10)))
     catalogue = vocabulary_of(2, 3, 5, 77, "5")
     restricted = transactions.restricted_to(catalogue)
     assert baskets(restricted) == [sorted({2, 3, 5} & set(codes)) for codes in lists]

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 
-from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
+from fim_private.counting import LocalSource
+from fim_private.counting.universe import Catalogue, SizedUniverse
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.reading import read_catalogue, read_transactions
-from fim_private.reading.transactions import Item
+from fim_private.reading.vocabulary import Item
 
 Baskets = list[list[Item]]
 
@@ -30,14 +31,14 @@ def in_label_order(basket: list[Item]) -> list[Item]:
 
 @given(baskets=random_baskets, size=st.integers(1, 3))
 def test_an_unknown_universe_counts_what_occurs(baskets: Baskets, size: int) -> None:
-    spectrum = UnknownUniverse().spectrum(read_transactions(baskets), size)
+    spectrum = LocalSource(read_transactions(baskets)).spectrum(size)
     assert list(spectrum.levels()) == spectrum_of(brute_force_supports(baskets, size))
     assert spectrum.universe_size is None
 
 
 @given(baskets=random_baskets, size=st.integers(1, 3), count=st.integers(1, 9))
 def test_a_sized_universe_cuts_each_basket_by_itself(baskets: Baskets, size: int, count: int) -> None:
-    spectrum = SizedUniverse(count).spectrum(read_transactions(baskets), size)
+    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, SizedUniverse(count))
     cut = [in_label_order(basket)[:count] for basket in baskets]
     expected = brute_force_supports(cut, size)
     assert list(spectrum.levels()) == spectrum_of(expected)
@@ -58,7 +59,7 @@ def test_the_cut_of_a_basket_depends_on_no_other_basket() -> None:
 
 
 def test_one_basket_never_supports_more_itemsets_than_the_universe_has() -> None:
-    spectrum = SizedUniverse(4).spectrum(read_transactions([list(range(30))]), 2)
+    spectrum = LocalSource(read_transactions([list(range(30))])).spectrum(2, SizedUniverse(4))
     assert list(spectrum.levels()) == [(1, math.comb(4, 2))]
 
 
@@ -70,7 +71,7 @@ def test_one_basket_never_supports_more_itemsets_than_the_universe_has() -> None
 def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Baskets], size: int, count: int) -> None:
     rows = [(user, basket) for user, held in enumerate(users) for basket in held]
     frame = pd.DataFrame({"user": [user for user, _ in rows], "items": [basket for _, basket in rows]})
-    spectrum = SizedUniverse(count).spectrum(read_transactions(frame, user="user", items="items"), size)
+    spectrum = LocalSource(read_transactions(frame, user="user", items="items")).spectrum(size, SizedUniverse(count))
     kept = [in_label_order([item for basket in held for item in basket])[:count] for held in users]
     cut = [
         [[item for item in basket if item in of_user] for basket in held]
@@ -83,11 +84,11 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
 
 
 def test_one_user_never_supports_more_itemsets_than_the_universe_has() -> None:
-    # No basket is longer than the promise; all of them together are.
+    # No basket has more items than the universe; all of them together do.
     baskets = [list(range(start, start + 4)) for start in range(0, 40, 2)]
     table = pa.table({"user": ["ann"] * len(baskets), "items": baskets})
     for size in (1, 2, 3):
-        spectrum = SizedUniverse(4).spectrum(read_transactions(table, user="user"), size)
+        spectrum = LocalSource(read_transactions(table, user="user")).spectrum(size, SizedUniverse(4))
         assert list(spectrum.levels()) == [(1, math.comb(4, size))]
 
 
@@ -117,9 +118,9 @@ def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
     assert cut.unit_offsets is transactions.unit_offsets
 
 
-def test_more_items_in_the_data_than_promised_is_no_error() -> None:
+def test_more_items_in_the_data_than_in_the_universe_is_no_error() -> None:
     baskets: Baskets = [[n, n + 1] for n in range(100)]
-    spectrum = SizedUniverse(2).spectrum(read_transactions(baskets), 2)
+    spectrum = LocalSource(read_transactions(baskets)).spectrum(2, SizedUniverse(2))
     assert list(spectrum.levels()) == [(1, 100)]
 
 
@@ -146,7 +147,7 @@ def test_candidates_are_counted_exactly(count: int, size: int) -> None:
 @given(baskets=random_baskets, size=st.integers(1, 3), listed=st.sets(items, min_size=3))
 def test_a_catalogue_drops_what_it_does_not_list(baskets: Baskets, size: int, listed: set[Item]) -> None:
     catalogue = Catalogue(read_catalogue(listed))
-    spectrum = catalogue.spectrum(read_transactions(baskets), size)
+    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, catalogue)
     expected = brute_force_supports([[item for item in basket if item in listed] for basket in baskets], size)
     assert list(spectrum.levels()) == spectrum_of(expected)
     assert spectrum.universe_size == catalogue.candidates(size) == math.comb(len(listed), size)
@@ -155,14 +156,14 @@ def test_a_catalogue_drops_what_it_does_not_list(baskets: Baskets, size: int, li
 @pytest.mark.parametrize("bought", [[39, 48], ["39", "48"], [39, "48", 48, "39"]])
 @pytest.mark.parametrize("listed", [[39, 48], ["39", "48"]])
 def test_the_number_39_and_the_text_39_are_one_item_named_as_listed(bought: list[Item], listed: list[Item]) -> None:
-    spectrum = Catalogue(read_catalogue(listed)).spectrum(read_transactions([bought] * 5), 2)
+    spectrum = LocalSource(read_transactions([bought] * 5)).spectrum(2, Catalogue(read_catalogue(listed)))
     assert list(spectrum.levels()) == [(5, 1)]
     assert spectrum.sample_itemset(5, Randomness()) == tuple(listed)
 
 
 @pytest.mark.parametrize("listed", ["039", " 39", "39.0", "+39"])
 def test_other_spellings_of_39_are_other_items(listed: str) -> None:
-    spectrum = Catalogue(read_catalogue([listed])).spectrum(read_transactions([[39]] * 5), 1)
+    spectrum = LocalSource(read_transactions([[39]] * 5)).spectrum(1, Catalogue(read_catalogue([listed])))
     assert list(spectrum.levels()) == []
 
 

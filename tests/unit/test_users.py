@@ -20,9 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import arrow, assembly, frames, read_transactions
-from fim_private.reading.transactions import Item, Transactions
-from fim_private.reading.users import with_nulls
+from fim_private.reading import chunk_sizes, read_transactions
+from fim_private.reading.missing_users import with_nulls
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
 
 Unit = frozenset[tuple[frozenset[Item], int]]
 
@@ -45,7 +46,7 @@ RULES = [*UNITS]
 
 
 def units(transactions: Transactions) -> Counter[Unit]:
-    """The units as a multiset, each a multiset of baskets: their order is not promised."""
+    """The units as a multiset, each a multiset of baskets: their order may be any."""
     bounds = transactions.unit_offsets
     assert bounds is not None
     label = transactions.vocabulary.label
@@ -242,10 +243,8 @@ def test_units_are_those_of_a_dictionary(
     table = pa.table({"u": pa.array(named["u"], pa.string()), "b": pa.array(named["b"], pa.int64()), "i": named["i"]})
     source = {"frame": table.to_pandas, "dictionary": lambda: encoded(table, Path())}.get(form, lambda: table)()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (arrow, frames, assembly) if form == "small chunks" else ():
-            for size in ("LIST_ROWS", "LONG_ROWS", "CHUNK_ENTRIES"):
-                if hasattr(module, size):
-                    patch.setattr(module, size, 2)
+        for size in ("LIST_ROWS", "LONG_ROWS", "ENTRIES") if form == "small chunks" else ():
+            patch.setattr(chunk_sizes, size, 2)
         result = read_transactions(source, missing_user=rule, **LONG)
     assert units(result) == Counter(frozenset(Counter(map(frozenset, of.values())).items()) for of in held.values())
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.effort import Effort, itemset_occurrences
-from fim_private.counting.ranking import Top, at_least, rank_order
-from fim_private.counting.rows import (
-    Columns,
-    Rows,
+from fim_private.counting.counter import Top
+from fim_private.counting.item_ranks import at_least, rank_order
+from fim_private.counting.kernel_arrays import (
+    RankColumns,
+    RankedRows,
     bitmaps,
     columns,
     item_supports,
@@ -30,6 +30,7 @@ from fim_private.counting.rows import (
     ranked_rows,
     streams,
 )
+from fim_private.counting.work_limit import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
 
@@ -46,7 +47,11 @@ _LARGE = 1 << 22
 
 
 class CompiledCounter:
-    """Counts itemsets of one size >= 2 in one set of transactions; see `counting.Counter`."""
+    """Counts itemsets of one size in one set of transactions; see `counter.Counter`.
+
+    size: items, 2 to LARGEST_SIZE; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    effort: threads, limit of work and progress.
+    """
 
     def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
         self._transactions = transactions
@@ -56,7 +61,7 @@ class CompiledCounter:
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,)."""
+        """How many units have each item: (vocabulary,) int64."""
         return item_supports(self._transactions, self._effort)
 
     @cached_property
@@ -77,7 +82,7 @@ class CompiledCounter:
         return rank_of
 
     @cached_property
-    def _rows(self) -> Rows:
+    def _rows(self) -> RankedRows:
         return ranked_rows(self._transactions, self._rank_of, self._effort)
 
     @cached_property
@@ -86,7 +91,10 @@ class CompiledCounter:
         return itemset_occurrences(self._enumerated_lengths(), self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all)."""
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all).
+
+        Raises WorkLimitError where that takes more steps than allowed, MemoryError where there is too little memory.
+        """
         if ceiling is None:
             # No itemset has more support than its least frequent item.
             ceiling = int(self._supports[self._size - 1]) + 1 if len(self._supports) >= self._size else 1
@@ -117,7 +125,11 @@ class CompiledCounter:
                 return
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support in scan order."""
+        """Return the codes of the index-th itemset of that support in scan order: size of them.
+
+        support: of at least one itemset. index: 0 to the number of these itemsets less one. Raises WorkLimitError and
+        MemoryError as `top` does.
+        """
         rows, high, ranks = self._rows, at_least(support, self._supports), []
         for size in range(self._size, 1, -1):
             candidates = columns(rows, size - 1, high, size, self._effort)
@@ -128,7 +140,10 @@ class CompiledCounter:
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        Raises WorkLimitError and MemoryError as `top` does.
+        """
         high = at_least(lowest, self._supports)
         # No itemset has more support than the most frequent item: no longer a histogram than that.
         highest = min(highest, int(self._supports[0]) if len(self._supports) else 0)
@@ -201,7 +216,7 @@ class CompiledCounter:
             list_items=list_items,
         )
 
-    def _run(self, scan: kernel.Scan, rows: Rows, part: Columns, *, alone: bool = False) -> None:
+    def _run(self, scan: kernel.Scan, rows: RankedRows, part: RankColumns, *, alone: bool = False) -> None:
         scan.set_rows(rows.ranks, rows.starts, rows.units, part.starts, part.rows, part.low, part.high)
         self._finish(scan, alone=alone)
 
@@ -218,7 +233,9 @@ class CompiledCounter:
         if scan.state == kernel.NO_MEMORY:
             raise MemoryError("not enough memory to count itemsets")
 
-    def _locate_rank(self, rows: Rows, among: Columns, size: int, support: int, index: int) -> tuple[int, int]:
+    def _locate_rank(
+        self, rows: RankedRows, among: RankColumns, size: int, support: int, index: int
+    ) -> tuple[int, int]:
         """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
 
         Bisection by the work of each half: all counts together cost about as much as one.

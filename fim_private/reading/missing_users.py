@@ -6,29 +6,38 @@ let one user's rows change what another user is counted with.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrays import arrow_of, null_mask, numpy_of
-from fim_private.reading.columns import MissingUser, Roles
+from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 
 # Bytes may be no text; ASCII's white space they can hold all the same.
 _BLANK_BYTES = r"\A[\s\v]*\z"
 
 
-def settled(users: pa.Array, roles: Roles, source: str) -> tuple[pa.Array, pa.Array | None]:
+class MissingUser(StrEnum):
+    """The rule for rows without a user: they are left out, or each of their baskets is a unit of its own."""
+
+    DROP = "drop"
+    OWN_UNIT = "own-unit"
+
+
+def apply_rule(users: pa.Array, rule: MissingUser | None, column: str, source: str) -> tuple[pa.Array, pa.Array | None]:
     """Apply the rule for rows without a user.
 
-    users: (rows,) arrow array of any type that can be an identifier. source: what errors call the source.
+    users: (rows,) Arrow array of any type that can be an identifier. rule: None where such rows are refused.
+    column, source: what errors call them.
     Returns the users of the rows that stay, null where the row's basket becomes a unit of its own, and which
-    rows stay, (rows,) arrow bool, None for all.
-    Raises DataError when there are such rows and roles has no rule for them.
+    rows stay, (rows,) Arrow bool, None for all.
+    Raises DataError when there are such rows and no rule for them.
     """
     users = with_nulls(users)
     if not users.null_count:
         return users, None
-    match roles.missing_user:
+    match rule:
         case MissingUser.OWN_UNIT:
             return users, None
         case MissingUser.DROP:
@@ -36,7 +45,7 @@ def settled(users: pa.Array, roles: Roles, source: str) -> tuple[pa.Array, pa.Ar
             return users.filter(stays), stays
         case None:
             raise DataError(
-                f"column {roles.user!r} of {source} has rows without a user; "
+                f"column {column!r} of {source} has rows without a user; "
                 f"{parameter('missing_user')} {MissingUser.DROP.value!r} leaves them out, "
                 f"{parameter('missing_user')} {MissingUser.OWN_UNIT.value!r} makes each of their baskets "
                 "a unit of its own"
@@ -44,7 +53,10 @@ def settled(users: pa.Array, roles: Roles, source: str) -> tuple[pa.Array, pa.Ar
 
 
 def with_nulls(users: pa.Array) -> pa.Array:
-    """Return identifiers with null for each that names nobody: a null, NaN, empty text or white space only."""
+    """Return identifiers with null for each that names nobody: a null, NaN, empty text or white space only.
+
+    users: (rows,) Arrow array of any type that can be an identifier; so is what is returned.
+    """
     kind = users.type
     if pa.types.is_dictionary(kind):
         named = with_nulls(users.dictionary).is_valid()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.effort import Effort
+from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 
 # Below this many entries a second thread costs more than it saves.
@@ -29,10 +29,12 @@ _COUNTED_ENTRIES = 8
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Baskets in rank order. starts: (rows + 1,) int64; ranks: (entries,) int32, ascending in a row.
+class RankedRows:
+    """Baskets in rank order: row r holds ``ranks[starts[r]:starts[r + 1]]``.
 
-    units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) the first row of each.
+    starts: (rows + 1,) int64. ranks: (entries,) int32, ascending in a row.
+    units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) int64, the first row of
+    each, and the end; None with units.
     """
 
     starts: NDArray[np.int64]
@@ -46,9 +48,10 @@ class Rows:
         return len(self.starts) - 1
 
     def blocks(self, threads: int, width: int = 1) -> list[tuple[int, int]]:
-        """Cut the rows into ranges of whole units, each written to `width` places: only where that is much to each.
+        """Cut the rows into ranges of whole units: (first, last), last excluded.
 
-        Else two threads would fight for the same cache lines.
+        threads: >= 1. width: how many places each range writes to. There is one range only where little would be
+        written to each: else two threads would fight for the same cache lines.
         """
         entries = len(self.ranks)
         enough = entries >= _STRETCH * threads * _BLOCKS_PER_THREAD * width
@@ -56,8 +59,11 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The rows of the ranks low..high: those of rank low + k are ``rows[starts[k]:starts[k + 1]]``, ascending."""
+class RankColumns:
+    """The rows of the ranks low..high: those of rank low + k are ``rows[starts[k]:starts[k + 1]]``, ascending.
+
+    starts: (ranks + 1,) int64. rows: (entries,) int32.
+    """
 
     low: int
     starts: NDArray[np.int64]
@@ -68,10 +74,10 @@ class Columns:
         """The rank after the last."""
         return self.low + len(self.starts) - 1
 
-    def between(self, low: int, high: int) -> Columns:
-        """Return the columns of some of the ranks, as a view."""
+    def between(self, low: int, high: int) -> RankColumns:
+        """Return the columns of the ranks low..high, some of these, as a view."""
         starts = self.starts[low - self.low : high - self.low + 1]
-        return Columns(low, starts - starts[0], self.rows[starts[0] : starts[-1]])
+        return RankColumns(low, starts - starts[0], self.rows[starts[0] : starts[-1]])
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,8 @@ class Streams:
     """Copies of the prefixes of the ranks low..high, one after the other: to be read without a jump.
 
     A prefix ends in its rank, and has its row's unit before it if of_units.
-    counts: (ranks,) how many prefixes each rank has, from ``entries[starts[k]]`` on.
+    starts: (ranks + 1,) int64. counts: (ranks,) int64, how many prefixes each rank has, from ``entries[starts[k]]`` on.
+    entries: int32.
     """
 
     low: int
@@ -94,15 +101,15 @@ class Streams:
         return self.low + len(self.counts)
 
 
-def one_basket_each(shop: Transactions) -> bool:
-    """Whether no unit has a second basket, so that a basket may stand for its unit."""
-    return shop.unit_offsets is None or bool((np.diff(shop.unit_offsets) <= 1).all())
+def one_basket_each(transactions: Transactions) -> bool:
+    """Tell whether no unit has a second basket, so that a basket may stand for its unit."""
+    return transactions.unit_offsets is None or bool((np.diff(transactions.unit_offsets) <= 1).all())
 
 
-def item_supports(shop: Transactions, effort: Effort) -> NDArray[np.int64]:
-    """Return how many units have each item: (vocabulary,)."""
-    units = shop.baskets if shop.unit_offsets is None else len(shop.unit_offsets) - 1
-    items, entries = len(shop.vocabulary), len(shop.items)
+def item_supports(transactions: Transactions, effort: Effort) -> NDArray[np.int64]:
+    """Return how many units have each item: (vocabulary,) int64."""
+    units = transactions.baskets if transactions.unit_offsets is None else len(transactions.unit_offsets) - 1
+    items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     parts = _blocks(units, entries, threads)
@@ -111,22 +118,25 @@ def item_supports(shop: Transactions, effort: Effort) -> NDArray[np.int64]:
 
     def count(first: int, last: int) -> None:
         table = free.pop()  # there are as many tables as threads
-        kernel.count_items(shop.items, shop.offsets, shop.unit_offsets, first, last, table)
+        kernel.count_items(transactions.items, transactions.offsets, transactions.unit_offsets, first, last, table)
         free.append(table)
 
     replace(effort, threads=threads).share(partial(count, *part) for part in parts)
     return np.asarray(tables.sum(axis=0))
 
 
-def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> Rows:
-    """Return the baskets in rank order. rank_of: (vocabulary,) the rank of each code, -1 to leave it out."""
-    parts = _blocks(shop.baskets, len(shop.items), effort.workers)
-    starts = shop.offsets
+def ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> RankedRows:
+    """Return the baskets in rank order.
+
+    rank_of: (vocabulary,) int32, the rank of each code, -1 to leave it out.
+    """
+    parts = _blocks(transactions.baskets, len(transactions.items), effort.workers)
+    starts = transactions.offsets
     if (rank_of < 0).any():
-        starts = np.zeros(shop.baskets + 1, dtype=np.int64)
+        starts = np.zeros(transactions.baskets + 1, dtype=np.int64)
         effort.share(
             (
-                partial(kernel.kept_lengths, shop.items, shop.offsets, rank_of, first, last, starts[1:])
+                partial(kernel.kept_lengths, transactions.items, transactions.offsets, rank_of, first, last, starts[1:])
                 for first, last in parts
             ),
         )
@@ -134,18 +144,18 @@ def ranked_rows(shop: Transactions, rank_of: NDArray[np.int32], effort: Effort) 
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
     effort.share(
         (
-            partial(kernel.rank_rows, shop.items, shop.offsets, rank_of, first, last, starts, ranks)
+            partial(kernel.rank_rows, transactions.items, transactions.offsets, rank_of, first, last, starts, ranks)
             for first, last in parts
         ),
     )
-    if one_basket_each(shop) or shop.unit_offsets is None:
-        return Rows(starts, ranks)
-    units = np.repeat(np.arange(len(shop.unit_offsets) - 1, dtype=np.int32), np.diff(shop.unit_offsets))
-    return Rows(starts, ranks, units, shop.unit_offsets)
+    if one_basket_each(transactions) or transactions.unit_offsets is None:
+        return RankedRows(starts, ranks)
+    units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
+    return RankedRows(starts, ranks, units, transactions.unit_offsets)
 
 
-def columns(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Columns:
-    """List the rows in which each rank low..high has at least size - 1 others before it."""
+def columns(rows: RankedRows, low: int, high: int, size: int, effort: Effort) -> RankColumns:
+    """List the rows in which each rank low..high has at least size - 1 others before it: size >= 1."""
     high = max(low, high)
     parts = rows.blocks(effort.workers, high - low)
     counts = np.zeros((len(parts), high - low), dtype=np.int64)
@@ -165,14 +175,15 @@ def columns(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Colum
             for (first, last), cursor in zip(parts, cursors, strict=True)
         ),
     )
-    return Columns(low, starts, out)
+    return RankColumns(low, starts, out)
 
 
-def streams(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Iterator[Streams]:
-    """Copy out what stands before each rank low..high, where that is at least size - 1 others.
+def streams(rows: RankedRows, low: int, high: int, size: int, effort: Effort) -> Iterator[Streams]:
+    """Copy out what stands before each rank low..high, where that is at least size - 1 others: size >= 1.
 
-    At a time no more than the rows themselves hold. A rank's rows lie all over memory, and a scan of itemsets of three
-    goes through them twice: with data far larger than the caches one copy of them all is several times faster.
+    Yields ranges of ranks, of no more entries together than the rows hold (or a single rank). A rank's rows lie all
+    over memory, and a scan of itemsets of three goes through them twice: with data far larger than the caches one copy
+    of them all is several times faster.
     """
     parts = rows.blocks(effort.workers, high - low)
     counts = np.zeros((len(parts), high - low), dtype=np.int64)
@@ -207,33 +218,39 @@ def streams(rows: Rows, low: int, high: int, size: int, effort: Effort) -> Itera
         begin = end
 
 
-def prefixes(rows: Rows, own: NDArray[np.int32], bound: int) -> Rows:
-    """Return what stands before the rank `bound` in the rows that have it. own: those rows, ascending."""
+def prefixes(rows: RankedRows, own: NDArray[np.int32], bound: int) -> RankedRows:
+    """Return what stands before the rank `bound` in the rows that have it.
+
+    own: (rows that have it,) int32, ascending.
+    """
     starts = np.zeros(len(own) + 1, dtype=np.int64)
     kernel.prefixes(rows.ranks, rows.starts, own, bound, starts, None)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
     kernel.prefixes(rows.ranks, rows.starts, own, bound, starts, ranks)
     if rows.units is None:
-        return Rows(starts, ranks)
+        return RankedRows(starts, ranks)
     units = rows.units[own]
-    return Rows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
+    return RankedRows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
 
 
-def rank_supports(rows: Rows, ranks: int) -> NDArray[np.int64]:
-    """Return how many units have each rank: (ranks,)."""
+def rank_supports(rows: RankedRows, ranks: int) -> NDArray[np.int64]:
+    """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
     supports = np.zeros(ranks, dtype=np.int64)
     units = rows.count if rows.unit_starts is None else len(rows.unit_starts) - 1
     kernel.count_items(rows.ranks, rows.starts, rows.unit_starts, 0, units, supports)
     return supports
 
 
-def bitmaps(shop: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: Effort) -> NDArray[np.uint64]:
-    """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) words."""
-    return _bitmaps(shop.items, shop.offsets, rank_of, ranks, effort)
+def bitmaps(transactions: Transactions, rank_of: NDArray[np.int32], ranks: int, effort: Effort) -> NDArray[np.uint64]:
+    """Return the baskets of each of the first ranks as a bitmap: (ranks, ceil(baskets / 64)) uint64, basket b in bit b.
+
+    rank_of: (vocabulary,) int32, the rank of each code, -1 for none.
+    """
+    return _bitmaps(transactions.items, transactions.offsets, rank_of, ranks, effort)
 
 
-def ranked_bitmaps(rows: Rows, ranks: int, effort: Effort) -> NDArray[np.uint64]:
-    """The same from baskets in rank order, of which only the beginning is read."""
+def ranked_bitmaps(rows: RankedRows, ranks: int, effort: Effort) -> NDArray[np.uint64]:
+    """Return what `bitmaps` does from baskets in rank order, of which only the beginning is read."""
     return _bitmaps(rows.ranks, rows.starts, None, ranks, effort)
 
 

@@ -1,4 +1,4 @@
-"""Anything that arrives as arrow record batches: tables, Parquet, IPC, long CSV."""
+"""Anything that arrives as Arrow record batches: tables, Parquet, IPC, long CSV."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fim_private.reading.arrays import null_mask, numpy_of
-from fim_private.reading.assembly import Rows, gather, runs
-from fim_private.reading.columns import Column, Options, Roles, choose
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
+from fim_private.reading.arrow_numpy import null_mask, numpy_of
+from fim_private.reading.assembly import KeyedRows, assemble, runs
+from fim_private.reading.column_roles import Column, Options, Roles, choose
 from fim_private.reading.identifiers import by_value, is_missing_id
-from fim_private.reading.labels import ArrowLabels, Labels, lists
+from fim_private.reading.labels import Labels
+from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
+from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.users import settled
-
-# Rows worked on at a time, for long formats and for lists of a few items.
-LONG_ROWS = 1 << 17
-LIST_ROWS = 1 << 14
-ONE_HOT_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
 class ArrowSource:
-    """name: what errors call it. batches: record batches with (at least) the columns asked for, in order.
+    """A table that is read in parts.
 
-    text: every column is text, and items are tokens.
+    name: what errors call it. schema: of all its columns. text: every column is text, and items are tokens.
+    batches: gives record batches with (at least) the columns that the roles name, of all without roles, in order.
     """
 
     name: str
@@ -39,13 +38,16 @@ class ArrowSource:
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
-    """Read baskets from record batches: a list column, one row per item, or one boolean column per item."""
+    """Read baskets from record batches: a list column, one row per item, or one boolean column per item.
+
+    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
+    """
     if is_one_hot(source.schema):
         options.refuse("a table of one true/false column per item")
         return _read_one_hot(source)
     roles = choose(describe(source.schema), options, source.name)
     labels = ArrowLabels(f"column {roles.values!r} of {source.name}", text=source.text)
-    return gather((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
+    return assemble((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -57,21 +59,25 @@ def table_source(table: Any) -> ArrowSource:
 
 
 def describe(schema: pa.Schema) -> list[Column]:
-    """Return what is public about the columns of a schema."""
-    return [Column(f.name, str(f.type), lists(f.type), _is_nested(f.type)) for f in schema]
+    """Return what the schema says of each column: their names and types are public."""
+    return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type)) for f in schema]
 
 
 def is_one_hot(schema: pa.Schema) -> bool:
-    """Tell whether all columns are boolean."""
+    """Tell whether there are columns and all are boolean."""
     return len(schema) > 0 and all(pa.types.is_boolean(kind) for kind in schema.types)
 
 
-def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> Rows:
-    """Return rows of one chunk. values: lists or single items; baskets, users: arrow arrays or None."""
+def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> KeyedRows:
+    """Return the rows of one chunk.
+
+    values: (rows,) lists if is_list, else single items, as labels takes them. baskets, users: (rows,) Arrow arrays,
+    None where there are no such keys; single items have baskets.
+    """
     baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
     if is_list:
         lengths, codes = labels.encode_lists(values)
-        return Rows(lengths, codes, baskets, users)
+        return KeyedRows(lengths, codes, baskets, users)
     return runs(labels.encode(values), baskets, users)
 
 
@@ -83,7 +89,7 @@ def _is_nested(kind: Any) -> bool:
     return bool(pa.types.is_nested(kind))
 
 
-def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> Rows:
+def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
     batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         missing = is_missing_id(_column(batch, roles.basket))
@@ -91,7 +97,7 @@ def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> R
             batch = batch.filter(pc.invert(missing))
     users = None
     if roles.user is not None:
-        users, stays = settled(_column(batch, roles.user), roles, source)
+        users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
         batch = batch if stays is None else batch.filter(stays)
     baskets = None if roles.basket is None else _column(batch, roles.basket)
     return keyed(_column(batch, roles.values), baskets, users, roles.is_list, labels)
@@ -102,7 +108,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column in a form that arrow can leave rows out of."""
+    """Return a column in a form that Arrow can leave rows out of."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):
@@ -112,7 +118,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     """Yield batches of bounded size, at least one."""
-    size = LIST_ROWS if roles.is_list else LONG_ROWS
+    size = chunk_sizes.LIST_ROWS if roles.is_list else chunk_sizes.LONG_ROWS
     # The first is empty: types are checked even when there are no rows.
     yield _empty(source.schema, roles.names)
     for batch in source.batches(roles):
@@ -128,18 +134,13 @@ def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
 def _read_one_hot(source: ArrowSource) -> Transactions:
     labels = PythonLabels()
     column_codes = labels.encode(source.schema.names)
-    size = max(1, ONE_HOT_CELLS // len(source.schema))
+    size = rows_at_a_time(len(source.schema))
 
-    def rows() -> Iterator[Rows]:
+    def rows() -> Iterator[KeyedRows]:
         for batch in source.batches(None):
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)
                 cells = [numpy_of(column) & ~null_mask(column) for column in part.columns]
-                yield one_hot_rows(np.column_stack(cells), column_codes)
+                yield rows_of_cells(np.column_stack(cells), column_codes)
 
-    return gather(rows(), labels)
-
-
-def one_hot_rows(cells: Any, column_codes: Any) -> Rows:
-    """cells: (rows, columns) bool. column_codes: (columns,) int32 provisional."""
-    return Rows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
+    return assemble(rows(), labels)

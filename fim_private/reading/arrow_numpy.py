@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 def numpy_of(values: pa.Array) -> NDArray[Any]:
-    """Return numbers or booleans as numpy: (n,), read-only. In the place of a null is any value."""
+    """Return numbers or booleans as numpy: (n,) of the same type, read-only. In the place of a null is any value."""
     data = values.buffers()[1]
     if data is None or not len(values):
         return np.empty(0, dtype=bool if pa.types.is_boolean(values.type) else values.type.to_pandas_dtype())
@@ -28,12 +28,12 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
 
 
 def null_mask(values: pa.Array) -> NDArray[np.bool_]:
-    """Return which values are null, (n,) bool."""
+    """Return which values are null: (n,) bool."""
     return numpy_of(values.is_null())
 
 
 def arrow_of(values: NDArray[Any]) -> pa.Array:
-    """Return a one-dimensional numpy array of numbers or booleans as arrow, without nulls."""
+    """Return numbers or booleans, (n,), as an Arrow array of the same type without nulls."""
     if values.dtype == bool:
         bits = np.packbits(values, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
@@ -42,7 +42,7 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def arrow_strings(values: Sequence[str]) -> pa.Array:
-    """Return Python strings as arrow strings. Raises UnicodeEncodeError for a lone surrogate."""
+    """Return Python strings as an Arrow array of strings: (n,). Raises UnicodeEncodeError for a lone surrogate."""
     encoded = [value.encode() for value in values]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])

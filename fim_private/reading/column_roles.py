@@ -7,25 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading.missing_users import MissingUser
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
 
 
-class MissingUser(StrEnum):
-    """What becomes of rows without a user: left out, or each of their baskets a unit of its own."""
-
-    DROP = "drop"
-    OWN_UNIT = "own-unit"
-
-
 @dataclass(frozen=True)
 class Options:
-    """The names a caller gave to the columns, and the rule for rows without a user; None where none was given."""
+    """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
+
+    Raises ParameterError for names that contradict each other, and for an unknown rule or one without a user column.
+    """
 
     user: str | None = None
     basket: str | None = None
@@ -34,7 +30,6 @@ class Options:
     missing_user: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for an unknown rule, and for names that contradict each other."""
         if self.missing_user is not None:
             if self.missing_user not in list(MissingUser):
                 raise ParameterError(
@@ -62,11 +57,11 @@ class Options:
                 )
 
     def given(self) -> list[str]:
-        """Return which columns were named."""
+        """Return which of user, basket, item and items were named, in this order."""
         return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
 
     def refuse(self, source: str) -> None:
-        """Raise ParameterError if any option was given to a source without named columns."""
+        """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
         if self.given():
             raise ParameterError(
                 f"{' and '.join(map(parameter, self.given()))} cannot be used with {source}, which has no such columns"
@@ -75,7 +70,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Column:
-    """What the schema says of a column."""
+    """What the schema says of a column.
+
+    kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
+    """
 
     name: str
     kind: str
@@ -90,8 +88,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """values: the column of items, or of lists of items; basket, user: key columns, if any.
+    """Which column plays which part.
 
+    values: the column of items, or, if is_list, of lists of items. basket, user: the key columns, if any.
     missing_user: what becomes of rows without a user; None to refuse them.
     """
 
@@ -165,7 +164,7 @@ def shown_type(kind: object) -> str:
 
 
 def listing(columns: Iterable[Column]) -> str:
-    """Return names and types of columns for an error message."""
+    """Return names and types of columns for an error: the first 20, none of booleans, which may be items."""
     columns = list(columns)
     named = [column for column in columns if not column.is_boolean]
     shown = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]

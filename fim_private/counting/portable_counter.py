@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.effort import Effort, Meter, itemset_occurrences
-from fim_private.counting.ranking import Top, descending, rank_order
+from fim_private.counting.counter import Top, levels_of
+from fim_private.counting.item_ranks import rank_order
+from fim_private.counting.work_limit import Effort, Meter, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
@@ -28,7 +29,7 @@ _FLOOR_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _FrequentRows:
     """The baskets, cut to their frequent items and in rank order.
 
     code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
@@ -66,7 +67,11 @@ class _Found:
 
 
 class PortableCounter:
-    """Counts itemsets of one size >= 2 in one set of transactions; see `counting.Counter`."""
+    """Counts itemsets of one size in one set of transactions; see `counter.Counter`.
+
+    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    effort: limit of work and progress; there is one thread.
+    """
 
     def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
         self._transactions = transactions
@@ -76,7 +81,7 @@ class PortableCounter:
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (vocabulary,)."""
+        """How many units have each item: (vocabulary,) int64."""
         return item_supports(self._transactions)
 
     @cached_property
@@ -85,7 +90,11 @@ class PortableCounter:
         return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count the itemsets of supports below ceiling, down to the one that has `wanted` at or above it."""
+        """Count itemsets of support below ceiling (None: all), down to a part of the ceiling; with wanted None, all.
+
+        How many are wanted does not matter: each further scan lowers the floor.
+        Raises WorkLimitError where that takes more steps than allowed.
+        """
         if ceiling is None:
             # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
             ranked = np.sort(self.item_supports)[::-1]
@@ -100,12 +109,13 @@ class PortableCounter:
         for found in _scan(self._transactions, self.item_supports, self._size, floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
-        return Top(descending(histogram, floor), floor, meter.done)
+        return Top(levels_of(histogram, floor), floor, meter.done)
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of exactly that support, in scan order.
+        """Return the codes of the index-th itemset of exactly that support, in scan order: size of them.
 
         Scan order depends on the baskets as sets of labels alone, not on where they were read from.
+        Raises LookupError where there are not so many, WorkLimitError as `top` does.
         """
         for codes, _ in self._between(support, support):
             if index < len(codes):
@@ -114,7 +124,10 @@ class PortableCounter:
         raise LookupError("no such itemset")
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        Raises WorkLimitError as `top` does.
+        """
         empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
         return np.concatenate(codes), np.concatenate(supports)
@@ -131,7 +144,7 @@ class PortableCounter:
 
 
 def item_supports(transactions: Transactions) -> NDArray[np.int64]:
-    """Return how many units have each item. (vocabulary,) int64."""
+    """Return how many units have each item: (vocabulary,) int64."""
     items = transactions.items
     if transactions.unit_offsets is not None and len(items):
         key = _unit_of_entries(transactions) * len(transactions.vocabulary) + items
@@ -159,7 +172,7 @@ def _scan(
     yield from _extend(rows, frontier, size - 1, floor, meter)
 
 
-def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _Rows:
+def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
     code = rank_order(supports, floor)
     rank_of = np.full(len(supports), -1, dtype=np.int32)
@@ -176,7 +189,7 @@ def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size
     unit = None
     if transactions.unit_offsets is not None:
         unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
-    return _Rows(code, rank, start, unit)
+    return _FrequentRows(code, rank, start, unit)
 
 
 def _rows_of_at_least(
@@ -196,7 +209,7 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
     return order
 
 
-def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
+def _extend(rows: _FrequentRows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
     """Extend every partial itemset by `remaining` more frequent items, depth first, a batch at a time."""
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
@@ -218,7 +231,7 @@ def _extend(rows: _Rows, frontier: _Frontier, remaining: int, floor: int, meter:
 
 
 def _extend_batch(
-    rows: _Rows,
+    rows: _FrequentRows,
     chosen: NDArray[np.int32],
     group: NDArray[np.int64],
     entry: NDArray[np.int64],

@@ -1,0 +1,78 @@
+"""What every counter of itemsets does, whatever it is made of.
+
+Levels are produced lazily and in descending order, no itemset is kept, and the one itemset to be named is found by a
+second scan down to its level only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting.work_limit import Effort
+from fim_private.reading.transactions import Transactions
+from fim_private.spectrum import Level
+
+
+@dataclass(frozen=True)
+class Top:
+    """levels: descending, all that there are at or above floor (and below what was known before).
+
+    work: steps that it took, roughly.
+    """
+
+    levels: list[Level]
+    floor: int
+    work: int = 0
+
+
+class Counter(Protocol):
+    """What counts the itemsets of one size in one set of transactions.
+
+    Each method raises WorkLimitError where it takes more steps than allowed.
+    """
+
+    @property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,)."""
+
+    @property
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all), or so.
+
+        ceiling: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned.
+        """
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the codes of the index-th itemset of that support in scan order: size of them.
+
+        support: of at least one itemset. index: 0 to the number of these itemsets less one.
+        Scan order: items ranked by descending support, ties by code; itemsets ascending by their ranks, from the least
+        frequent item on. It does not depend on the counter, nor on where the baskets were read from.
+        """
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        lowest, highest: units, >= 1, both included.
+        """
+
+
+# A counter from transactions, size >= 1, minimum support >= 1 and effort.
+MakeCounter = Callable[[Transactions, int, int, Effort], Counter]
+
+
+def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
+    """Return the levels of a histogram of supports, from the top down to floor >= 1.
+
+    histogram: (supports,) how many itemsets have each support, 0 included.
+    """
+    supports = np.flatnonzero(histogram[floor:])[::-1] + floor
+    return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))

@@ -1,0 +1,81 @@
+"""The door from data to supports: whoever selects itemsets asks a source, and need not know where the baskets are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from fim_private.counting.itemset_spectra import catalogue_spectrum, itemset_spectrum
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.work_limit import Effort
+from fim_private.errors import ParameterError, parameter
+from fim_private.reading.transactions import Transactions
+from fim_private.spectrum import SupportSpectrum, union
+
+
+class SupportSource(Protocol):
+    """Purchases whose itemsets can be counted.
+
+    A support is a number of privacy units: of baskets, or of users with a basket that contains the itemset.
+    """
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a unit is a user with all their baskets, not a basket."""
+
+    @property
+    def missing_user(self) -> str | None:
+        """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
+
+    def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
+        """Return the lazy spectrum of the itemsets of that size, or of several sizes ranked together.
+
+        size: items per itemset, >= 1; several are all different.
+        universe: unknown: the itemsets that occur. A catalogue: all candidates, the items that it lacks being dropped
+            first and the unsupported ones being level 0. A number of items: the itemsets that occur once each unit is
+            cut to so many items.
+        Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
+        Raises ParameterError for a size out of range, or none; reading the spectrum raises WorkLimitError where
+        levels are out of reach.
+        """
+
+    def capped(self, max_basket: int, max_baskets: int) -> SupportSource:
+        """Return a source where each basket counts with its first max_basket items, in label order, only.
+
+        max_basket, max_baskets: >= 1. Of a user at most max_baskets baskets count, drawn by what is in that user's
+        baskets alone. A unit then supports at most max_baskets * C(max_basket, size) itemsets.
+        """
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    """The source on one machine: transactions in memory, counted with some effort."""
+
+    transactions: Transactions
+    effort: Effort = field(default_factory=Effort)
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a unit is a user with all their baskets, not a basket."""
+        return self.transactions.by_user
+
+    @property
+    def missing_user(self) -> str | None:
+        """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
+        return self.transactions.missing_user
+
+    def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
+        """Return the lazy spectrum of the itemsets of that size, or of several; see `SupportSource.spectrum`."""
+        sizes = size if isinstance(size, Sequence) else [size]
+        if not sizes:
+            raise ParameterError(f"{parameter('size')} must be at least one number")
+        if isinstance(universe, Catalogue):
+            listed = self.transactions.restricted_to(universe.items)
+            return union([catalogue_spectrum(listed, one, effort=self.effort) for one in sizes])
+        counted = self.transactions.cut_to(universe.count) if isinstance(universe, SizedUniverse) else self.transactions
+        return union([itemset_spectrum(counted, one, effort=self.effort) for one in sizes])
+
+    def capped(self, max_basket: int, max_baskets: int) -> LocalSource:
+        """Return a source of fewer items and baskets; see `SupportSource.capped`."""
+        return replace(self, transactions=self.transactions.capped(max_basket, max_baskets))

@@ -1,0 +1,104 @@
+"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded up.
+
+Parameters become exact rationals once, and stay exact in every sampler: an epsilon typed as ``0.1`` means 1/10, not
+the binary fraction nearest to it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+
+class Exact(Fraction):
+    """A part of a budget: a rational, for which a float stands for what its digits say, here as everywhere below.
+
+    Exact(0.1) is 1/10; it equals 0.1 and is at most 0.1, which no other Fraction is. As a float, and so wherever it is
+    printed, it is the least one whose digits say no less: a guarantee must not be rounded down. (A format such as .3g
+    rounds that float as any other; at_least does not. What is computed of it is a plain Fraction.)
+
+    >>> Exact(0.1), Exact(0.1) == Fraction(1, 10) == Exact(0.1), Exact(0.1) <= 0.1, float(Exact(Fraction(1, 3)))
+    (0.1, True, True, 0.33333333333333337)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, value: float | Fraction, denominator: int | None = None) -> Exact:
+        """Return the value; a float as the decimal that is its repr."""
+        return super().__new__(cls, by_digits(value), denominator)
+
+    def __float__(self) -> float:
+        nearest = self.numerator / self.denominator
+        return nearest if by_digits(nearest) >= self else math.nextafter(nearest, math.inf)
+
+    def __repr__(self) -> str:
+        return repr(float(self))
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form)
+
+    def __reduce__(self) -> tuple[type[Exact], tuple[int, int]]:
+        return type(self), (self.numerator, self.denominator)
+
+    # Equal to a float, and not of its hash: nothing here uses both as keys.
+    __hash__ = Fraction.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(by_digits(other))
+
+    def __lt__(self, other: Any) -> bool:
+        return super().__lt__(by_digits(other))
+
+    def __le__(self, other: Any) -> bool:
+        return super().__le__(by_digits(other))
+
+    def __gt__(self, other: Any) -> bool:
+        return super().__gt__(by_digits(other))
+
+    def __ge__(self, other: Any) -> bool:
+        return super().__ge__(by_digits(other))
+
+
+def by_digits(value: Any) -> Any:
+    """Return a finite float as the rational its shortest decimal says, which is what was typed; else the value."""
+    return Fraction(repr(float(value))) if isinstance(value, float) and math.isfinite(value) else value
+
+
+def at_least(value: float | Fraction, digits: int = 6) -> str:
+    """Write a part of a guarantee: exactly where 15 significant digits do, else rounded up to so many.
+
+    >>> at_least(1.0000004), at_least(1e-6), at_least(Fraction(1, 3)), at_least(1 / 3, digits=2)
+    ('1.0000004', '1e-06', '0.333334', '0.34')
+    """
+    exact = Exact(value)
+    if Fraction(written := f"{float(exact):.15g}") == exact:
+        return written
+    return rounded_up(exact, digits)
+
+
+def rounded_up(value: float | Fraction, digits: int) -> str:
+    """Write a number with so many significant digits, none of them too small.
+
+    >>> rounded_up(0.25, 1), rounded_up(3.00417, 3)
+    ('0.3', '3.01')
+    """
+    exact, up = Exact(value), Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(up.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+
+
+@dataclass(frozen=True, init=False)
+class PrivacyCost:
+    """The (epsilon, delta) a mechanism spends; known before any data is seen, and exact."""
+
+    epsilon: Exact
+    delta: Exact
+
+    def __init__(self, epsilon: float | Fraction, delta: float | Fraction) -> None:
+        """Take floats by their digits."""
+        object.__setattr__(self, "epsilon", Exact(epsilon))
+        object.__setattr__(self, "delta", Exact(delta))

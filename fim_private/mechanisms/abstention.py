@@ -1,0 +1,54 @@
+"""The weight of abstaining: a candidate like any other, as heavy as some number of itemsets near the cut.
+
+Heavy enough that what only one unit has is hardly ever named (docs/privacy.md, "The weight of abstaining").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fim_private.dp.intervals import exp_bounds
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.mechanisms.exponential_weights import Candidate
+
+
+@dataclass(frozen=True)
+class AbstentionWeight:
+    """The weight of abstaining when one unit can make at most `itemsets` candidates new (Theorems 5 and 6).
+
+    Add/remove: M/δ' itemsets of support c + 1, where c is the support next below the candidates and
+    δ' <= min(δ, e^ε - 1). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x)
+    for δ. There M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2.
+    All rounding makes abstaining heavier.
+    """
+
+    epsilon: float | Fraction
+    delta: float | Fraction
+    neighbors: str
+
+    @property
+    def offset(self) -> int:
+        """How far above the support next below the candidates it weighs."""
+        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+
+    @property
+    def factor(self) -> Fraction:
+        """The number of itemsets it weighs as much as, for each candidate that one unit can make new."""
+        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
+        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+            return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
+        x = epsilon / 2
+        decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
+        return max((1 + decay) / delta, decay / x)
+
+    def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
+        """Return abstaining as a candidate.
+
+        itemsets: M, how many candidates one unit can make new. following: c, the support next below the candidates.
+        zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
+            lift c and name up to M of them at once; M more keep all weights together within their factor (Theorem 6).
+        """
+        more = itemsets if zeros_left_out and not following else 0
+        return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)

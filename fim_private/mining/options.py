@@ -1,0 +1,209 @@
+"""What `mine` is asked for: every choice that is public, checked before any data is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from fim_private import defaults
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.dp.cost import by_digits
+from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
+from fim_private.reading import read_catalogue
+
+_LARGEST_TOP = 100_000
+# No range of sizes is longer: each gets a part of the budget.
+_MOST_SIZES = 64
+_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
+# What the float of the default stands for.
+_THIRD = Fraction(1, 3)
+
+
+@dataclass(frozen=True)
+class MiningOptions:
+    """What is asked for, as plain checked values; `checked_options` makes one of what a user gave.
+
+    sizes: ascending, consecutive. top: itemsets of each size, with union of all sizes together. epsilon, delta: of
+    the whole release. supports_share: the part of it for noisy supports; None where none are released.
+    """
+
+    mechanism: MechanismSpec
+    epsilon: Fraction
+    delta: Fraction
+    neighbors: str
+    sizes: tuple[int, ...] = (defaults.SIZE,)
+    top: int = defaults.TOP
+    union: bool = False
+    supports_share: Fraction | None = None
+    universe: Universe = UNKNOWN
+    max_rank: int | None = None
+    max_basket: int | None = None
+    max_baskets: int | None = None
+
+    @property
+    def counted_universe(self) -> Universe:
+        """The universe that itemsets are counted over: a bare size serves only who has a form for it."""
+        if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
+            return UNKNOWN
+        return self.universe
+
+    def selections(self) -> list[PublicParameters]:
+        """Return what is public about each selection: one for each size, or with union one among all sizes.
+
+        Raises ParameterError for a universe that is too small for a size.
+        """
+        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
+        return [self._selection(sizes) for sizes in groups]
+
+    def _selection(self, sizes: tuple[int, ...]) -> PublicParameters:
+        universe = self.counted_universe
+        return PublicParameters(
+            sizes,
+            self.top,
+            self.neighbors,
+            None if isinstance(universe, UnknownUniverse) else sum(universe.candidates(size) for size in sizes),
+            isinstance(universe, Catalogue),
+            self.max_rank,
+            self.max_basket,
+            self.max_baskets,
+        )
+
+    def check_caps(self, *, by_user: bool) -> None:
+        """Raise ParameterError for a cap that is of no use to the mechanism, or that lacks another.
+
+        by_user: whether users are protected, not baskets.
+        """
+        name = self.mechanism.name
+        if self.max_rank is not None and self.mechanism.rank_cap is RankCap.NONE:
+            ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
+            raise ParameterError(
+                f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {name} has no cap on ranks"
+            )
+        if (
+            self.max_rank is not None
+            and self.mechanism.rank_cap is RankCap.SEARCH
+            and isinstance(self.universe, Catalogue)
+        ):
+            raise ParameterError(
+                f"{parameter('max_rank')} is of no use to {name} with a catalogue, all of which it searches"
+            )
+        if self.max_basket is not None and self.mechanism.basket_cap is BasketCap.NONE:
+            capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
+            raise ParameterError(
+                f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
+                "for it would only lose purchases"
+            )
+        if self.max_baskets is not None and (self.max_basket is None or not by_user):
+            raise ParameterError(
+                f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
+                "how many baskets of a user count at most"
+            )
+        if self.max_basket is not None and by_user and self.max_baskets is None:
+            raise ParameterError(
+                f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
+                "how many of their baskets count"
+            )
+
+
+def checked_options(
+    *,
+    size: int | str | Iterable[int],
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    mechanism: str,
+    neighbors: str,
+    top: int,
+    union: bool,
+    supports: bool,
+    supports_share: float | Fraction,
+    max_rank: int | None,
+    max_basket: int | None,
+    max_baskets: int | None,
+    catalogue: Any,
+    universe_size: int | None,
+    by_user: bool,
+) -> MiningOptions:
+    """Return the options of `mine`, as described there; by_user: whether users are protected, not baskets.
+
+    A catalogue is read. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and
+    DataError for a catalogue that cannot be read.
+    """
+    sizes = parse_sizes(size)
+    wanted = _top(top)
+    relation = exact_neighbors(neighbors)
+    universe = _universe(catalogue, universe_size)
+    caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
+    checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
+    if union and len(sizes) == 1:
+        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
+    # The budget is checked last; the caps need a mechanism only.
+    asked = MiningOptions(
+        registry.named(mechanism), _THIRD, _THIRD, relation, sizes, wanted, union, None, universe, **checked
+    )
+    asked.check_caps(by_user=by_user)
+    share = _supports_share(supports, supports_share)
+    return replace(asked, supports_share=share, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta))
+
+
+def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
+    """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
+
+    Raises ParameterError for anything else.
+    """
+    if isinstance(size, str):
+        if re.fullmatch(r"[0-9]{10,}", size):
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {size}")
+        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
+            raise ParameterError(_SIZES.format(size))
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise ParameterError(_SIZES.format(size))
+        size = first if match[2] is None else range(first, last + 1)
+    if not isinstance(size, Iterable):
+        return (positive_integer("size", size),)
+    sizes = tuple(positive_integer("size", each) for each in islice(size, _MOST_SIZES + 1))
+    if len(sizes) > _MOST_SIZES:
+        raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
+    if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
+        raise ParameterError(_SIZES.format(list(sizes)))
+    return sizes
+
+
+def _top(top: int) -> int:
+    if positive_integer("top", top) > _LARGEST_TOP:
+        raise ParameterError(f"{parameter('top')} must be at most {_LARGEST_TOP:,}, not {top!r}")
+    return top
+
+
+def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
+    if isinstance(share, float) and share == defaults.SUPPORTS_SHARE:
+        share = _THIRD  # a third has no decimals that end: its float means the third
+    try:
+        exact = share if isinstance(share, Fraction) else by_digits(float(share))
+    except (TypeError, ValueError):
+        exact = Fraction(0)
+    if not 0 < exact < 1:
+        raise ParameterError(f"{parameter('supports_share')} must be a number above 0 and below 1, not {share!r}")
+    if not supports and exact != _THIRD:
+        raise ParameterError(
+            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
+        )
+    return exact if supports else None
+
+
+def _universe(catalogue: Any, universe_size: int | None) -> Universe:
+    if catalogue is not None and universe_size is not None:
+        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
+    if catalogue is not None:
+        return Catalogue(read_catalogue(catalogue))
+    if universe_size is not None:
+        return SizedUniverse(positive_integer("universe_size", universe_size))
+    return UNKNOWN

@@ -1,0 +1,203 @@
+"""The registry: what it says of a mechanism is what the mechanism is, and one entry is all that a new one takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import pytest
+
+import fim_private as fim
+from fim_private import mechanisms
+from fim_private.auditing.audit import audit, auditable
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.abstention import AbstentionWeight
+from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named, top
+from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.registry import (
+    REGISTRY,
+    Audit,
+    BasketCap,
+    LineStyle,
+    MechanismSpec,
+    RankCap,
+    Universe,
+    spec_of,
+)
+from fim_private.output.plan_figure import plan_curves
+from fim_private.planning import plan, plan_grid
+from fim_private.spectrum import SupportSpectrum
+
+DOCS = Path(__file__).parents[2] / "docs"
+SINGLE = [spec for spec in REGISTRY if not spec.composed]
+
+
+def public_for(spec: MechanismSpec) -> PublicParameters:
+    """What is public, of all that the mechanism may need."""
+    candidates = None if spec.universe is Universe.UNKNOWN else 28
+    return PublicParameters(
+        (2,), 1, "add-remove", candidates, spec.universe is Universe.LISTED, max_rank=7, max_basket=5
+    )
+
+
+@pytest.mark.parametrize("spec", SINGLE, ids=lambda spec: spec.name)
+def test_what_it_says_is_so(spec: MechanismSpec) -> None:
+    asked = registry.named(spec.asked_as or spec.name)
+    built = registry.build(asked, 0.5, 1e-3, public_for(spec))
+    assert type(built) is spec.mechanism
+    assert spec_of(built) is spec
+    assert built.neighbors == "add-remove"
+    assert built.cost == PrivacyCost(0.5, 1e-3 if spec.spends_delta else 0)
+    assert built.cost.delta == built.delta
+    assert spec.guarantee == ("(ε, δ)" if built.cost.delta else "(ε, 0)")
+    assert hasattr(built, "max_rank") == (spec.rank_cap is not RankCap.NONE)
+    assert hasattr(built, "max_itemsets") == (spec.basket_cap is not BasketCap.NONE)
+    assert spec.bounded_range == vars(spec.mechanism).get("bounded_range")
+    assert getattr(mechanisms, spec.mechanism.__name__) is spec.mechanism
+
+
+@pytest.mark.parametrize("spec", SINGLE, ids=lambda spec: spec.name)
+def test_every_theorem_is_proved(spec: MechanismSpec) -> None:
+    text = (DOCS / "privacy.md").read_text(encoding="utf-8")
+    for number in spec.theorem.split(", "):
+        assert re.search(rf"\*\*Theorem {number}[ .*]", text), f"{spec.name}: Theorem {number}"
+    if spec.bounded_range:
+        assert f"**{spec.bounded_range}" in text
+
+
+def test_names_classes_and_styles_are_each_somebody_s_own() -> None:
+    for each in ("name", "home", "style"):
+        values = [getattr(spec, each) for spec in REGISTRY]
+        assert len({*values}) == len(values), each
+
+
+def test_what_is_not_public_is_asked_for() -> None:
+    nothing = PublicParameters((2,), 1, "replace-one")
+    counted = PublicParameters((2,), 1, "replace-one", 28)
+    for name in ("permute-and-flip", "max-of-laplaces"):
+        for public in (nothing, counted):
+            with pytest.raises(ParameterError, match=f"the {name} mechanism needs a catalogue"):
+                registry.build(registry.named(name), 1, 1e-3, public)
+    with pytest.raises(ParameterError, match="needs a public item universe: give a catalogue or universe_size"):
+        registry.build(registry.named("exponential"), 1, 1e-3, nothing)
+    assert type(registry.build(registry.named("exponential"), 1, 1e-3, counted)) is mechanisms.NamedExponential
+    with pytest.raises(ParameterError, match="mechanism must be one of large-margin, tight-margin"):
+        registry.named("named-exponential")
+
+
+def test_what_is_no_mechanism_has_no_entry() -> None:
+    stranger: Any = object()
+    with pytest.raises(TypeError, match="object is not in the registry"):
+        spec_of(stranger)
+
+
+def test_the_documents_table_is_the_registry_s() -> None:
+    """docs/privacy.md, "What each mechanism needs": its first four columns."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")][:4]
+        for line in (DOCS / "privacy.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|") and line.count("|") == 11
+    ]
+    assert rows[0] == ["mechanism", "guarantee", "theorem", "must know"]
+    written = [[spec.name, spec.guarantee, spec.theorem, spec.must_know] for spec in registry.single().values()]
+    assert rows[2:] == written
+
+
+# ------------------------------------------------------------------------------------------------ a mechanism more
+
+
+@dataclass(frozen=True)
+class TopTen(ExponentialWeights):
+    """A mechanism that is nowhere else: limited-domain with ten candidates."""
+
+    bounded_range: ClassVar[str] = "Theorem 8"
+
+    epsilon: float | Fraction
+    delta: float | Fraction
+    neighbors: str = Neighbors.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        return cls(epsilon, delta, public.neighbors)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        return PrivacyCost(self.epsilon, self.delta)
+
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        levels, following = top(spectrum, 10)
+        if spectrum.universe_size is not None and spectrum.universe_size <= 10:
+            return named(levels)
+        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        return [*named(levels), weight.candidate(10, following, zeros_left_out=spectrum.universe_size is None)]
+
+
+@dataclass(frozen=True)
+class Lighter(TopTen):
+    """The same, broken: abstaining weighs a fiftieth."""
+
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        *levels, weight = super().candidates(spectrum)
+        return [*levels, Candidate(weight.level, weight.support, weight.multiplicity // 50 or 1)]
+
+
+@pytest.fixture
+def top_ten(monkeypatch: pytest.MonkeyPatch) -> MechanismSpec:
+    """An entry more, of a mechanism in a module of its own."""
+    module = types.ModuleType("fim_private.mechanisms.top_ten")
+    vars(module)["TopTen"] = TopTen
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for kind in (TopTen, Lighter):
+        monkeypatch.setattr(kind, "__module__", module.__name__)
+    spec = MechanismSpec(
+        "top-ten",
+        "top_ten.TopTen",
+        "it chooses among the ten most frequent itemsets",
+        theorem="6",
+        spends_delta=True,
+        style=LineStyle("#999999", "-", "."),
+        audit=Audit.EXPONENTIAL_WEIGHTS,
+    )
+    monkeypatch.setattr(registry, "REGISTRY", (*REGISTRY, spec))
+    monkeypatch.setitem(registry.MECHANISMS, spec.name, spec)
+    monkeypatch.setattr(mechanisms, "REGISTRY", (*REGISTRY, spec))
+    return spec
+
+
+def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: MechanismSpec) -> None:
+    assert mechanisms.TopTen is TopTen
+    baskets = [["tea", "milk"]] * 300 + [["tea", "jam"]] * 200 + [["bread"]] * 30
+    one = json.loads(fim.mine(baskets, mechanism="top-ten", seed=1).to_json())
+    assert (one["mechanism"], one["itemsets"][0]["items"]) == ("top-ten", ["milk", "tea"])
+    several = fim.mine(baskets, mechanism="top-ten", size="1-2", top=2, supports=True, seed=1)
+    assert several.cost == PrivacyCost(1, 1e-6)
+    assert len(several.itemsets) >= 3
+    [planned] = [row for row in plan(units=1000).mechanisms if row.name == "top-ten"]
+    assert planned.feasible
+    assert planned.needs == ()
+    assert planned.required_support is not None
+    assert 40 < planned.required_support < 60
+    assert "top-ten" in plan_curves(plan_grid([0.5, 1.0], units=1000))
+    for neighbors in Neighbors:
+        [mechanism] = auditable("top-ten", 1.0, 1e-3, neighbors)
+        report = audit(mechanism, trials=20)
+        assert report.mechanism == "top-ten"
+        assert report.holds
+        assert [stage.name for stage in report.stages] == ["bounded range (Theorem 8)"]
+        assert not audit(Lighter(1.0, 1e-3, neighbors), trials=20).holds
+    with pytest.raises(ParameterError, match=r"max_rank is of use to .* only; top-ten has no cap on ranks"):
+        fim.mine(baskets, mechanism="top-ten", max_rank=3)

@@ -26,7 +26,7 @@ sanitize: .venv/installed-test ## Run the tests of counting with the kernel unde
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
 	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.kernel as k; assert "build/sanitize" in k.__file__'
-	$(SANITIZED) $(BIN)/pytest -q -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py
+	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py
 
 lint: .venv/installed-lint ## Check style and types
 	$(BIN)/ruff check
@@ -41,18 +41,18 @@ dist: .venv/installed-dist ## Make the source distribution and the wheel, and in
 	$(BIN)/python scripts/check_dist.py
 
 benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mechanisms, write docs/benchmarks.md (an hour on two cores; may be interrupted)
-	$(BIN)/python benchmarks/examples.py
-	$(BIN)/python benchmarks/corollary1.py
-	$(BIN)/python benchmarks/pac_learning.py
-	$(BIN)/python benchmarks/utility.py
-	$(BIN)/python benchmarks/document.py
+	$(BIN)/python -m benchmarks.paper.worked_examples
+	$(BIN)/python -m benchmarks.paper.corollary1
+	$(BIN)/python -m benchmarks.paper.pac_learning
+	$(BIN)/python -m benchmarks.utility.compare
+	$(BIN)/python -m benchmarks.page
 
 benchmark-speed: .venv/installed ## Time reading and whole commands on this machine
-	$(BIN)/python benchmarks/cold_start.py
-	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python -m benchmarks.counting.cold_start
+	$(BIN)/python -m benchmarks.counting.reading
 
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
-	$(BIN)/python benchmarks/counting.py --large --document docs/counting.md
+	$(BIN)/python -m benchmarks.counting.compare --large --document docs/counting.md
 
 corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py

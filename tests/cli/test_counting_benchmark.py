@@ -13,13 +13,14 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import contest
-import counting
-import counting_document
-import counting_summary
-import measuring
-from contestants import ALL, CONTESTANTS, OURS, TOP, Request
+from benchmarks.counting import compare, head_to_head
+from benchmarks.counting.datasets import Dataset
+from benchmarks.counting.page import write_document
+from benchmarks.counting.peer_counters import ALL, CONTESTANTS, OURS, TOP, Request
+from benchmarks.counting.summary import losses
+from benchmarks.counting.worker_client import Limits, Worker
+from benchmarks.frame.command_line import command_line
+from benchmarks.frame.provenance import machine
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has")
 
@@ -31,7 +32,7 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
     page.parent.mkdir()
     options = ["--quick", "--cache", str(tmp_path / "cache"), "--output", str(output), "--document", str(page)]
     done = subprocess.run(
-        [sys.executable, "benchmarks/counting.py", *options],
+        [sys.executable, "-m", "benchmarks.counting.compare", *options],
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
@@ -40,7 +41,7 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Where a peer is better" in done.stdout
     results = json.loads(output.read_text())
-    assert results["command"].startswith("python benchmarks/counting.py --quick")
+    assert results["command"].startswith("python -m benchmarks.counting.compare --quick")
     assert {"cpu", "date", "versions", "datasets", "contests", "processes", "growth", "missing"} <= results.keys()
     assert len(results["contests"]) == 3 * 2  # modes, sizes
     for found in results["contests"]:
@@ -58,67 +59,67 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
 
 
 def test_contestants_have_to_agree() -> None:
-    contest.check_agreement({"one": [(5, 1), (3, 2)], "other": [(5, 1), (3, 2)], "third": [(3, 2), (5, 1)]})
-    contest.check_agreement({})
+    head_to_head.check_agreement({"one": [(5, 1), (3, 2)], "other": [(5, 1), (3, 2)], "third": [(3, 2), (5, 1)]})
+    head_to_head.check_agreement({})
     for wrong in ([(5, 1)], [(5, 1), (3, 1)], [(5, 1), (3, 2), (1, 1)], []):
-        with pytest.raises(contest.DisagreementError, match="wrong counts"):
-            contest.check_agreement({"one": [(5, 1), (3, 2)], "wrong": wrong})
+        with pytest.raises(head_to_head.DisagreementError, match="wrong counts"):
+            head_to_head.check_agreement({"one": [(5, 1), (3, 2)], "wrong": wrong})
 
 
 @linux
 def test_a_wrong_count_ends_the_contest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = small(tmp_path)
 
-    def one_too_many(self: contest.Worker, request: Request, seconds: float) -> dict[str, Any]:
+    def one_too_many(self: Worker, request: Request, seconds: float) -> dict[str, Any]:
         answer = honest(self, request, seconds)
         answer["levels"][0][1] += next(turns)
         return answer
 
-    honest, turns = contest.Worker.ask, iter([0, 1])
-    monkeypatch.setattr(contest.Worker, "ask", one_too_many)
-    with pytest.raises(contest.DisagreementError):
-        contest.hold(dataset, Request(2, ALL), 1, [OURS, f"{OURS}, numpy"], contest.Limits(runs=1))
+    honest, turns = Worker.ask, iter([0, 1])
+    monkeypatch.setattr(Worker, "ask", one_too_many)
+    with pytest.raises(head_to_head.DisagreementError):
+        head_to_head.hold(dataset, Request(2, ALL), 1, [OURS, f"{OURS}, numpy"], Limits(runs=1))
 
 
 @linux
 def test_those_who_cannot_are_named(tmp_path: Path) -> None:
     dataset = small(tmp_path)
     names = [OURS, "scipy XᵀX", "mlxtend apriori"]
-    outcome = contest.hold(dataset, Request(3, ALL), 10**6, names, contest.Limits(runs=1))
+    outcome = head_to_head.hold(dataset, Request(3, ALL), 10**6, names, Limits(runs=1))
     assert outcome[OURS]["status"] == "ok"
     assert outcome["scipy XᵀX"]["status"] == "other sizes only"
     assert outcome["mlxtend apriori"]["status"].startswith("not ")
-    outcome = contest.hold(dataset, Request(2, ALL), 1, [OURS], contest.Limits(runs=1, memory=10**8))
+    outcome = head_to_head.hold(dataset, Request(2, ALL), 1, [OURS], Limits(runs=1, memory=10**8))
     assert "ok" not in outcome[OURS]["status"]
 
 
 @linux
 def test_who_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(self: contest.Worker, request: Request, seconds: float) -> dict[str, Any]:
+    def stopped(self: Worker, request: Request, seconds: float) -> dict[str, Any]:
         self._process.send_signal(signal.SIGSTOP)  # a count that does not end, however quick the machine is
         return honest(self, request, seconds)
 
-    honest = contest.Worker.ask
-    monkeypatch.setattr(contest.Worker, "ask", stopped)
-    limits = contest.Limits(runs=2, seconds=0.01)
-    outcome = contest.hold(small(tmp_path), Request(2, TOP, 1, 10), 1, [OURS], limits)
+    honest = Worker.ask
+    monkeypatch.setattr(Worker, "ask", stopped)
+    limits = Limits(runs=2, seconds=0.01)
+    outcome = head_to_head.hold(small(tmp_path), Request(2, TOP, 1, 10), 1, [OURS], limits)
     assert outcome == {OURS: {"status": "timeout (0.01 s)"}}
 
 
-def small(folder: Path) -> contest.Dataset:
+def small(folder: Path) -> Dataset:
     path = folder / "baskets.dat"
     path.write_text("1 2 3\n1 2\n2 3\n1 2 3 4\n")
-    return contest.Dataset("small", path, 0.5, "four baskets")
+    return Dataset("small", "four baskets", path, share=0.5)
 
 
 def results_with(peer: dict[str, Any]) -> dict[str, Any]:
-    ours = {"status": "ok", "seconds": contest.spread([0.2]), "memory": contest.spread([4e6])}
+    ours = {"status": "ok", "seconds": head_to_head.spread([0.2]), "memory": head_to_head.spread([4e6])}
     outcome = {OURS: ours, "peer": peer}
     about = {"name": "shop", "about": "a shop", "baskets": 4, "items": 4, "entries": 11, "longest": 4}
-    command = {"seconds": contest.spread([1.0]), "peak": contest.spread([1e8])}
+    command = {"seconds": head_to_head.spread([1.0]), "peak": head_to_head.spread([1e8])}
     return {
-        **measuring.machine(counting.PEERS),
-        "command": "python benchmarks/counting.py",
+        **machine(compare.PEERS),
+        "command": "python -m benchmarks.counting.compare",
         **{"runs": 5, "timeout": 60.0, "memory_limit": 12 * 10**9, "top": 10, "missing": ["retail"], "growth": []},
         "contestants": [OURS, "peer"],
         "datasets": [about],
@@ -130,22 +131,22 @@ def results_with(peer: dict[str, Any]) -> dict[str, Any]:
 def test_losses_are_told(tmp_path: Path) -> None:
     def figures(seconds: float, memory: float, conversion: float = 0.0) -> dict[str, Any]:
         spreads = {"seconds": seconds, "memory": memory, "conversion": conversion}
-        return {"status": "ok", **{name: contest.spread([value]) for name, value in spreads.items()}}
+        return {"status": "ok", **{name: head_to_head.spread([value]) for name, value in spreads.items()}}
 
-    assert counting_summary.losses(results_with(figures(0.4, 8e6))) == []
-    assert counting_summary.losses(results_with({"status": "timeout (60 s)"})) == []
-    faster, leaner = counting_summary.losses(results_with(figures(0.1, 2e6)))
+    assert losses(results_with(figures(0.4, 8e6))) == []
+    assert losses(results_with({"status": "timeout (60 s)"})) == []
+    faster, leaner = losses(results_with(figures(0.1, 2e6)))
     assert faster == "time: shop, size 2, all: peer (0.50)"
     assert leaner == "memory: shop, size 2, all: peer (0.50)"
-    (net,) = counting_summary.losses(results_with(figures(0.4, 8e6, 0.3)))
+    (net,) = losses(results_with(figures(0.4, 8e6, 0.3)))
     assert net == "time net of taking in the input: shop, size 2, all: peer (0.50)"
     failed = results_with(figures(0.4, 8e6))
     failed["contests"][0]["outcome"][OURS] = {"status": "out of memory"}
-    assert "ours ends with out of memory, not so peer" in counting_summary.losses(failed)[0]
+    assert "ours ends with out of memory, not so peer" in losses(failed)[0]
 
     picture = tmp_path / "figures" / "counting.svg"
     for results, told in ((results_with(figures(0.4, 8e6)), "none"), (failed, "- shop, size 2, all: ours ends")):
-        counting_document.write_document(results, tmp_path / "page.md", picture)
+        write_document(results, tmp_path / "page.md", picture)
         text = (tmp_path / "page.md").read_text()
         assert f"\n\n{told}" in text.partition("## Where a peer is better")[2]
         assert "Not there, so not counted: retail." in text
@@ -153,11 +154,11 @@ def test_losses_are_told(tmp_path: Path) -> None:
 
 def test_command_line_names_no_folder_of_this_machine() -> None:
     options = ["--data", "../some/where", "--output", "/tmp/a/b.json", "--contestants", "PyFIM eclat"]
-    assert measuring.command_line("counting", options) == (
-        "python benchmarks/counting.py --data DIR --output b.json --contestants 'PyFIM eclat'"
+    assert command_line(compare.MODULE, options) == (
+        "python -m benchmarks.counting.compare --data DIR --output b.json --contestants 'PyFIM eclat'"
     )
-    assert (
-        measuring.command_line("counting", ["--large"], real=True) == "python benchmarks/counting.py --large --data DIR"
+    assert command_line(compare.MODULE, ["--large"], real=True) == (
+        "python -m benchmarks.counting.compare --large --data DIR"
     )
 
 
@@ -167,7 +168,7 @@ def test_command_line_names_no_folder_of_this_machine() -> None:
 )
 def test_bad_arguments_are_answered_in_one_line(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
     with pytest.raises(SystemExit):
-        counting.parse(options)
+        compare.parse(options)
     assert capsys.readouterr().err.count("\n") == 1
 
 

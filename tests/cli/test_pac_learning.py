@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import subprocess
@@ -16,20 +15,17 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY, real_data
 
+from benchmarks.frame import study
+from benchmarks.frame.tables import floored
+from benchmarks.paper import hypothesis_classes as h
+from benchmarks.paper import pac_bound, pac_learning
 from fim_private.mechanisms import Exponential, LargeMargin
 
 ETA = 0.05
 
 
-@pytest.fixture
-def h(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The helper module; benchmarks are no package."""
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    return importlib.import_module("hypotheses")
-
-
 def run(output: Path, *options: str) -> tuple[dict[str, Any], str]:
-    command = [sys.executable, "benchmarks/pac_learning.py", "--quick", "--no-figures", "--output", str(output)]
+    command = [sys.executable, "-m", pac_learning.STUDY.module, "--quick", "--no-figures", "--output", str(output)]
     done = subprocess.run([*command, *options], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert done.returncode == 0
     found: dict[str, Any] = json.loads(output.read_text())
@@ -93,18 +89,15 @@ def test_real_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_figures(results: dict[str, Any], h: Any, tmp_path: Path) -> None:
-    import study
-
-    pac = importlib.import_module("pac_learning")
-    for name, figure in pac.STUDY.figures.items():
-        written = study.draw_figure(pac.STUDY, name, figure, results, tmp_path)
+def test_figures(results: dict[str, Any], tmp_path: Path) -> None:
+    for name, figure in pac_learning.STUDY.figures.items():
+        written = study.draw_figure(pac_learning.STUDY, name, figure, results, tmp_path)
         assert [path.suffix for path in written] == [".png", ".svg"]
         assert all(path.stat().st_size > 10_000 for path in written)
 
 
 @pytest.mark.parametrize("literals", [1, 2, 3])
-def test_conjunctions_by_hand(h: Any, literals: int) -> None:
+def test_conjunctions_by_hand(literals: int) -> None:
     random = np.random.default_rng(3)
     features = (random.random((40, 5)) < 0.6).astype(float)
     labels = np.where(random.random(40) < 0.4, 1, -1)
@@ -123,7 +116,7 @@ def test_conjunctions_by_hand(h: Any, literals: int) -> None:
     assert len(functions | {(True,) * 40, (False,) * 40}) <= problem.distinct() <= len(functions) + 4
 
 
-def test_thresholds_by_hand(h: Any) -> None:
+def test_thresholds_by_hand() -> None:
     values, labels = np.array([0, 2, 2, 5]), np.array([-1, 1, -1, 1])
     problem = h.Thresholds(values, labels)
     weights = np.array([1, 3, 1, 2])
@@ -133,25 +126,25 @@ def test_thresholds_by_hand(h: Any) -> None:
     assert problem.distinct() == 4
 
 
-def test_the_bound_by_hand(h: Any) -> None:
-    u = h.deviation(10, 1000, ETA)
+def test_the_bound_by_hand() -> None:
+    u = pac_bound.deviation(10, 1000, ETA)
     assert u == pytest.approx(math.sqrt(math.log(400) / 2000))
-    assert h.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
+    assert pac_bound.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
     chooser = LargeMargin(1.0, 1e-6)
     plain = chooser.integer_threshold(7) + 21 * math.log(60)
-    assert plain < h.margin(chooser, 7, ETA) < plain + 1.5
+    assert plain < pac_bound.margin(chooser, 7, ETA) < plain + 1.5
 
 
-def test_t_star_by_hand(h: Any) -> None:
+def test_t_star_by_hand() -> None:
     # |H(t)| is 1 up to 0.2, 3 up to 0.5, and 9 beyond, of 10 rows.
     shells = ([0, 2, 5], [1, 3, 9])
-    assert h.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
-    assert h.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
-    assert h.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
-    assert h.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
+    assert pac_bound.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
+    assert pac_bound.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
 
 
-def test_choice_merges_only_what_does_not_matter(h: Any) -> None:
+def test_choice_merges_only_what_does_not_matter() -> None:
     sample = h.Scored(np.array([30, 10, 28, 30]), 12)
     for mechanism in (Exponential(0.3), LargeMargin(20.0, 1e-6)):
         few = h.choice(sample, 5, mechanism)
@@ -165,22 +158,21 @@ def test_choice_merges_only_what_does_not_matter(h: Any) -> None:
     assert many.listed[1] == pytest.approx(many.useless / 10**7)
 
 
-def test_paired_differences(h: Any) -> None:
+def test_paired_differences() -> None:
     assert h.paired(np.array([1.0, 3.0])) == pytest.approx([2, 1])  # deviation sqrt 2, over sqrt 2
-    assert h.floored(0.99996) == "0.9999"
-    pac = importlib.import_module("pac_learning")
-    assert pac._lower([-0.1, 0.04], 1.0)
-    assert not pac._lower([-0.1, 0.06], 1.0)  # within two standard errors
-    assert not pac._lower([-0.1, 0.0], 20.0)  # less than 1 %
+    assert floored(0.99996) == "0.9999"
+    assert pac_learning._lower([-0.1, 0.04], 1.0)
+    assert not pac_learning._lower([-0.1, 0.06], 1.0)  # within two standard errors
+    assert not pac_learning._lower([-0.1, 0.0], 20.0)  # less than 1 %
 
 
-def test_quantile(h: Any) -> None:
+def test_quantile() -> None:
     values, chance = np.array([0.3, 0.1, 0.2]), np.array([0.05, 0.6, 0.35])
     assert [h.quantile(values, chance, share) for share in (0.5, 0.6, 0.9, 0.96)] == [0.1, 0.1, 0.2, 0.3]
 
 
 @pytest.mark.full
-def test_mushrooms_are_labelled(h: Any) -> None:
+def test_mushrooms_are_labelled() -> None:
     folder = real_data("mushroom.parquet").parent
     problem = h.learnable("mushroom", str(folder))
     assert problem.rows == 8124

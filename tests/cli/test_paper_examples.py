@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import subprocess
@@ -15,21 +14,19 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
+from benchmarks.frame import study
+from benchmarks.frame.study import Options
+from benchmarks.paper import worked_examples as examples
+from fim_private.mechanisms import Exponential
+
 ONE, TWO = "D = (1, …, 1)", "D = (2, …, 2)"
 RELATIONS = ("replace-one", "add-remove")
-
-
-@pytest.fixture
-def examples(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script as a module; benchmarks are no package."""
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    return importlib.import_module("examples")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     output = tmp_path_factory.mktemp("examples") / "examples.json"
-    command = [sys.executable, "benchmarks/examples.py", "--quick", "--no-figures", "--output", str(output)]
+    command = [sys.executable, "-m", examples.STUDY.module, "--quick", "--no-figures", "--output", str(output)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
     assert "| large-margin, known K |" in output.with_suffix(".md").read_text()
@@ -74,7 +71,7 @@ def test_distance_needs_a_single_leader(results: dict[str, Any], relation: str) 
 
 
 @pytest.mark.full
-def test_no_success_is_above_the_lower_bound(results: dict[str, Any], examples: Any) -> None:
+def test_no_success_is_above_the_lower_bound(results: dict[str, Any]) -> None:
     checked = 0
     for key, found in results.items():
         kind, ell, *_ = key.split("|")
@@ -96,7 +93,7 @@ def test_pure_mechanisms_pay_for_the_range(results: dict[str, Any]) -> None:
     assert len(set(results[f"{ONE}|0.5|replace-one|large-margin"]["units"])) == 1
 
 
-def test_the_bounds(examples: Any) -> None:
+def test_the_bounds() -> None:
     # ℓ = 2, m = ln 3: (1 + δ (2/3)/(e - 1)) / (1 + 1/3).
     assert examples.with_margin(2, math.log(3)) == pytest.approx(0.75 * (1 + 1e-6 * (2 / 3) / (math.e - 1)), rel=1e-12)
     assert examples.with_margin(100, 0) == pytest.approx(0.01)  # identical data: no better than guessing
@@ -106,25 +103,28 @@ def test_the_bounds(examples: Any) -> None:
     assert examples.pure_need(10**6, "replace-one") == pytest.approx(math.log(10**6 - 1))
 
 
-def test_the_contest_has_one_cap_and_the_shortest_come_first(examples: Any) -> None:
-    caps = {examples.mechanism(name, "replace-one", max_rank=examples.LARGEST).max_rank for name in examples.BLIND[:3]}
+def test_the_contest_has_one_cap_and_the_shortest_come_first() -> None:
+    ranking: list[Any] = [
+        examples.mechanism(name, "replace-one", max_rank=examples.LARGEST) for name in examples.BLIND[:3]
+    ]
+    caps = {mechanism.max_rank for mechanism in ranking}
     assert caps == {10**6}
     assert examples.contest("limited-domain", 20_000)["half"] < 30  # 10,000 ranks would abstain
-    tasks, _ = examples.tasks(examples.Options(quick=True))
+    tasks, _ = examples.tasks(Options(quick=True))
     assert tasks[0].arguments["name"] == "exponential"
     assert tasks[-1].arguments["name"] == examples.KNOWN
 
 
-def test_the_check_bites(examples: Any) -> None:
+def test_the_check_bites() -> None:
     bound = examples.with_margin(100, 3)
     assert examples.within(bound, bound) == bound
     with pytest.raises(ValueError, match="above the bound"):
         examples.within(bound + 1e-6, bound)
 
 
-def test_a_mechanism_that_is_too_good_is_refused(examples: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mechanism_that_is_too_good_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exponential mechanism with ten times the ε breaks both bounds."""
-    monkeypatch.setattr(examples, "mechanism", lambda *_: examples.fm.Exponential(10.0))
+    monkeypatch.setattr(examples, "mechanism", lambda *_: Exponential(10.0))
     with pytest.raises(ValueError, match="above the bound"):
         examples.contest("exponential", 100)
     with pytest.raises(ValueError, match="above the bound"):
@@ -133,7 +133,7 @@ def test_a_mechanism_that_is_too_good_is_refused(examples: Any, monkeypatch: pyt
 
 @pytest.mark.parametrize("answer", [1, 7, 50, 100, None])
 @pytest.mark.parametrize("guess", [0, 6, 7, 8, 100])
-def test_least(examples: Any, answer: int | None, guess: int) -> None:
+def test_least(answer: int | None, guess: int) -> None:
     asked: list[int] = []
 
     def is_enough(n: int) -> bool:
@@ -147,9 +147,7 @@ def test_least(examples: Any, answer: int | None, guess: int) -> None:
 
 
 @pytest.mark.full
-def test_figures(results: dict[str, Any], examples: Any, tmp_path: Path) -> None:
-    import study
-
+def test_figures(results: dict[str, Any], tmp_path: Path) -> None:
     for name, figure in examples.STUDY.figures.items():
         written = study.draw_figure(examples.STUDY, name, figure, {"answers": results}, tmp_path)
         assert [path.suffix for path in written] == [".png", ".svg"]

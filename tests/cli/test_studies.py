@@ -14,21 +14,20 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import corollary1_figures
-import corollary1_tasks
-import spectra
-import utility_tasks
-
+from benchmarks import page
+from benchmarks.frame.support_spectra import power_law
+from benchmarks.paper import corollary1_figures, corollary1_tasks
+from benchmarks.utility.tasks import OURS, PEERS
 from fim_private.mechanisms import LargeMargin
 
 NEIGHBORS = ["replace-one", "add-remove"]
 
 
 def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
+    [module] = [study.module for study in page.STUDIES if study.name == name]
     output = folder / f"{name}.json"
     done = subprocess.run(
-        [sys.executable, f"benchmarks/{name}.py", "--quick", "--output", str(output), *options],
+        [sys.executable, "-m", module, "--quick", "--output", str(output), *options],
         cwd=REPOSITORY,
         capture_output=True,
         encoding="utf-8",
@@ -157,9 +156,9 @@ def test_the_rank_of_theorem_3_by_its_definition() -> None:
 
 
 def test_planted_spectra() -> None:
-    assert spectra.power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
-    assert spectra.power_law(4, 12, 0)[0] == (12, 2)
-    assert sum(m for _, m in spectra.power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
+    assert power_law(4, 12, 5)[:3] == ((17, 1), (12, 1), (6, 1))
+    assert power_law(4, 12, 0)[0] == (12, 2)
+    assert sum(m for _, m in power_law(1000, 50, 9, 3)) == 3 + 99  # 50/ℓ rounds to 0 from ℓ = 100 on
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +171,7 @@ def utility(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
     answers = utility["answers"]
     entries = {key.split("/")[2] for key in answers}
-    assert entries == {*utility_tasks.OURS, *utility_tasks.PEERS}
+    assert entries == {*OURS, *PEERS}
     for key, rows in answers.items():
         assert [row["k"] for row in rows] == [1, 10], key
         for row in rows:
@@ -180,7 +179,7 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
             assert -1e-9 <= row["regret"] <= 1
             assert 0 <= row["abstained"] <= 1
             assert row["trials"] >= 30
-        assert rows[0].get("exact", False) == (key.split("/")[2] in utility_tasks.OURS and "levelwise" not in key)
+        assert rows[0].get("exact", False) == (key.split("/")[2] in OURS and "levelwise" not in key)
 
 
 @pytest.mark.full
@@ -203,21 +202,22 @@ def test_the_page(tmp_path: Path) -> None:
         assert results["answers"]
         assert list(tmp_path.glob(f"{name}_*.svg"))
         assert len(list(tmp_path.glob(f"{name}_*.png"))) == len(list(tmp_path.glob(f"{name}_*.svg")))
-    page = tmp_path / "docs" / "benchmarks.md"
-    page.parent.mkdir()
-    command = [sys.executable, "benchmarks/document.py", "--results", str(tmp_path), "--document", str(page), "--quick"]
+    document = tmp_path / "docs" / "benchmarks.md"
+    document.parent.mkdir()
+    command = [sys.executable, "-m", "benchmarks.page", "--results", str(tmp_path), "--document", str(document)]
+    command += ["--quick"]
     done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
-    assert (done.returncode, page.exists()) == (2, False)
+    assert (done.returncode, document.exists()) == (2, False)
     assert "results of --quick, which are no results" in done.stderr
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert (done.stderr, done.returncode) == ("", 0)
-    text = page.read_text()
+    text = document.read_text()
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
         assert f"| {section} | " in text
     assert "NOT" not in text
     for line in text.splitlines():
         if line.startswith("!["):
-            assert (page.parent / line.partition("(")[2].rstrip(")")).is_file()
+            assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
     (tmp_path / "utility.json").unlink()
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     assert done.returncode == 2

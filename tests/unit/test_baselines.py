@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,18 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from real_data import REPOSITORY, real_data
+from real_data import real_data
 from scipy import stats
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import histogram_cuts
-import item_matrix
-import privbasis
-import stability_histogram
-from item_matrix import IntegerNoise, Released, cut, support_at_rank
-from privbasis import Budget
-from spectra import Source, transactions
-
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.peers import best_cut, cut_baskets, item_matrix, privbasis, stability_histogram
+from benchmarks.peers.cut_baskets import cut
+from benchmarks.peers.integer_noise import IntegerNoise
+from benchmarks.peers.item_matrix import support_at_rank
+from benchmarks.peers.privbasis import Budget
+from benchmarks.peers.released import Released
 from fim_private.dp.accounting import zcdp_rho
 
 Baskets = list[list[int]]
@@ -103,7 +101,7 @@ def test_support_at_rank(source: Source) -> None:
     ]
 
 
-@pytest.mark.parametrize("order", item_matrix.ORDERS)
+@pytest.mark.parametrize("order", cut_baskets.ORDERS)
 @pytest.mark.parametrize("max_basket", [1, 3, 8])
 def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: int) -> None:
     data = cut(transactions(source), max_basket, order)
@@ -115,7 +113,7 @@ def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: 
         else:
             assert short == sorted(set(short) & set(basket))
         for sizes in ((1,), (2,), (1, 2, 3)):
-            assert len(brute_force([short], sizes)) <= item_matrix.degree(max_basket, sizes)
+            assert len(brute_force([short], sizes)) <= cut_baskets.degree(max_basket, sizes)
 
 
 def test_a_random_cut_keeps_each_item_as_often(tmp_path: Path) -> None:
@@ -371,16 +369,16 @@ def test_what_is_not_listed_is_released_by_the_same_law(
     trials = 200
     numbers, values, trues = [], [], []
     for listed, with_opendp in ((1 << 20, True), (1 << 20, False), (4, False)):
-        monkeypatch.setattr(item_matrix, "LISTED", listed)
-        item_matrix.counted.cache_clear()
+        monkeypatch.setattr(cut_baskets, "LISTED", listed)
+        cut_baskets.counted.cache_clear()
         found = stability_histogram.histogram_trials(
             source, (1, 2), 10**6, 2.0, 0.05, max_basket, trials, 14, order="label", with_opendp=with_opendp
         )
         numbers.append([len(one.true) for one in found])
         values.append(np.concatenate([one.noisy for one in found]))
         trues.append(np.concatenate([one.true for one in found]))
-    form = stability_histogram.calibrated(item_matrix.degree(max_basket, (1, 2)), 2.0, 0.05)
-    cells = item_matrix.counted(source, (1, 2), max_basket, "label", form.threshold, True)
+    form = stability_histogram.calibrated(cut_baskets.degree(max_basket, (1, 2)), 2.0, 0.05)
+    cells = cut_baskets.counted(source, (1, 2), max_basket, "label", form.threshold, True)
     assert cells.multiplicities.sum() > 100
     low = cells.multiplicities @ form.noise.survival(form.threshold - cells.low)
     assert low > 0.5  # as many of the low ones are released in a trial: to lose them would be seen
@@ -392,7 +390,7 @@ def test_what_is_not_listed_is_released_by_the_same_law(
 
 @pytest.mark.parametrize("with_opendp", [True, False])
 @pytest.mark.parametrize("max_basket", [2, 20])
-@pytest.mark.parametrize("order", item_matrix.ORDERS)
+@pytest.mark.parametrize("order", cut_baskets.ORDERS)
 @pytest.mark.full
 @pytest.mark.usefixtures("opendp")
 def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
@@ -444,9 +442,9 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
     # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
     # pairs takes more than 60. A random pair of each basket leaves too few for any.
     source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
-    assert histogram_cuts.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
-    cuts = [(cap, order) for cap in (2, 3, 4) for order in item_matrix.ORDERS]
-    found = [histogram_cuts.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
+    assert best_cut.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
+    cuts = [(cap, order) for cap in (2, 3, 4) for order in cut_baskets.ORDERS]
+    found = [best_cut.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
     assert max(found) == pytest.approx(recall, abs=0.1)
     assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
 

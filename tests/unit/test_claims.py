@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from real_data import REPOSITORY
+
+from benchmarks.paper import claim_verdicts as claims
 
 ONE, TWO = "D = (1, …, 1)", "D = (2, …, 2)"
 RATES = {"replace-one": 0.5, "add-remove": 1.0}
@@ -90,15 +90,8 @@ def made() -> Answers:
     }
 
 
-@pytest.fixture
-def claims(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The script's module; benchmarks are no package."""
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    return importlib.import_module("claims")
-
-
-def found_by(claims: Any, results: Answers) -> dict[str, str]:
-    return {row[1]: row[2] for row in claims.claims(results).rows}
+def found_by(results: Answers) -> dict[str, str]:
+    return {str(row[1]): str(row[2]) for row in claims.claims(results).rows}
 
 
 def drop(answers: Answers, *starts: str) -> None:
@@ -205,8 +198,8 @@ MUTATIONS = [
 ]
 
 
-def test_all_is_confirmed(claims: Any) -> None:
-    found = found_by(claims, made())
+def test_all_is_confirmed() -> None:
+    found = found_by(made())
     assert len(found) == 15
     words = [said.split()[0].rstrip(":") for said in found.values()]
     assert sorted(set(words)) == ["Confirmed", "In", "Proved"]
@@ -214,11 +207,11 @@ def test_all_is_confirmed(claims: Any) -> None:
 
 
 @pytest.mark.parametrize(("claim", "said", "mutate"), MUTATIONS)
-def test_a_wrong_number_turns_its_row(claims: Any, claim: str, said: str, mutate: Callable[[Answers], None]) -> None:
-    before = found_by(claims, made())
+def test_a_wrong_number_turns_its_row(claim: str, said: str, mutate: Callable[[Answers], None]) -> None:
+    before = found_by(made())
     results = made()
     mutate(results)
-    after = found_by(claims, results)
+    after = found_by(results)
     assert list(after) == list(before)
     turned = {name for name in after if after[name].split()[:5] != before[name].split()[:5]}
     (row,) = (name for name in after if name.startswith(claim))
@@ -231,7 +224,7 @@ def verdict(said: str) -> str:
     return next((word for word in ("Confirmed", "NOT confirmed", "Not tested", "Proved") if said.startswith(word)), "")
 
 
-def test_verdict(claims: Any) -> None:
+def test_verdict() -> None:
     assert claims.verdict(0, 0) == "Not tested"
     assert claims.verdict(3, 0) == "Confirmed"
     assert claims.verdict(3, 2) == "NOT confirmed in 2 of 3"
@@ -239,23 +232,23 @@ def test_verdict(claims: Any) -> None:
     assert claims.judged(iter([True, False])) == "NOT confirmed in 1 of 2 (2 checks)"
 
 
-def test_the_lower_limit_counts(claims: Any) -> None:
+def test_the_lower_limit_counts() -> None:
     """9,915 of 10,000 are more than 0.99, but not surely."""
     results = made()
     change("coverage/retail/1", 9_915, "rows", 1, "kept")(results)
-    (said,) = (text for claim, text in found_by(claims, results).items() if claim.startswith("Theorem 3"))
+    (said,) = (text for claim, text in found_by(results).items() if claim.startswith("Theorem 3"))
     assert said.startswith("NOT confirmed in 1 of 2")
     assert "0.9915" in said
 
 
-def test_the_constant_of_the_proof(claims: Any) -> None:
+def test_the_constant_of_the_proof() -> None:
     constants = [claims.proofs_constant(itemsets) for itemsets in (1, 10, 10**3, 10**6)]
     assert constants == pytest.approx([52.7, 49.0, 44.7, 41.1], abs=0.06)
-    said = found_by(claims, made())["It takes f_max ≥ C log(L/δ)/(nε)"]
+    said = found_by(made())["It takes f_max ≥ C log(L/δ)/(nε)"]
     assert "The least sufficient C measured is 30.7 (4 cases), smaller" in said
 
 
-def test_what_is_left_out_is_said(claims: Any) -> None:
-    said = found_by(claims, made())
+def test_what_is_left_out_is_said() -> None:
+    said = found_by(made())
     assert "1 of 2 cases are left out" in said["Corollary 1: for itemsets the error is O(log(L/δ)/(nε))"]
     assert "0.9998 at least" in said["Corollary 2: error O(log |H(t*)| / (nε)) beyond what sampling costs"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,9 +12,10 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
-from real_data import REPOSITORY
 from scipy.stats import chi2_contingency
 
+from benchmarks.utility import simulation
+from benchmarks.utility.levelwise_simulation import counted, levelwise
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import UnknownUniverse
@@ -35,10 +35,6 @@ from fim_private.mining.levelwise import Levelwise
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import simulation
-from levelwise_simulation import counted, levelwise
-
 DRAWS = 20_000
 NEIGHBORS = ["replace-one", "add-remove"]
 PICK: dict[type, Callable[..., Any]] = {
@@ -46,8 +42,8 @@ PICK: dict[type, Callable[..., Any]] = {
     NamedExponential: simulation.weighed,
     LimitedDomain: simulation.weighed,
     Choosing: simulation.weighed,
-    PermuteAndFlip: simulation.raced,
-    MaxOfLaplaces: simulation.raced,
+    PermuteAndFlip: simulation.noisy_max,
+    MaxOfLaplaces: simulation.noisy_max,
     LargeMargin: simulation.searched,
     TightMargin: simulation.searched,
     Distance: simulation.distant,

@@ -15,17 +15,17 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import corollary1_tasks
-import measuring
-import remembering
-import study
-from study import Options, Section, Study, Table, Task
+from benchmarks.frame import study, task_cache
+from benchmarks.frame.command_line import command_line
+from benchmarks.frame.provenance import machine
+from benchmarks.frame.study import Options, Section, Study, Task
+from benchmarks.frame.tables import Table, cell
+from benchmarks.paper import corollary1_tasks
 
 SCRIPT = """
 import sys, time
-sys.path.insert(0, {benchmarks!r})
-from study import Figure, Section, Study, Table, Task, main
+sys.path.insert(0, {repository!r})
+from benchmarks.frame.study import Figure, Section, Study, Table, Task, main
 
 def slow(value):
     with open({log!r}, "a") as log:
@@ -41,13 +41,13 @@ def sections(results):
     return [Section("Squares", f"The last is {{answers['7']}}.", None, (Table(("n", "n²"), tuple(answers.items())),))]
 
 if __name__ == "__main__":
-    main(Study("squares", "Are squares square?", tasks, sections, {{}}))
+    main(Study("squares", "squares", "Are squares square?", tasks, sections, {{}}))
 """
 
 
 def script(folder: Path, sleep: float) -> list[str]:
     path = folder / "squares.py"
-    path.write_text(SCRIPT.format(benchmarks=str(REPOSITORY / "benchmarks"), log=str(folder / "log"), sleep=sleep))
+    path.write_text(SCRIPT.format(repository=str(REPOSITORY), log=str(folder / "log"), sleep=sleep))
     return [sys.executable, str(path), "--output", str(folder / "squares.json"), "--no-figures"]
 
 
@@ -102,7 +102,7 @@ def boom(value: int) -> int:
 
 
 def a_study(tasks: list[Task]) -> Study:
-    return Study("some", "What?", lambda options: (tasks, []), lambda results: [], {})
+    return Study("some", "benchmarks.some", "What?", lambda options: (tasks, []), lambda results: [], {})
 
 
 def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> None:
@@ -137,12 +137,13 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
 
 def test_other_data_or_other_code_of_the_tasks_is_done_again(tmp_path: Path) -> None:
     def mark(function: Any) -> str:
-        return remembering.mark([function], tmp_path, "same")
+        return task_cache.mark([function], tmp_path, "same")
 
     first = mark(corollary1_tasks.needed)
     assert mark(corollary1_tasks.needed) == first
-    assert {path.name for path in remembering._code([corollary1_tasks.errors])} >= {"spectra.py", "searching.py"}
-    assert not {path.name for path in remembering._code([corollary1_tasks.errors])} & {"study.py", "corollary1.py"}
+    code = {path.name for path in task_cache._code([corollary1_tasks.errors])}
+    assert code >= {"support_spectra.py", "bisection.py"}
+    assert not code & {"study.py", "corollary1.py"}
     (tmp_path / "retail.parquet").write_bytes(b"x")
     assert mark(corollary1_tasks.needed) != first
 
@@ -151,15 +152,15 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pyt
     for text in ("", "[]", "{}", '{"study": "other", "answers": {}}'):
         (tmp_path / "x.json").write_text(text)
         with pytest.raises(SystemExit) as ended:
-            remembering.read("some", tmp_path / "x.json")
+            task_cache.read("some", tmp_path / "x.json")
         assert ended.value.code == 2
         assert capsys.readouterr().err == "x.json does not hold the results of the study some\n"
 
 
 def test_commands_name_no_folder_of_this_machine() -> None:
     given = ["--output=/home/me/a b.json", "--data=/home/me/d", "--read", "../../home/me/x.json", "--seed=3"]
-    assert measuring.command_line("x", given) == (
-        "python benchmarks/x.py --output 'a b.json' --data DIR --read x.json --seed 3"
+    assert command_line("benchmarks.x", given) == (
+        "python -m benchmarks.x --output 'a b.json' --data DIR --read x.json --seed 3"
     )
 
 
@@ -184,13 +185,14 @@ def test_keys_are_unique(tmp_path: Path) -> None:
     ],
 )
 def test_cells(value: Any, text: str) -> None:
-    assert study.cell(value) == text
+    assert cell(value) == text
 
 
 def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
-    about = {**measuring.machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
+    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
     table = Table(("name", "|H|"), (("a", 1), ("b", None)))
-    one = Study("x", "Why?", lambda o: ([], []), lambda r: [Section("Part", "Read.", "fig", (table,))], {})
+    part = Section("Part", "Read.", "fig", (table,))
+    one = Study("x", "benchmarks.x", "Why?", lambda o: ([], []), lambda r: [part], {})
     lines = "\n".join(study.markdown(one, about, "figures/", level=2))
     assert lines.startswith("## Why?\n\n    python x\n")
     assert (

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from real_data import REPOSITORY
 
-sys.path.insert(0, str(REPOSITORY / "benchmarks"))
-import utility_sections
-import utility_tasks
-from utility_measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+from benchmarks.utility import tasks
+from benchmarks.utility.measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+from benchmarks.utility.sections import sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
 
@@ -71,11 +68,11 @@ def answers(rows: list[Row]) -> dict[str, Any]:
 def test_the_tables_say_where_the_histogram_wins() -> None:
     rows = []
     for k, ahead in ((10, False), (100, True)):
-        for entry in utility_tasks.ENTRIES:
-            rate = (0.1 if ahead else 0.6) if entry == utility_tasks.HISTOGRAM else 0.3
+        for entry in tasks.ENTRIES:
+            rate = (0.1 if ahead else 0.6) if entry == tasks.HISTOGRAM else 0.3
             rows.append(row(entry, rate, k=k))
-    sections = {section.title: section for section in utility_sections.sections(answers(rows))}
-    won = sections["Which wins where"]
+    told = {section.title: section for section in sections(answers(rows))}
+    won = told["Which wins where"]
     assert (
         "misses less than all of ours that need nothing public but a cap or a rank at k = 100 (ε = 1)," in won.reading
     )
@@ -83,19 +80,19 @@ def test_the_tables_say_where_the_histogram_wins() -> None:
     counts, compared, by_data = won.tables
     lines = {line[0]: line[2:4] for line in counts.rows}
     assert lines["large-margin"] == ("1 of 1", "0 of 1")
-    assert lines[utility_tasks.HISTOGRAM] == ("0 of 1", "1 of 1")
-    assert [line[-1] == utility_tasks.HISTOGRAM for line in compared.rows] == [False, True]
+    assert lines[tasks.HISTOGRAM] == ("0 of 1", "1 of 1")
+    assert [line[-1] == tasks.HISTOGRAM for line in compared.rows] == [False, True]
     assert by_data.rows == (("d", "none", "1"),)
-    assert {"Regret", "The price of a smaller δ"} <= set(sections)
+    assert {"Regret", "The price of a smaller δ"} <= set(told)
 
 
 def test_nothing_to_read() -> None:
-    (section,) = utility_sections.sections({"answers": {}})
+    (section,) = sections({"answers": {}})
     assert "No data set was found" in section.reading
 
 
 def test_peers_get_the_stream_of_picks() -> None:
-    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(utility_tasks._seed_of_picks(2014))
+    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(tasks._seed_of_picks(2014))
     assert ours.random(4).tolist() == theirs.random(4).tolist()
 
 
@@ -103,8 +100,8 @@ def test_peers_get_the_stream_of_picks() -> None:
 def test_every_k_has_its_own_cut(tmp_path: Path) -> None:
     # Cut to two by label, the first pair alone clears the threshold; all six need more baskets and the cap of 4.
     pytest.importorskip("opendp", reason="opendp is not installed")
-    from histogram_cuts import best_cuts
-    from spectra import Source
+    from benchmarks.frame.datasets import Source
+    from benchmarks.peers.best_cut import best_cuts
 
     path = tmp_path / "four.dat"
     path.write_text("1 2 3 4\n" * 80 + "1 2\n" * 5)

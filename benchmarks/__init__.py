@@ -1,0 +1,12 @@
+"""What the mechanisms find, what the paper claims, and how fast itemsets are counted; none of it is installed.
+
+Each part is run from the root of the project as `python -m MODULE`; `make benchmarks`, `make benchmark-speed` and
+`make benchmark-counting` run them all. Folders import those above them in this list:
+
+frame     What all share: a study's tasks, cache, tables and figures, its command line, and the data.
+peers     The mechanisms of others: PrivBasis, and OpenDP's stability histogram.
+utility   A study: every mechanism and peer on every data set.
+paper     Studies of what the paper claims, and the table of what was found.
+counting  Speed: counting against every other tool, reading, whole commands. Needs the frame only.
+page      Writes docs/benchmarks.md from the JSON of the studies.
+"""

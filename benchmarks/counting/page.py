@@ -1,0 +1,146 @@
+"""The page that reports a run of the counting benchmark, from its JSON alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.counting.peer_counters import ALL, MODES, TOP
+from benchmarks.counting.summary import SUMMARY_COLUMNS, cell, growth_reading, losses, reading, summary_rows, titles
+from benchmarks.frame.tables import markdown_table
+
+METHOD = """\
+How it was measured: every contestant works in a process of its own and has its input in memory before the clock
+starts, in the form that it takes in fastest, with items numbered from 0. Contestants take turns inside each
+repetition, and what they count (how many itemsets have each support) is compared every time: the run stops at the first
+difference. A peer that reads a threshold is told the right one; for the top {top:,} ours is not told. Memory is what
+counting adds at its peak to a process that holds its input; ratios take anything below 1 MB for 1 MB. Where a
+peer takes in Python objects in every call, *net of input* is the ratio without that part, measured by the same call
+with a support that nothing has. Ours uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
+"""
+
+
+def write_document(results: dict[str, Any], document: Path, figure: Path) -> None:
+    """Write the page; figure is the picture to show, beside or below the page."""
+    document.write_text("\n".join(_lines(results, figure.relative_to(document.parent).as_posix())) + "\n")
+
+
+def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
+    yield "# Benchmarks: counting itemsets\n"
+    yield "This page is written by the benchmark itself:\n"
+    yield f"    {results['command']}\n"
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    yield f"- Date: {results['date']}, commit {results['commit'] or 'unknown'}"
+    yield f"- Machine: {results['cpu']} ({results['machine']}), {results['cores']} cores, {_gib(results)} of memory"
+    yield f"- Versions: Python {results['python']}, {versions}"
+    yield f"- Figures: medians of {results['runs']} run{'s' * (results['runs'] > 1)}"
+    limit = f"{results['timeout']:g} s and {results['memory_limit'] / 1e9:g} GB of address space"
+    yield f"- Limits of one count: {limit}\n"
+    yield METHOD.format(top=results["top"])
+    yield f"![Time and memory of the peers relative to ours, and growth]({figure})\n"
+    yield from _datasets(results)
+    for mode, title in titles(results).items():
+        if not any(contest["mode"] == mode for contest in results["contests"]):
+            continue
+        yield f"## {title[0].upper()}{title[1:]}\n"
+        yield reading(results, mode) + "\n"
+        yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
+    yield from _processes(results)
+    yield from _growth(results)
+    yield "## Where a peer is better\n"
+    found = losses(results)
+    if found:
+        yield "In brackets what the peer takes of ours, a ratio below 1.\n"
+    yield "\n".join(f"- {loss}" for loss in found) + "\n" if found else "none\n"
+    yield from _everybody(results)
+
+
+def _gib(results: dict[str, Any]) -> str:
+    return f"{results['memory_total'] / 2**30:.0f} GiB"
+
+
+def _datasets(results: dict[str, Any]) -> Iterator[str]:
+    yield "## Data\n"
+    yield from _table(
+        ("data", "what", "baskets", "items", "mean items a basket", "longest"),
+        (
+            (
+                about["name"],
+                about["about"],
+                f"{about['baskets']:,}",
+                f"{about['items']:,}",
+                f"{about['entries'] / max(about['baskets'], 1):.1f}",
+                f"{about['longest']:,}",
+            )
+            for about in results["datasets"]
+        ),
+    )
+    if results["missing"]:
+        yield f"Not there, so not counted: {', '.join(results['missing'])}.\n"
+
+
+def _processes(results: dict[str, Any]) -> Iterator[str]:
+    yield "## Whole processes\n"
+    yield "From start to answer: reading the file, counting, the mechanism, printing. Start alone is the imports of"
+    yield "numpy and pyarrow, which nothing that reads Parquet can go below.\n"
+    rows = []
+    for row in results["processes"]:
+        ours = next(iter(row["commands"].values()))["seconds"]["median"]
+        for name, figures in row["commands"].items():
+            seconds, peak = figures["seconds"], figures["peak"]["median"] / 1e6
+            spread = f"{seconds['min']:.2f} – {seconds['max']:.2f}"
+            ratio = f"{seconds['median'] / ours:.2f}"
+            rows.append((row["dataset"], f"`{name}`", f"{seconds['median']:.2f}", spread, ratio, f"{peak:.0f}"))
+    yield from _table(("data", "command", "seconds", "min – max", "time ratio", "peak (MB)"), rows)
+
+
+def _growth(results: dict[str, Any]) -> Iterator[str]:
+    if not results["growth"]:
+        return
+    yield "## Growth\n"
+    yield growth_reading(results) + "\n"
+    rows = []
+    for row in results["growth"]:
+        process = row["process"]
+        seconds = process["seconds"]["median"]
+        counts = (cell(row[mode]) for mode in (TOP, ALL))
+        rows.append(
+            (
+                f"{row['baskets']:,}",
+                str(row["size"]),
+                f"{seconds:.2f}",
+                f"{1e6 * seconds / row['baskets']:.2f}",
+                f"{process['peak']['median'] / 1e6:,.0f}",
+                *counts,
+            )
+        )
+    columns = ("baskets", "size", "`mine` (s)", "µs a basket", "peak (MB)")
+    yield from _table((*columns, f"count top {results['top']:,} (ms)", "count all (ms)"), rows)
+
+
+def _everybody(results: dict[str, Any]) -> Iterator[str]:
+    yield "## Everybody\n"
+    yield "Milliseconds, medians; where there is no number, the reason.\n"
+    for mode in MODES:
+        contests = [contest for contest in results["contests"] if contest["mode"] == mode]
+        if not contests:
+            continue
+        names = [
+            name
+            for name in results["contestants"]
+            if any(contest["outcome"][name]["status"] != "other sizes only" for contest in contests)
+        ]
+        yield f"### {titles(results)[mode].capitalize()}\n"
+        yield from _table(
+            ("data", "size", *names),
+            (
+                (contest["dataset"], str(contest["size"]), *(cell(contest["outcome"][name]) for name in names))
+                for contest in contests
+            ),
+        )
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    left = {"data", "what", "command", "fastest peer"}
+    return markdown_table(columns, rows, [column not in left for column in columns])

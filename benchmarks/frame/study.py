@@ -1,0 +1,264 @@
+"""A study: tasks done one by one and remembered, and the tables, figures and sentences made of their answers.
+
+Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG and PNG). A run that was interrupted
+goes on where it was when the same command is given again, as long as nobody has changed the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.frame import figure_style, task_cache
+from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json, write_text
+from benchmarks.frame.provenance import machine
+from benchmarks.frame.tables import Table, table_lines
+
+PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
+
+# What a study has found: its circumstances, and under "answers" the JSON value of each task, by key.
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """data: folder of real data, None where there is none. quick: a small setting, to see that all works.
+
+    only: the names of the data sets to take, None for all.
+    """
+
+    data: Path | None = DEFAULT_DATA
+    seed: int = 2014
+    quick: bool = False
+    only: tuple[str, ...] | None = None
+
+    def takes(self, name: str) -> bool:
+        """Whether a data set is to be taken."""
+        return self.only is None or name in self.only
+
+
+@dataclass(frozen=True)
+class Task:
+    """key: its name, once in a study. function: at the top level of a module, returns a JSON value of the arguments."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what there is to read from its figure and tables. figure: one of the study's."""
+
+    title: str
+    reading: str
+    figure: str | None = None
+    tables: tuple[Table, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """paint: fills an empty matplotlib figure from the results. size: width and height in inches."""
+
+    paint: Callable[[Any, Results], None]
+    size: tuple[float, float] = (10.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """name: of its files. module: `python -m MODULE` runs it.
+
+    tasks: returns the tasks, and the names of the data sets that are missing.
+    """
+
+    name: str
+    module: str
+    question: str
+    tasks: Callable[[Options], tuple[list[Task], list[str]]]
+    sections: Callable[[Results], Iterable[Section]]
+    figures: Mapping[str, Figure]
+
+
+def main(study: Study) -> None:
+    """Run a study from the command line."""
+    options = _parse(study)
+    if options.read is not None:
+        results = task_cache.read(study.name, options.read)
+    else:
+        chosen = Options(options.data, options.seed, options.quick, options.only)
+        results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
+    folder = options.output.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if not options.no_figures:
+        for name, figure in study.figures.items():
+            draw_figure(study, name, figure, results, folder)
+    page = folder / f"{options.output.stem}.md"
+    write_text("\n".join(markdown(study, results, "", level=1)) + "\n", page)
+    print("\n".join(summary(study, results)))
+    written = [*([] if options.read else [options.output.name]), page.name]
+    written += [] if options.no_figures else [f"{len(study.figures)} figures"]
+    print(f"\nWritten to {folder}: {', '.join(written)}")
+
+
+def _parse(study: Study) -> argparse.Namespace:
+    example = f"Example: python -m {study.module} --quick --output /tmp/some.json"
+    parser = OneLineParser(study.module, study.question, example)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help=f"JSON to write (default: build/benchmarks/{study.name}.json, with --quick {study.name}_quick.json)",
+    )
+    parser.add_argument("--read", type=Path, help="run nothing: make figures and tables of this JSON")
+    parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
+    parser.add_argument(
+        "--only", type=lambda text: tuple(text.split(",")), help="names of data sets with commas between; default: all"
+    )
+    parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing")
+    options = parser.parse_args()
+    if options.workers < 1:
+        parser.error("--workers must be at least 1")
+    if options.read is not None and not options.read.is_file():
+        parser.error(f"--read: there is no file {options.read}")
+    options.data = options.data if options.data is not None and options.data.is_dir() else None
+    default = f"{study.name}_quick.json" if options.quick else f"{study.name}.json"
+    options.output = options.output or options.read or DEFAULT_OUTPUT / default
+    return options
+
+
+def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh: bool = False) -> Results:
+    """Do all tasks that the same code has not yet done, and write the results as JSON. fresh: do all of them."""
+    tasks, missing = study.tasks(options)
+    keys = [task.key for task in tasks]
+    assert len(set(keys)) == len(keys), "keys of tasks are unique"
+    if missing:
+        print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    settings = (options.seed, options.quick, options.only, machine(PACKAGES)["versions"])
+    mark = task_cache.mark((task.function for task in tasks), options.data, settings)
+    remembered = output.with_name(f"{output.stem}.{mark}.parts")  # what other code or options have left stays
+    if not fresh and (done := task_cache.finished(output, mark, keys)):
+        print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
+        return done
+    answers = {} if fresh else task_cache.recall(remembered)
+    left = [task for task in tasks if task.key not in answers]
+    start = time.monotonic()
+    try:
+        with remembered.open("a", encoding="utf-8") as parts:
+            for key, answer in _progress(study, _answers(left, workers), len(tasks) - len(left), len(tasks)):
+                answers[key] = answer
+                parts.write(json.dumps([key, answer], ensure_ascii=False, allow_nan=False) + "\n")
+                parts.flush()
+    except KeyboardInterrupt:
+        finished = sum(key in answers for key in keys)
+        print(
+            f"interrupted after {finished} of {len(tasks)} tasks; the same command goes on from there", file=sys.stderr
+        )
+        raise SystemExit(130) from None
+    results = {
+        "study": study.name,
+        "question": study.question,
+        "command": command_line(study.module, sys.argv[1:]),
+        **machine(PACKAGES),
+        "seed": options.seed,
+        "quick": options.quick,
+        "only": options.only,
+        "mark": mark,
+        "seconds": round(time.monotonic() - start),
+        "resumed": len(tasks) - len(left),
+        "missing": missing,
+        "answers": {key: answers[key] for key in keys},
+    }
+    write_json(results, output)
+    remembered.unlink()
+    return results
+
+
+def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
+    if workers == 1 or len(tasks) < 2:
+        for task in tasks:
+            yield task.key, task.function(**task.arguments)
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process a core: threads below them only get in the way
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore) as pool:
+        under_way = {pool.submit(task.function, **task.arguments): task.key for task in tasks}
+        try:
+            for future in as_completed(under_way):
+                yield under_way[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():  # what is under way is not waited for
+                process.terminate()
+            raise
+
+
+def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total: int) -> Iterator[tuple[str, Any]]:
+    """Pass the answers on, with a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(study.name, total=total, completed=done)
+        for key, answer in answers:
+            bar.update(task, advance=1, description=f"{study.name}: {key}")
+            yield key, answer
+
+
+def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> list[Path]:
+    """Draw one figure of a study as SVG and PNG."""
+    return figure_style.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.size)
+
+
+def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:
+    """Yield the lines of a page or part of one. figures: the folder of the figures, as seen from it, ending in /."""
+    yield f"{'#' * level} {study.question}\n"
+    yield f"    {results['command']}\n"
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    setting = " (the small setting of --quick)" if results["quick"] else ""
+    yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}{setting};"
+    took = f", {results['seconds']:,} s" if results.get("seconds") and not results.get("resumed") else ""
+    yield f"{results['cpu']}, {results['cores']} cores{took};"
+    yield f"Python {results['python']}, {versions}."
+    yield f"{_missing(results)}\n"
+    for section in study.sections(results):
+        yield f"{'#' * (level + 1)} {section.title}\n"
+        yield f"{section.reading}\n"
+        if section.figure is not None:
+            yield f"![{section.title}]({figures}{study.name}_{section.figure}.svg)\n"
+        for table in section.tables:
+            yield from table_lines(table)
+
+
+def _missing(results: Results) -> str:
+    if results["quick"]:
+        return "The small setting leaves out the real data."
+    if results.get("only"):
+        return f"Of the data sets only these, as was asked for: {', '.join(results['only'])}."
+    return (
+        f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
+    )
+
+
+def summary(study: Study, results: Results) -> Iterator[str]:
+    """Yield what a reader of the terminal wants: the sentences."""
+    yield study.question
+    yield _missing(results)
+    for section in study.sections(results):
+        yield f"\n{section.title}\n  {section.reading}"

@@ -1,0 +1,67 @@
+"""Spectra to study: of real data where there is any, of random parts of it, and of a power law with planted leaders."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+import fim_private as fim
+from benchmarks.frame.datasets import Source
+from fim_private.counting import Effort, itemset_spectrum
+from fim_private.reading.transactions import Transactions
+from fim_private.spectrum import Level, SupportSpectrum, union
+
+Levels = tuple[Level, ...]
+# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
+_EFFORT = Effort(threads=1, max_work=10**14)
+
+
+@lru_cache(maxsize=2)
+def transactions(source: Source) -> Transactions:
+    """Read a data set; a basket is a privacy unit."""
+    return fim.read_transactions(source.path, **dict(source.columns))
+
+
+@lru_cache(maxsize=2)
+def part(source: Source, share: float, seed: int) -> Transactions:
+    """Return a random part of the baskets, each kept with that probability."""
+    whole = transactions(source)
+    if share >= 1:
+        return whole
+    kept = np.random.default_rng(seed).random(whole.baskets) < share
+    lengths = np.diff(whole.offsets)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths[kept])])
+    return Transactions(offsets, whole.items[np.repeat(kept, lengths)], whole.vocabulary)
+
+
+@lru_cache(maxsize=4)
+def levels_of(source: Source, size: int, share: float = 1.0, seed: int = 0) -> Levels:
+    """Return all (support, multiplicity) of the itemsets of a size."""
+    return tuple(itemset_spectrum(part(source, share, seed), size, effort=_EFFORT).all_levels())
+
+
+@lru_cache(maxsize=2)
+def mixed_levels(source: Source, sizes: tuple[int, ...]) -> Levels:
+    """Return the levels of the itemsets of several sizes together."""
+    whole = transactions(source)
+    return tuple(union([itemset_spectrum(whole, size, effort=_EFFORT) for size in sizes]).all_levels())
+
+
+def power_law(count: int, second: int, lead: int, leaders: int = 1, exponent: float = 1.0) -> Levels:
+    """Return levels c(ℓ) = second / (ℓ - leaders)^exponent below `leaders` itemsets that lead by so much.
+
+    count: how many itemsets lie below the leaders; those that round to 0 are left out.
+    """
+    ranks = np.arange(1, count + 1, dtype=np.float64)
+    supports = np.rint(second / ranks**exponent).astype(np.int64)
+    values, multiplicities = np.unique(supports[supports > 0], return_counts=True)
+    below = [(int(v), int(m)) for v, m in zip(values[::-1], multiplicities[::-1], strict=True)]
+    if lead == 0 and below:
+        return ((below[0][0], below[0][1] + leaders), *below[1:])
+    return ((second + lead, leaders), *below)
+
+
+def spectrum(levels: Levels, universe_size: int | None = None) -> SupportSpectrum:
+    """Return a spectrum of these levels."""
+    return SupportSpectrum(levels, universe_size=universe_size)

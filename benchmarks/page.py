@@ -1,0 +1,75 @@
+"""docs/benchmarks.md from the JSON of the studies: nothing on the page is written by hand.
+
+python -m benchmarks.page --results build/benchmarks --document docs/benchmarks.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.frame.command_line import OneLineParser
+from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, write_text
+from benchmarks.frame.study import Results, Study, draw_figure, markdown
+from benchmarks.frame.tables import table_lines
+from benchmarks.frame.task_cache import read
+from benchmarks.paper import corollary1, pac_learning
+from benchmarks.paper import worked_examples as examples
+from benchmarks.paper.claim_verdicts import claims
+from benchmarks.utility import compare as utility
+
+STUDIES: tuple[Study, ...] = (examples.STUDY, corollary1.STUDY, pac_learning.STUDY, utility.STUDY)
+INTRODUCTION = """\
+This page is written by `make benchmarks` (`benchmarks/page.py`, from the JSON that each study leaves in
+`build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. How fast
+itemsets are counted, and how fast the peers are, is on a page of its own: [counting.md](counting.md).
+
+"The paper" is Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization" (NIPS
+2014). Supports are in units (baskets); replace-one and add-remove are the notions of neighbours in
+[privacy.md](privacy.md).
+"""
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = OneLineParser("benchmarks.page", str(__doc__))
+    parser.add_argument("--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON")
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write")
+    parser.add_argument("--quick", action="store_true", help="take results of the small setting, to see that all works")
+    parser.add_argument("--no-figures", action="store_true", help="draw nothing")
+    options = parser.parse_args()
+    for study in STUDIES:
+        if not (options.results / f"{study.name}.json").is_file():
+            parser.error(f"there is no {study.name}.json in {options.results}: run python -m {study.module} first")
+    return options
+
+
+def lines(results: dict[str, Results]) -> Iterator[str]:
+    """Yield the page."""
+    yield "# Benchmarks: what each mechanism finds\n"
+    yield INTRODUCTION
+    yield "## The paper's claims\n"
+    yield from table_lines(claims(results))
+    for study in STUDIES:
+        yield from markdown(study, results[study.name], "figures/", level=2)
+
+
+def main() -> None:
+    """Draw the figures and write the page."""
+    options = parse()
+    results = {study.name: read(study.name, options.results / f"{study.name}.json") for study in STUDIES}
+    if small := [name for name, found in results.items() if found["quick"] and not options.quick]:
+        print(f"page.py: {', '.join(small)}: results of --quick, which are no results", file=sys.stderr)
+        raise SystemExit(2)
+    if not options.no_figures:
+        for study in STUDIES:
+            for name, figure in study.figures.items():
+                draw_figure(study, name, figure, results[study.name], options.document.parent / "figures")
+    write_text("\n".join(lines(results)).rstrip() + "\n", options.document)
+    print(f"Written: {options.document.name}")
+
+
+if __name__ == "__main__":
+    main()

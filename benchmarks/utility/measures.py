@@ -1,0 +1,186 @@
+"""How good releases are, with intervals, and who is among the best, in the study of utility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.frame.support_spectra import Levels
+from benchmarks.utility import simulation
+
+ABSTAINED = simulation.ABSTAINED
+# False-negative rates that differ by no more are taken for equal.
+WITHIN = 0.005
+# A false-negative rate from here on is finding nothing.
+NOTHING = 0.995
+_REPLACED = 2_000  # bootstrap samples
+_ROUNDING = 1e-9
+_BOOTSTRAP = 4  # the stream of the bootstrap: see tasks.py
+
+
+@dataclass(frozen=True)
+class Releases:
+    """Itemsets released in many trials, (trials, k): their supports, ABSTAINED where there is none, and noisy ones."""
+
+    true: NDArray[np.int64]
+    noisy: NDArray[np.float64]
+
+
+def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:
+    """Return how good the releases are, relative to min(k, itemsets that occur).
+
+    fnr: the share of the top k that is missing, where any itemset with at least the k-th support will do. regret: the
+    share of the top k's supports that is lost. abstained: the share of k that was not named. error_median, error_95:
+    |noisy - true| / true of what was released, true at least 1. low, high: of fnr, see interval.
+    """
+    top = np.array([s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count])
+    named = released.true != ABSTAINED
+    if len(top):
+        hits = (released.true >= top[-1]).sum(axis=1)
+        missing = np.clip(1 - hits / len(top), 0, 1)
+        lost = np.clip(1 - np.maximum(released.true, 0).sum(axis=1) / top.sum(), 0, 1)
+        unnamed = 1 - np.minimum(named.sum(axis=1), len(top)) / len(top)
+    else:  # nothing can be missed
+        missing = lost = unnamed = np.zeros(len(named))
+    errors = np.abs(released.noisy - released.true)[named] / np.maximum(released.true[named], 1)
+    low, high = interval(missing, max(len(top), 1), seed)
+    return {
+        "trials": len(missing),
+        "fnr": float(missing.mean()),
+        "low": low,
+        "high": high,
+        "regret": float(lost.mean()),
+        "abstained": float(unnamed.mean()),
+        "error_median": float(np.median(errors)) if len(errors) else None,
+        "error_95": float(np.quantile(errors, 0.95)) if len(errors) else None,
+    }
+
+
+def interval(missing: NDArray[np.float64], count: int, seed: int) -> tuple[float, float]:
+    """Return a 95 % interval of the mean of the shares of `count` itemsets that each trial missed.
+
+    By bootstrap percentiles. Where all trials missed the same share these say nothing: the rule of three then, 3 by
+    the itemsets that were looked for in all.
+    """
+    mean = float(missing.mean())
+    if np.ptp(missing) < _ROUNDING:
+        reach = 3 / (len(missing) * count)
+        return max(0.0, mean - reach), min(1.0, mean + reach)
+    rng = np.random.default_rng([seed, _BOOTSTRAP])
+    resampled = rng.choice(missing, (_REPLACED, len(missing))).mean(axis=1)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return min(float(low), mean), max(float(high), mean)
+
+
+def certain(fnr: float, regret: float, abstained: float) -> dict[str, Any]:
+    """Return measures that are known exactly, without what rounding adds."""
+    fnr, regret, abstained = (min(max(share, 0.0), 1.0) for share in (fnr, regret, abstained))
+    return {"fnr": fnr, "low": fnr, "high": fnr, "regret": regret, "abstained": abstained, "exact": True}
+
+
+# ----------------------------------------------------------------------------------------------- settings and means
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting and what was found in it (measures)."""
+
+    data: str
+    sizes: str
+    entry: str
+    epsilon: float
+    delta: float
+    k: int
+    found: dict[str, Any]
+
+
+def label(sizes: tuple[int, ...]) -> str:
+    """Return "2" or "1-3"."""
+    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
+
+
+def rows_of(results: Mapping[str, Any]) -> list[Row]:
+    """Return all settings."""
+    found = []
+    for key, answer in results["answers"].items():
+        data, sizes, entry, epsilon, delta = key.split("/")
+        for row in answer:
+            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row))
+    return found
+
+
+def mean(rows: Iterable[Row], field: str = "fnr") -> float | None:
+    """Return the mean of a measure; None where there is none."""
+    values = [row.found[field] for row in rows if row.found[field] is not None]
+    return fmean(values) if values else None
+
+
+def means(rows: Iterable[Row], field: str = "fnr") -> dict[str, float]:
+    """Return the mean of a measure for each entry that has any, in the order of the rows."""
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row.entry, []).append(row)
+    found = {entry: mean(part, field) for entry, part in parts.items()}
+    return {entry: value for entry, value in found.items() if value is not None}
+
+
+# --------------------------------------------------------------------------------------------------- who is the best
+
+
+def among_best(rows: Iterable[Row]) -> list[str]:
+    """Return the entries of one setting whose interval reaches within WITHIN of the best's; none if nobody finds any.
+
+    Of equal rates the one of the shorter interval is the best.
+    """
+    own = list(rows)
+    best = min(own, key=lambda row: (row.found["fnr"], row.found["high"]))
+    if best.found["fnr"] > NOTHING:
+        return []
+    return [row.entry for row in own if row.found["low"] <= best.found["high"] + WITHIN + _ROUNDING]
+
+
+def least(values: Mapping[str, float]) -> list[str]:
+    """Return the names of the least rate and of those within WITHIN of it; none if all are as good as 1."""
+    lowest = min(values.values(), default=1.0)
+    return [] if lowest > NOTHING else [name for name, value in values.items() if value <= lowest + WITHIN + _ROUNDING]
+
+
+def below(one: float, other: float) -> bool:
+    """Whether a rate is less than another by more than WITHIN."""
+    return one < other - WITHIN - _ROUNDING
+
+
+def best_of(values: Mapping[str, float], entries: Iterable[str]) -> tuple[str, float]:
+    """Return which of these entries has the least rate, and that; "none" and 1 where none finds anything."""
+    own = {entry: values[entry] for entry in entries if entry in values}
+    return (min(own, key=own.__getitem__), min(own.values())) if least(own) else ("none", 1.0)
+
+
+def names(values: Mapping[str, float]) -> str:
+    """Say who is least, or how many are within WITHIN of it."""
+    tied = least(values)
+    if not tied:
+        return "nobody finds anything"
+    named = f" ({', '.join(tied)})" if len(tied) <= 3 else ""
+    who = tied[0] if len(tied) == 1 else f"{len(tied)} of {len(values)}{named}"
+    return f"{who}, at {min(values.values()):.3f}"
+
+
+def places(at: Iterable[tuple[int, float]]) -> str:
+    """Write pairs of k and ε."""
+    parts: dict[int, list[str]] = {}
+    for k, epsilon in sorted(at):
+        parts.setdefault(k, []).append(f"{epsilon:g}")
+    return ", ".join(f"k = {k} (ε = {', '.join(part)})" for k, part in parts.items()) or "no ε and k"
+
+
+def written(found: Mapping[str, Any]) -> str:
+    """Write a rate with its interval, where it has any."""
+    if found["high"] - found["low"] < 5e-4:
+        return f"{found['fnr']:.3f}"
+    return f"{found['fnr']:.3f} ({found['low']:.3f} – {found['high']:.3f})"

@@ -1,0 +1,249 @@
+"""What the study of utility says of its answers: tables and sentences, every word of who wins computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from benchmarks.frame.study import Results, Section
+from benchmarks.frame.tables import Cell, Table
+from benchmarks.peers.cut_baskets import LISTED
+from benchmarks.utility import tasks
+from benchmarks.utility.measures import (
+    WITHIN,
+    Row,
+    among_best,
+    below,
+    best_of,
+    least,
+    mean,
+    means,
+    names,
+    places,
+    rows_of,
+    written,
+)
+from benchmarks.utility.tasks import ENTRIES, HISTOGRAM, UNIVERSE, UNKNOWN
+
+DELTA = 1e-6  # of all tables but that of δ
+# Compared by ε and k.
+BY_US = "ours, without the items"
+COMPARED = (HISTOGRAM, "PrivBasis, zCDP", "exponential", "large-margin")
+
+
+def sections(results: Results) -> Iterator[Section]:
+    """Say which wins where."""
+    rows = rows_of(results)
+    if not rows:
+        yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+        return
+    main_rows = [row for row in rows if row.epsilon == 1 and row.delta == DELTA]
+    yield Section("What was measured", _method(rows))
+    yield _winners(main_rows, [row for row in rows if row.delta == DELTA])
+    for sizes in dict.fromkeys(row.sizes for row in main_rows):
+        yield _missed([row for row in main_rows if row.sizes == sizes], sizes)
+    yield _privacy(rows)
+    yield _regret(main_rows)
+    yield _supports(main_rows)
+    yield _deltas(rows)
+    yield _by_data(main_rows)
+
+
+def _method(rows: list[Row]) -> str:
+    exact = sum(bool(row.found.get("exact")) for row in rows)
+    trials = min(row.found["trials"] for row in rows)
+    return f"""\
+False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
+will do; a mechanism that abstains misses. {len(rows):,} settings.
+
+- {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
+  seeds for all. Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3
+  by the itemsets looked for in all trials).
+- Neighbours differ in one basket (add-remove), which is what the peers use. Every release spends (ε, δ) on selection
+  and supports together; ours spend two thirds on selection and one third on supports.
+- The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, which is more than an
+  analyst may take from the data. The stability histogram gets, for every k, the cut of baskets that suits the data
+  best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket.
+- OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
+  simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
+  others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
+  to its advantage here.
+- PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
+
+
+def _missed(rows: list[Row], sizes: str) -> Section:
+    reading = f"Mean FNR over the data sets at ε = 1, δ = 1e-6. {_best(rows, sorted({row.k for row in rows}))}"
+    return Section(f"False negatives, itemsets of {sizes}", reading, None, (_by_k(rows, "fnr"),))
+
+
+def _by_k(rows: list[Row], field: str) -> Table:
+    counts = sorted({row.k for row in rows})
+    lines: list[tuple[Cell, ...]] = []
+    for entry in ENTRIES:
+        own = [[row for row in rows if row.entry == entry and row.k == k] for k in counts]
+        if any(own):
+            lines.append((entry, "yes" if entry in UNIVERSE else "no", *(mean(part, field) for part in own)))
+    return Table(("mechanism", "needs the items", *(f"k = {k}" for k in counts)), tuple(lines))
+
+
+def _best(rows: list[Row], counts: list[int]) -> str:
+    return f"Least, or within {WITHIN:g} of it: {'. '.join(f'k = {k}: {_least_at(rows, k)}' for k in counts)}."
+
+
+def _winners(rows: list[Row], of_all: list[Row]) -> Section:
+    """Say who misses least, and where the histogram is ahead of what needs as little; rows: at ε = 1."""
+    counts = sorted({row.k for row in rows})
+    wins, won = _wins(rows, counts)
+    compared, ahead, behind = _compared(of_all)
+    best = "".join(f"- k = {k}: {_least_at(rows, k)}.\n" for k in counts)
+    reading = (
+        f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data sets and sizes:\n\n"
+        f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best: its interval "
+        f"is within {WITHIN:g} of that of the least FNR; where nobody finds anything, nobody is. Large margin is in "
+        f"{won('large-margin')}; limited-domain, which needs to know as little, in {won('limited-domain')}; OpenDP's "
+        f"histogram in {won(HISTOGRAM)}; of those told the items, the exponential mechanism in {won('exponential')} "
+        f"and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table compares by ε and k. OpenDP's "
+        "histogram misses less than all of ours that need nothing public but a cap or a rank at "
+        f"{places(ahead)}, and more than the best of these at {places(behind)}. The third table says at which ε it "
+        "is ahead of them on each data set."
+    )
+    return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
+
+
+def _least_at(rows: list[Row], k: int) -> str:
+    known = means(row for row in rows if row.k == k)
+    unknown = {entry: value for entry, value in known.items() if entry not in UNIVERSE}
+    text = names(known)
+    return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
+
+
+def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], str]]:
+    """Return in how many settings each is among the best, by k, and how to say it of one."""
+    settings: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        settings.setdefault((row.data, row.sizes, row.k), []).append(row)
+    best = {setting: among_best(own) for setting, own in settings.items()}
+    won = {e: {k: sum(e in tied for (_, _, at), tied in best.items() if at == k) for k in counts} for e in ENTRIES}
+    run = {e: {k: sum((row.entry, row.k) == (e, k) for row in rows) for k in counts} for e in ENTRIES}
+    lines: list[tuple[Cell, ...]] = []
+    for e in ENTRIES:
+        cells = (f"{won[e][k]} of {run[e][k]}" if run[e][k] else None for k in counts)
+        alone = sum(tied == [e] for tied in best.values())
+        lines.append((e, "yes" if e in UNIVERSE else "no", *cells, alone))
+    columns = ("mechanism", "needs the items", *(f"k = {k}" for k in counts), "best alone")
+    return Table(columns, tuple(lines)), lambda e: f"{sum(won[e].values())} of {sum(run[e].values())}"
+
+
+def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tuple[int, float]]]:
+    """Return mean FNRs by ε and k: of the one of ours with the least mean that needs no items, and of COMPARED.
+
+    And the k and ε at which the histogram's is less than the former, and those at which it is more.
+    """
+    lines: list[tuple[Cell, ...]] = []
+    ahead, behind = [], []
+    for epsilon, k in sorted({(row.epsilon, row.k) for row in rows}):
+        found = means(row for row in rows if (row.epsilon, row.k) == (epsilon, k))
+        which, rate = best_of(found, UNKNOWN)
+        compared = {BY_US: rate, **{entry: found[entry] for entry in COMPARED if entry in found}}
+        tied = ", ".join(least(compared)) or "nobody"
+        lines.append((epsilon, k, rate, which, *map(compared.get, COMPARED), tied))
+        rival = found.get(HISTOGRAM, 1.0)
+        ahead += [(k, epsilon)] if below(rival, rate) else []
+        behind += [(k, epsilon)] if below(rate, rival) else []
+    columns = ("ε", "k", BY_US, "which of ours", *COMPARED, f"least, or within {WITHIN:g}")
+    return Table(columns, tuple(lines)), ahead, behind
+
+
+def _ahead(rows: list[Row], counts: list[int]) -> Table:
+    """Return by data set and k the ε at which the histogram misses less than all of ours that need no items."""
+    lines: list[tuple[Cell, ...]] = []
+    for data in dict.fromkeys(row.data for row in rows):
+        cells = []
+        for k in counts:
+            own = [row for row in rows if (row.data, row.k) == (data, k)]
+            by_epsilon = {e: means(row for row in own if row.epsilon == e) for e in sorted({r.epsilon for r in own})}
+            ahead = [e for e, f in by_epsilon.items() if below(f.get(HISTOGRAM, 1.0), best_of(f, UNKNOWN)[1])]
+            cells.append(", ".join(f"{epsilon:g}" for epsilon in ahead) or "none")
+        lines.append((data, *cells))
+    columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
+    return Table(columns, tuple(lines))
+
+
+def _privacy(rows: list[Row]) -> Section:
+    own = [row for row in rows if row.delta == DELTA]
+    grid = sorted({row.epsilon for row in own})
+    counts = [k for k in (10, 100) if any(row.k == k for row in own)]
+    tables = []
+    for k in counts:
+        found = [means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid]
+        lines = tuple((entry, *(at.get(entry) for at in found)) for entry in ENTRIES)
+        tables.append(Table((f"k = {k}", *(f"ε = {epsilon:g}" for epsilon in grid)), lines))
+    least_at = "; ".join(
+        f"k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}"
+        for k, epsilon in product(counts, dict.fromkeys((grid[0], grid[-1])))
+    )
+    reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least at {least_at}."
+    return Section("More and less privacy", reading, "epsilon", tuple(tables))
+
+
+def _regret(rows: list[Row]) -> Section:
+    most = max(row.k for row in rows)
+    found = means((row for row in rows if row.k == most), "regret")
+    missed = means(row for row in rows if row.k == most)
+    parts = [f"{e} loses {found[e]:.3f} (FNR {missed[e]:.3f})" for e in ENTRIES if e in least(found)]
+    reading = (
+        "Regret is the share of the top k's supports, added up, that the release does not hold; means over data sets "
+        f"and sizes at ε = 1, δ = 1e-6. At k = {most} the least, or within {WITHIN:g} of it: "
+        f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
+        "what is released instead is nearly as frequent."
+    )
+    return Section("Regret", reading, None, (_by_k(rows, "regret"),))
+
+
+def _supports(rows: list[Row]) -> Section:
+    lines: list[tuple[Cell, ...]] = []
+    for entry in ENTRIES:
+        cells: list[Cell] = []
+        for k in sorted({row.k for row in rows}):
+            own = [row for row in rows if row.entry == entry and row.k == k]
+            cells += [mean(own, "error_median"), mean(own, "error_95"), mean(own, "abstained")]
+        lines.append((entry, *cells))
+    counts = sorted({row.k for row in rows})
+    columns = [f"k = {k}: {what}" for k in counts for what in ("median error", "95th percentile", "abstained")]
+    reading = (
+        "Relative error |noisy − true| / true of released supports (true at least 1), and the share of k that was not "
+        "released, means over data sets and sizes at ε = 1, δ = 1e-6. A mechanism that releases only the strongest "
+        "itemsets has small relative errors for that reason, and noise for fewer of them: read the three together. "
+        "Errors above 1 are itemsets named though hardly any basket has them."
+    )
+    return Section("Supports and abstentions", reading, "supports", (Table(("mechanism", *columns), tuple(lines)),))
+
+
+def _deltas(rows: list[Row]) -> Section:
+    at_one = [row for row in rows if row.epsilon == 1]
+    deltas = sorted({row.delta for row in at_one}, reverse=True)
+    by_delta = [means(row for row in at_one if row.delta == delta) for delta in deltas]
+    lines = [(e, *(found.get(e) for found in by_delta)) for e in ENTRIES if any(e in found for found in by_delta)]
+    reading = "Mean FNR over data sets, sizes and k at ε = 1, by δ."
+    changes = {e: by_delta[-1][e] - by_delta[0][e] for e in by_delta[0] if e in by_delta[-1]} if by_delta else {}
+    if len(deltas) > 1 and changes:
+        most = max(changes, key=changes.__getitem__)
+        ratio = deltas[0] / deltas[-1]
+        reading += f" A δ {ratio:.0f} times smaller costs most for {most}: {changes[most]:.3f} more is missed."
+    columns = ("mechanism", *(f"δ = {delta:g}" for delta in deltas))
+    return Section("The price of a smaller δ", reading, None, (Table(columns, tuple(lines)),))
+
+
+def _by_data(rows: list[Row]) -> Section:
+    k = max(row.k for row in rows if row.k <= 10)
+    data = list(dict.fromkeys(row.data for row in rows))
+    sizes = list(dict.fromkeys(row.sizes for row in rows))
+    chosen = sizes[min(1, len(sizes) - 1)]
+    lines: list[tuple[Cell, ...]] = []
+    for entry in ENTRIES:
+        found = {row.data: row for row in rows if (row.entry, row.k, row.sizes) == (entry, k, chosen)}
+        cells = [written(found[name].found) if name in found else None for name in data]
+        if any(cells):
+            lines.append((entry, *cells))
+    reading = f"FNR with its interval at ε = 1, δ = 1e-6, k = {k}, itemsets of {chosen}."
+    return Section("By data set", reading, "data", (Table(("mechanism", *data), tuple(lines)),))

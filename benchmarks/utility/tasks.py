@@ -1,0 +1,229 @@
+"""What the study of utility computes: releases of every mechanism and peer with supports, and how good they are.
+
+The relation is add-remove, which the peers use; a basket is a privacy unit. Everything is charged to one (ε, δ): ours
+spend a third of it on supports (the default of `--supports`), the peers what their papers or libraries say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import Levels, levels_of, mixed_levels, transactions
+from benchmarks.peers.best_cut import best_cuts
+from benchmarks.peers.privbasis import privbasis_trials
+from benchmarks.peers.released import Released
+from benchmarks.peers.stability_histogram import histogram_trials
+from benchmarks.utility import simulation
+from benchmarks.utility.levelwise_simulation import Supports, counted, levelwise
+from benchmarks.utility.measures import ABSTAINED, Releases, certain, measures
+from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.mechanisms import (
+    Distance,
+    LargeMargin,
+    MaxOfLaplaces,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+    registry,
+)
+from fim_private.mechanisms.exponential_weights import ExponentialWeights
+from fim_private.mechanisms.top_k import TopK
+from fim_private.mining.budget import BudgetAllocation, SupportsBudget, allocate
+from fim_private.mining.levelwise import Levelwise
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.options import MiningOptions
+from fim_private.spectrum import SupportSpectrum
+
+# Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
+# own, 4, and the cut of the histogram is chosen by the stream of another seed.
+_PICKS, _SUPPORTS = 1, 2
+# Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
+CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
+CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
+
+
+def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
+    """Return the levels of the itemsets of these sizes together."""
+    return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
+
+
+def ours(
+    source: Source, sizes: tuple[int, ...], mechanism: str, counts: list[int], epsilon: float, delta: float, **how: int
+) -> list[dict[str, Any]]:
+    """Return the measures of one of our mechanisms for each k. how: trials and seed."""
+    levels = levels_for(source, sizes)
+    rows = []
+    for count in counts:
+        allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta))
+        found, exact = _picks(allocation, source, levels, count, how["trials"], how["seed"])
+        rng = np.random.default_rng([how["seed"], _SUPPORTS])
+        assert allocation.supports is not None
+        released = Releases(found, found + _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng))
+        rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
+    return rows
+
+
+def _options(
+    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float
+) -> MiningOptions:
+    items = transactions(source).vocabulary
+    universe: Universe = UnknownUniverse()
+    cap = None
+    if mechanism in CATALOGUE:
+        universe = Catalogue(items)
+    elif mechanism == "exponential, size only":
+        universe = SizedUniverse(len(items))
+    elif mechanism == "choosing":
+        longest = int(np.diff(transactions(source).offsets).max())
+        cap = next(cap for cap in CAPS if cap >= longest)
+    spec = registry.named(mechanism.split(",")[0])
+    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
+    return MiningOptions(spec, *budget, "add-remove", sizes, count, True, Fraction(1, 3), universe, max_basket=cap)
+
+
+def _picks(
+    allocation: BudgetAllocation, source: Source, levels: Levels, count: int, trials: int, seed: int
+) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    """Return the supports selected in each trial, and for a single one what is known exactly."""
+    [selection] = allocation.selections
+    run = selection.run
+    rng = np.random.default_rng([seed, _PICKS])
+    if isinstance(run, Levelwise):
+        return levelwise(run, _supports(source, run.sizes), trials, rng), {}
+    universe, size = selection.universe, None
+    if isinstance(universe, Catalogue):
+        size = sum(universe.candidates(size) for size in selection.sizes)
+    spectrum = SupportSpectrum(levels, universe_size=size)
+    exact = _exact(run, spectrum, levels) if count == 1 else {}
+    return _simulated(run, spectrum, trials, rng), exact
+
+
+def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, Any]:
+    outcomes = run.mechanism.distribution(spectrum)
+    maximum = levels[0][0]
+    best = float(outcomes.probabilities[outcomes.levels == maximum].sum())
+    kept = float((outcomes.levels * outcomes.probabilities).sum()) / maximum
+    unnamed = outcomes.levels == 0 if isinstance(run.mechanism, NamedExponential) else np.zeros(1, dtype=bool)
+    abstain = outcomes.abstain + float((outcomes.probabilities * unnamed).sum())
+    return certain(1 - best, 1 - kept, abstain)
+
+
+def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    mechanism = run.mechanism
+    match mechanism:
+        case ExponentialWeights():
+            return simulation.weighed(mechanism, spectrum, run.count, trials, rng)
+        case PermuteAndFlip() | MaxOfLaplaces():
+            return simulation.noisy_max(mechanism, spectrum, run.count, trials, rng)
+        case Distance():
+            return simulation.distant(mechanism, spectrum, run.count, trials, rng)
+    assert isinstance(mechanism, LargeMargin | TightMargin)
+    return simulation.searched(mechanism, spectrum, run.count, trials, rng)
+
+
+@lru_cache(maxsize=1)
+def _supports(source: Source, sizes: tuple[int, ...]) -> Supports:
+    return counted(transactions(source), sizes)
+
+
+def _noise(
+    budget: SupportsBudget, released: NDArray[np.int64], count: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the noise of each trial's supports, which depends on how many were released, (trials, k)."""
+    values = np.zeros((len(released), count))
+    for number in np.unique(released[released > 0]):
+        noise: SupportNoise = budget.noise(int(number))
+        shape = int((released == number).sum()), count
+        if noise.kind is NoiseKind.LAPLACE:
+            rate = 1 / float(noise.parameter)
+            drawn = np.floor(rng.exponential(1 / rate, shape)) - np.floor(rng.exponential(1 / rate, shape))
+        else:
+            drawn = np.rint(rng.normal(0, float(noise.parameter) ** 0.5, shape))
+        values[released == number] = drawn
+    return values
+
+
+def histogram(
+    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, **how: int
+) -> list[dict[str, Any]]:
+    """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
+
+    The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
+    noisy supports are the first of a larger k.
+    """
+    cuts = best_cuts(source, sizes, counts, epsilon, delta)
+    rows = []
+    for cap, order in dict.fromkeys(cuts.values()):
+        part = [count for count in counts if cuts[count] == (cap, order)]
+        seed = _seed_of_picks(how["seed"])
+        budget = max(part), epsilon, delta, cap, how["trials"], seed
+        whole = histogram_trials(source, sizes, *budget, order=order)
+        found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
+        rows += [{**row, "cap": cap, "order": order} for row in found]
+    return sorted(rows, key=lambda row: counts.index(row["k"]))
+
+
+def _seed_of_picks(seed: int) -> int:
+    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
+    assert 0 <= seed < 1 << 32
+    return seed + (_PICKS << 32)
+
+
+def _first(releases: list[Released], count: int) -> list[Released]:
+    return [Released(release.true[:count], release.noisy[:count]) for release in releases]
+
+
+def privbasis(
+    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float | None, **how: int
+) -> list[dict[str, Any]]:
+    """Return the measures of PrivBasis, pure where delta is None."""
+
+    def trials(count: int) -> list[Released]:
+        return privbasis_trials(source, sizes, count, epsilon, delta, how["trials"], _seed_of_picks(how["seed"]))
+
+    return _peer(source, sizes, counts, trials, how["seed"])
+
+
+def _peer(
+    source: Source, sizes: tuple[int, ...], counts: list[int], trials: Callable[[int], list[Released]], seed: int
+) -> list[dict[str, Any]]:
+    levels = levels_for(source, sizes)
+    rows = []
+    for count in counts:
+        releases = trials(count)
+        true = np.full((len(releases), count), ABSTAINED, dtype=np.int64)
+        noisy = np.zeros((len(releases), count))
+        for trial, release in enumerate(releases):
+            true[trial, : len(release.true)] = release.true
+            noisy[trial, : len(release.noisy)] = release.noisy
+        rows.append({"k": count, **measures(Releases(true, noisy), levels, count, seed)})
+    return rows
+
+
+OURS = (
+    "large-margin",
+    "tight-margin",
+    "limited-domain",
+    "choosing",
+    "distance",
+    "levelwise",
+    "exponential",
+    "exponential, size only",
+    "permute-and-flip",
+    "max-of-laplaces",
+)
+HISTOGRAM = "stability histogram (OpenDP)"
+PURE = "PrivBasis, pure"
+PEERS = (HISTOGRAM, PURE, "PrivBasis, zCDP")
+ENTRIES = (*OURS, *PEERS)
+# Those that are told the items, or at least how many there are.
+UNIVERSE = (*CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")
+# Ours that need nothing public but, some of them, a cap on baskets or a rank.
+UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)

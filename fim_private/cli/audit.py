@@ -10,6 +10,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, screen_for
 from fim_private.cli.formats import Format
+from fim_private.cli.mechanism_help import some_mechanisms
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
@@ -19,7 +20,7 @@ FAILED = 1
 
 def audit(
     mechanism: Annotated[
-        str, typer.Option(help="large-margin, tight-margin, exponential, …; all for every one of them.")
+        str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.")
     ] = defaults.MECHANISM,
     epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = defaults.EPSILON,
     delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,

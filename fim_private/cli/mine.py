@@ -9,6 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, screen_for
 from fim_private.cli.formats import ReleaseFormat
+from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -45,11 +46,7 @@ def mine(
     ] = defaults.DELTA,
     mechanism: Annotated[
         str,
-        typer.Option(
-            help="No item universe needed: large-margin, tight-margin, limited-domain, distance, "
-            "levelwise (with --top), choosing (with --max-basket). Over a public one: exponential, "
-            "permute-and-flip, max-of-laplaces. `fim-private plan` compares them."
-        ),
+        typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them."),
     ] = defaults.MECHANISM,
     neighbors: Annotated[
         str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
@@ -57,15 +54,14 @@ def mine(
     max_rank: Annotated[
         int | None,
         typer.Option(
-            help=f"Public cap on the rank search of large-margin and tight-margin ({defaults.MAX_RANK:,}), or on the "
-            f"candidates of limited-domain and levelwise ({defaults.MAX_RANK:,}).",
+            help=what_max_rank_caps(),
             show_default=False,
         ),
     ] = None,
     max_basket: Annotated[
         int | None,
         typer.Option(
-            help="Public cap on a basket's items, for choosing and limited-domain: the first in label order count.",
+            help=f"Public cap on a basket's items, for {whom_max_basket_serves()}: the first in label order count.",
             show_default=False,
         ),
     ] = None,

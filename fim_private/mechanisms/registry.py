@@ -96,6 +96,11 @@ class MechanismSpec(NamedTuple):
         return found
 
     @property
+    def searches(self) -> bool:
+        """Whether it begins with a search over ranks."""
+        return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
+
+    @property
     def guarantee(self) -> str:
         """(ε, δ), or (ε, 0) for a purely private mechanism."""
         return "(ε, δ)" if self.spends_delta else "(ε, 0)"

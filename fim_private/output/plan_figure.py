@@ -11,23 +11,12 @@ from typing import Any
 
 from fim_private.dp.cost import at_least
 from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.registry import named
 from fim_private.output.files import staged
 from fim_private.planning.results import Plan, of_units, percent
 
 # The kinds of figures, by the ends of their names.
 SUFFIXES = (".png", ".svg", ".pdf")
-
-# Okabe and Ito's palette, told apart with any colour vision; line styles and markers tell apart what lies close.
-_STYLES = {
-    "large-margin": ("#000000", "-", "o"),
-    "tight-margin": ("#D55E00", "-", "s"),
-    "exponential": ("#0072B2", "-", "^"),
-    "permute-and-flip": ("#56B4E9", "--", "v"),
-    "max-of-laplaces": ("#0072B2", ":", "x"),
-    "limited-domain": ("#009E73", "-", "D"),
-    "choosing": ("#E69F00", "--", "P"),
-    "distance": ("#CC79A7", "-.", "*"),
-}
 
 # So many epsilons, and no more, are each named on the axis.
 _LABELS = 12
@@ -89,7 +78,7 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
     first = plans[0]
     curves = plan_curves(plans)
     for name, (epsilons, supports) in curves.items():
-        colour, line, marker = _STYLES[name]
+        colour, line, marker = named(name).style
         axes.plot(epsilons, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
     axes.set(xscale="log", yscale="log")
     label = "ε, the privacy loss (smaller is more private)"

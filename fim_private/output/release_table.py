@@ -17,7 +17,7 @@ from fim_private.mechanisms import LargeMargin
 from fim_private.mining.release import Itemset, Release, Share
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
-from fim_private.reading.columns import MissingUser
+from fim_private.reading.missing_users import MissingUser
 
 
 def render_table(release: Release, screen: Screen, *, max_rank: int | None = None) -> str:

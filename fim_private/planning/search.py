@@ -84,11 +84,10 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
         )
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
-    if isinstance(mechanism, LargeMargin | TightMargin):
-        margin = support  # a search over ranks sees differences only; zeros are others like any
-    else:
-        margin = _margin(mechanism, confidence, 1, candidates)
-    tied = None if spec_of(mechanism).one_leader else _margin(mechanism, confidence, LEADERS, candidates)
+    spec = spec_of(mechanism)
+    # A search over ranks sees differences only; zeros are others like any.
+    margin = support if spec.searches else _margin(mechanism, confidence, 1, candidates)
+    tied = None if spec.one_leader else _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 

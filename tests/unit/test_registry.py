@@ -16,6 +16,7 @@ import pytest
 import fim_private as fim
 from fim_private import mechanisms
 from fim_private.auditing.audit import audit, auditable
+from fim_private.cli import mechanism_help
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError
@@ -33,7 +34,7 @@ from fim_private.mechanisms.registry import (
     Universe,
     spec_of,
 )
-from fim_private.output.plan_figure import plan_curves
+from fim_private.output.plan_figure import draw_plan_figure
 from fim_private.planning import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
@@ -178,7 +179,7 @@ def top_ten(monkeypatch: pytest.MonkeyPatch) -> MechanismSpec:
     return spec
 
 
-def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: MechanismSpec) -> None:
+def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: MechanismSpec, tmp_path: Path) -> None:
     assert mechanisms.TopTen is TopTen
     baskets = [["tea", "milk"]] * 300 + [["tea", "jam"]] * 200 + [["bread"]] * 30
     one = json.loads(fim.mine(baskets, mechanism="top-ten", seed=1).to_json())
@@ -191,7 +192,8 @@ def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: Me
     assert planned.needs == ()
     assert planned.required_support is not None
     assert 40 < planned.required_support < 60
-    assert "top-ten" in plan_curves(plan_grid([0.5, 1.0], units=1000))
+    draw_plan_figure(plan_grid([0.5, 1.0], units=1000), tmp_path / "plan.svg")
+    assert "#999999" in (tmp_path / "plan.svg").read_text()
     for neighbors in Neighbors:
         [mechanism] = auditable("top-ten", 1.0, 1e-3, neighbors)
         report = audit(mechanism, trials=20)
@@ -201,3 +203,4 @@ def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: Me
         assert not audit(Lighter(1.0, 1e-3, neighbors), trials=20).holds
     with pytest.raises(ParameterError, match=r"max_rank is of use to .* only; top-ten has no cap on ranks"):
         fim.mine(baskets, mechanism="top-ten", max_rank=3)
+    assert "distance, top-ten, levelwise (with --top)" in mechanism_help.mechanisms_by_need()

@@ -25,10 +25,10 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
 
 
 def _parts(report: AuditReport) -> Iterator[Table | Text]:
-    promise = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
-    verdict = "every promise was kept" if report.holds else "A PROMISE IS BROKEN"
-    yield Text(f"{report.mechanism} ({promise}): {verdict}", style="bold")
-    table = Table("promise")
+    guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
+    verdict = "every guarantee was kept" if report.holds else "A GUARANTEE IS BROKEN"
+    yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
+    table = Table("guarantee")
     for name in ("ε", "δ", "δ used", "share of δ"):
         table.add_column(name, justify="right")
     table.add_column("worst neighbours, supports by itemset", overflow="fold")

@@ -13,7 +13,7 @@ from fim_private.planning.results import Plan, PlannedMechanism, of_units, perce
 
 _LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.\n"
-    "Lead needed: over many others that are tied. Lead if 10 tie: by ten together, one of which is found.\n"
+    "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of which is found.\n"
     "Mean regret: the support that is lost on average at the support needed."
 )
 
@@ -27,7 +27,7 @@ def _parts(plan: Plan) -> Iterator[Table | Text]:
     yield Text(_title(plan), style="bold")
     table = Table()
     table.add_column("mechanism", no_wrap=True)
-    titles = ["support\nneeded", "% of\nunits", "lead\nneeded", "lead if\n10 tie", "mean\nregret"]
+    titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "margin if\n10 tie", "mean\nregret"]
     for title in titles if plan.units is not None else [titles[0], *titles[2:]]:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("needs", overflow="fold")

@@ -83,7 +83,7 @@ def _weaker(release: Release) -> str:
         return ""
     # Replacing is a removal and an addition, each at epsilon.
     return (
-        f", or --neighbors add-remove, which needs half the lead and promises less: "
+        f", or --neighbors add-remove, which needs half the margin and promises less: "
         f"replacing one {_protected(release)} then costs 2ε"
     )
 
@@ -152,7 +152,7 @@ def _advice(release: Release, max_rank: int | None) -> str:
     assert easier is not None
     ways = [f"more {unit}s"]
     if easier < margin:
-        ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a lead of {easier:,})")
+        ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a margin of {easier:,})")
     ways += smaller
     return (
         f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "

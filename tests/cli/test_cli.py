@@ -438,7 +438,7 @@ def test_the_advice_speaks_of_users(shop: Path) -> None:
     done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", "--size", "3")
     advice = done.stdout.splitlines()[1]
     assert advice.startswith("To try: more users, or ")
-    assert re.search(r"once it leads by [\d,]+ users\.$", advice)
+    assert re.search(r"--epsilon 2 \(which needs a margin of [\d,]+\).* once it leads by [\d,]+ users\.$", advice)
     assert "basket" not in advice
 
 
@@ -487,7 +487,7 @@ def test_fewer_than_asked_for_come_with_advice(shop: Path, relation: str, weaker
     assert (done.stderr, done.returncode) == ("", 0)
     [advice] = [line for line in done.stdout.splitlines() if line.startswith("To find more: ")]
     assert "a larger --epsilon" in advice
-    assert ("--neighbors add-remove" in advice) is weaker
+    assert ("--neighbors add-remove, which needs half the margin" in advice) is weaker
     assert re.search(r"\d+ of 500 came out: for the others the mechanism abstained\.", done.stdout)
 
 

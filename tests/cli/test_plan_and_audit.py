@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,7 @@ def test_plan_says_what_to_take() -> None:
     assert (done.stderr, done.returncode) == ("", 0)
     assert "* limited-domain: it needs no list of items" in done.stdout
     assert "% of" in done.stdout
+    assert re.search(r"│ +margin │ margin if │.*\n.*│ +needed │ +10 tie │", done.stdout)
     small = run("plan", "--units", 20)
     assert "20 units are too few" in small.stdout
 
@@ -76,7 +78,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
     assert len(audit["whole"]["one"]) == len(audit["whole"]["two"])
     table = run("audit", "--mechanism", "distance", "--trials", 0)
     assert (table.stderr, table.returncode) == ("", 0)
-    assert "every promise was kept" in table.stdout
+    assert "every guarantee was kept" in table.stdout
     assert "pairs of neighbours" in table.stdout
 
 

@@ -13,7 +13,9 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
+from fim_private.output.audit_table import render_audit
 from fim_private.output.console import GREEK, Screen
 from fim_private.output.files import staged
 
@@ -43,6 +45,16 @@ def test_where_there_is_ascii_only_words_stand_for_letters() -> None:
     assert text.isascii()
     assert "delta -> rho" in text
     assert "| epsilon |" in text
+
+
+@pytest.mark.parametrize(("used", "verdict"), [(0.5e-6, "every guarantee was kept"), (2e-6, "A GUARANTEE IS BROKEN")])
+def test_the_verdict_of_an_audit(used: float, verdict: str) -> None:
+    finding = Finding("whole", 1.0, 1e-6, used, (2, 0), (1, 1), "")
+    text = render_audit([AuditReport("distance", 1.0, 1e-6, "add-remove", finding, (), 1)], Screen())
+    assert text.startswith(f"distance (ε = 1, δ = 1e-06, add-remove): {verdict}\n")
+    assert "│ guarantee │" in text
+    assert ("e-06 ! │" in text) is (used > 1e-6)
+    assert "│ 2 0 → 1 1 " in text
 
 
 def names(folder: Path) -> list[str]:

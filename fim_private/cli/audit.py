@@ -22,7 +22,7 @@ def audit(
     mechanism: Annotated[
         str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.")
     ] = defaults.MECHANISM,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss that is promised.")] = defaults.EPSILON,
+    epsilon: Annotated[float, typer.Option(help="Privacy loss that is guaranteed.")] = defaults.EPSILON,
     delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
     neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = defaults.NEIGHBORS,
     trials: Annotated[
@@ -34,9 +34,9 @@ def audit(
     output_format: Annotated[Format, typer.Option("--format", help="How to write the audit.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
-    """Compute, exactly, how much of its promise a mechanism uses on neighbouring data that is hard for it.
+    """Compute, exactly, how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
-    No data is read: the audit makes up pairs of neighbours. Exit code 1 if a promise is broken.
+    No data is read: the audit makes up pairs of neighbours. Exit code 1 if a guarantee is broken.
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable

@@ -13,16 +13,9 @@ import pytest
 from patience import PATIENCE
 from real_data import real_data
 
-NAMES = [
-    "large-margin",
-    "tight-margin",
-    "exponential",
-    "permute-and-flip",
-    "max-of-laplaces",
-    "limited-domain",
-    "choosing",
-    "distance",
-]
+from fim_private.mechanisms import registry
+
+NAMES = [*registry.single()]
 
 
 def run(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

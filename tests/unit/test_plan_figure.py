@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from fim_private.errors import OutputError, ParameterError
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.registry import BasketCap, Universe
 from fim_private.output import plan_figure
 from fim_private.output.plan_figure import draw_plan_figure, plan_curves
 from fim_private.planning import Plan, plan, plan_grid
@@ -18,7 +20,13 @@ GRID = plan_grid([2.0, 0.5, 1.0], units=100_000, max_rank=100)
 
 def test_what_is_drawn() -> None:
     curves = plan_curves(GRID)
-    assert list(curves) == ["large-margin", "tight-margin", "limited-domain", "distance"]
+    able = {
+        spec.name
+        for spec in registry.single().values()
+        if spec.universe is Universe.UNKNOWN and spec.basket_cap is not BasketCap.NEEDED
+    }
+    assert set(curves) == able
+    assert [supports[0] for _, supports in curves.values()] == sorted((s[0] for _, s in curves.values()), reverse=True)
     for name, (epsilons, supports) in curves.items():
         assert epsilons == [0.5, 1.0, 2.0]
         for epsilon, support in zip(epsilons, supports, strict=True):

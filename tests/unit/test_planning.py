@@ -29,6 +29,7 @@ from fim_private.mechanisms import (
     MaxOfLaplaces,
     PermuteAndFlip,
     TightMargin,
+    registry,
 )
 from fim_private.output.console import Screen
 from fim_private.output.plan_table import render_plan
@@ -55,16 +56,7 @@ def test_no_data_is_taken() -> None:
     assert all(p.kind is p.KEYWORD_ONLY for p in inspect.signature(plan).parameters.values())
 
 
-NAMES = [
-    "large-margin",
-    "tight-margin",
-    "exponential",
-    "permute-and-flip",
-    "max-of-laplaces",
-    "limited-domain",
-    "choosing",
-    "distance",
-]
+NAMES = [*registry.single()]
 AR = "add-remove"
 # Few ranks, for speed.
 EVERYTHING: dict[str, Any] = {"universe_size": 1000, "max_basket": 50, "max_rank": 100}
@@ -372,7 +364,7 @@ def test_the_table(units: int | None, ascii_only: bool) -> None:
     assert "\x1b" in render_plan(found, Screen(colour=True, ascii_only=ascii_only))
 
 
-def test_the_lead_in_the_documents_is_the_planners() -> None:
+def test_the_margin_in_the_documents_is_the_planners() -> None:
     root = Path(__file__).resolve().parents[2]
     one, two, tenth = (f"{prospects(LargeMargin(e, 1e-6), CONFIDENCE).margin:,}" for e in (1.0, 2.0, 0.1))
     documents = [root / "docs" / "privacy.md", root / "README.md"]

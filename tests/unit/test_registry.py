@@ -81,6 +81,11 @@ def test_names_classes_and_styles_are_each_somebody_s_own() -> None:
         assert len({*values}) == len(values), each
 
 
+def test_names_that_people_have_typed_stay() -> None:
+    typed = "large-margin tight-margin exponential permute-and-flip max-of-laplaces limited-domain choosing distance"
+    assert {*typed.split(), "levelwise"} <= {*registry.MECHANISMS}
+
+
 def test_what_is_not_public_is_asked_for() -> None:
     nothing = PublicParameters((2,), 1, "replace-one")
     counted = PublicParameters((2,), 1, "replace-one", 28)

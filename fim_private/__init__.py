@@ -60,6 +60,7 @@ __all__ = [
     "select",
 ]
 
+# Where the public names are; the others are classes of mechanisms, which are where their registry says.
 _HOME = {
     "Comparison": "comparing",
     "compare": "comparing",
@@ -68,14 +69,6 @@ _HOME = {
     "OutputError": "errors",
     "ParameterError": "errors",
     "WorkLimitError": "errors",
-    "Choosing": "mechanisms",
-    "Distance": "mechanisms",
-    "Exponential": "mechanisms",
-    "LargeMargin": "mechanisms",
-    "LimitedDomain": "mechanisms",
-    "MaxOfLaplaces": "mechanisms",
-    "PermuteAndFlip": "mechanisms",
-    "TightMargin": "mechanisms",
     "mine": "mining",
     "Plan": "planning",
     "plan": "planning",
@@ -90,11 +83,11 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that `fim-private --help` does not wait for numpy and pyarrow.
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'mechanisms')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -26,8 +26,9 @@ from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, Universe
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, Universe, spec_of
+from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR

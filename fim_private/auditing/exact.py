@@ -28,9 +28,10 @@ from fim_private.mechanisms import (
     large_margin,
 )
 from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights
+from fim_private.mechanisms.mechanism_spec import Audit, Universe
 from fim_private.mechanisms.rank_search import Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
-from fim_private.mechanisms.registry import Audit, Universe, spec_of
+from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 NUMERICAL_ERROR = 1e-30

@@ -25,7 +25,8 @@ from fim_private.auditing.pairs import NAMES, Counts, Pair, are_neighbors
 from fim_private.dp.parameters import Neighbors, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
 from fim_private.mechanisms.base import BoundedContribution
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, Universe, spec_of
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, Universe
+from fim_private.mechanisms.registry import spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
 

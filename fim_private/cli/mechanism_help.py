@@ -7,7 +7,8 @@ from fim_private import defaults
 
 def mechanisms_by_need() -> str:
     """Return every mechanism's name, by what it needs to know."""
-    from fim_private.mechanisms.registry import MECHANISMS, BasketCap, Universe
+    from fim_private.mechanisms.mechanism_spec import BasketCap, Universe
+    from fim_private.mechanisms.registry import MECHANISMS
 
     unlisted = [spec for spec in MECHANISMS.values() if spec.universe is Universe.UNKNOWN]
     capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
@@ -20,7 +21,8 @@ def mechanisms_by_need() -> str:
 
 def what_max_rank_caps() -> str:
     """Return what a cap on ranks is to those that have one."""
-    from fim_private.mechanisms.registry import MECHANISMS, RankCap
+    from fim_private.mechanisms.mechanism_spec import RankCap
+    from fim_private.mechanisms.registry import MECHANISMS
 
     ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
     searches, others = (
@@ -32,7 +34,8 @@ def what_max_rank_caps() -> str:
 
 def whom_max_basket_serves() -> str:
     """Return the mechanisms that make use of a cap on baskets: first those that need it."""
-    from fim_private.mechanisms.registry import MECHANISMS, BasketCap
+    from fim_private.mechanisms.mechanism_spec import BasketCap
+    from fim_private.mechanisms.registry import MECHANISMS
 
     caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
     return " and ".join(spec.name for cap in caps for spec in MECHANISMS.values() if spec.basket_cap is cap)

@@ -5,123 +5,16 @@ It imports no mechanism before one is built: the command line reads its names an
 
 from __future__ import annotations
 
-from enum import StrEnum
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, Universe
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from fim_private.mechanisms.base import Buildable, Mechanism
     from fim_private.mechanisms.public_parameters import PublicParameters
-
-
-class Universe(StrEnum):
-    """What of the item universe must be public."""
-
-    UNKNOWN = "nothing"
-    COUNTED = "the number of items"
-    LISTED = "all items"
-
-
-class RankCap(StrEnum):
-    """What a public cap on ranks is to a mechanism."""
-
-    NONE = "it has none"
-    SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
-    CANDIDATES = "it decides how far down an itemset can be found"
-
-
-class BasketCap(StrEnum):
-    """What a public cap on baskets, and so on the itemsets of one unit, is to a mechanism."""
-
-    NONE = "it has no use for it"
-    OPTIONAL = "it makes abstaining lighter"
-    NEEDED = "its guarantee rests on it"
-
-
-class Audit(StrEnum):
-    """How its output distribution comes about, which tells the audit how to compute it, and what its stages are."""
-
-    EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
-    LEADER = "the leader, if its noisy margin is large enough"
-    FIRST_ACCEPTED = "the first candidate accepted in random order"
-    NOISY_MAX = "the highest noisy support"
-    LARGE_MARGIN = "a rank search, then a choice by exponential weights among the top ranks"
-    TIGHT_MARGIN = "a rank search, then the limited-domain mechanism at that rank"
-    COMPOSED = "of selections by other mechanisms, each audited by itself"
-
-
-class LineStyle(NamedTuple):
-    """How a mechanism is drawn in figures: matplotlib's names. Colours are Okabe and Ito's, told apart by everybody."""
-
-    colour: str
-    line: str
-    marker: str
-
-
-class MechanismSpec(NamedTuple):
-    """One mechanism.
-
-    name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
-    description: a clause that follows its name. theorem: of docs/privacy.md. spends_delta: (ε, δ) or (ε, 0).
-    universe, rank_cap, basket_cap: what it must, or may, know. one_leader: it finds an itemset only if one alone leads.
-    style: in figures. audit: how it is audited.
-    asked_as: the name under which it is asked for, where that is another's: it serves if less is public.
-    composed: it is made of several selections (of mining/), and is not planned or audited by itself.
-    """
-
-    name: str
-    home: str
-    description: str
-    theorem: str
-    spends_delta: bool
-    style: LineStyle
-    audit: Audit
-    universe: Universe = Universe.UNKNOWN
-    rank_cap: RankCap = RankCap.NONE
-    basket_cap: BasketCap = BasketCap.NONE
-    one_leader: bool = False
-    asked_as: str | None = None
-    composed: bool = False
-
-    @property
-    def mechanism(self) -> type[Any]:
-        """The class, imported when it is asked for."""
-        module, _, name = self.home.rpartition(".")
-        path = f"fim_private.{module}" if "." in module else f"{__package__}.{module}"
-        found: type[Any] = getattr(import_module(path), name)
-        return found
-
-    @property
-    def searches(self) -> bool:
-        """Whether it begins with a search over ranks."""
-        return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
-
-    @property
-    def guarantee(self) -> str:
-        """(ε, δ), or (ε, 0) for a purely private mechanism."""
-        return "(ε, δ)" if self.spends_delta else "(ε, 0)"
-
-    @property
-    def bounded_range(self) -> str | None:
-        """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
-        theorem: str | None = vars(self.mechanism).get("bounded_range")
-        return theorem
-
-    @property
-    def must_know(self) -> str:
-        """What must be public, in words: for documents."""
-        if self.universe is not Universe.UNKNOWN:
-            return "catalogue of all items"
-        if self.basket_cap is BasketCap.NEEDED:
-            return "cap on basket size"
-        if self.rank_cap is RankCap.CANDIDATES:
-            return "nothing but a public rank cap"
-        return "nothing; a single leader" if self.one_leader else "nothing"
-
 
 _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 

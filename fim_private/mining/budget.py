@@ -17,8 +17,8 @@ from fim_private.dp.accounting import growth_bound, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining import noisy_supports
 from fim_private.mining.levelwise import Levelwise

@@ -15,8 +15,8 @@ from fim_private.dp.cost import by_digits
 from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000

@@ -12,8 +12,8 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, Universe
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, Universe
 from fim_private.planning.results import Plan, PlannedMechanism, reason, recommended
 from fim_private.planning.search import prospects
 from fim_private.spectrum import candidate_itemsets

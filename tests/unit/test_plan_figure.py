@@ -10,7 +10,7 @@ import pytest
 
 from fim_private.errors import OutputError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.registry import BasketCap, Universe
+from fim_private.mechanisms.mechanism_spec import BasketCap, Universe
 from fim_private.output import plan_figure
 from fim_private.output.plan_figure import draw_plan_figure, plan_curves
 from fim_private.planning import Plan, plan, plan_grid

@@ -23,17 +23,9 @@ from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.abstention import AbstentionWeight
 from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named, top
+from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, Universe
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.registry import (
-    REGISTRY,
-    Audit,
-    BasketCap,
-    LineStyle,
-    MechanismSpec,
-    RankCap,
-    Universe,
-    spec_of,
-)
+from fim_private.mechanisms.registry import REGISTRY, spec_of
 from fim_private.output.plan_figure import draw_plan_figure
 from fim_private.planning import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum

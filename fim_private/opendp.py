@@ -118,9 +118,10 @@ def _of_doubles(mechanism: Mechanism) -> Mechanism:
     """
     if not is_dataclass(mechanism):
         return mechanism
-    names = {field.name for field in fields(mechanism)} & {"epsilon", "delta"}
-    values = {name: getattr(mechanism, name) for name in names}
-    return replace(mechanism, **{name: Fraction(x) for name, x in values.items() if isinstance(x, float)})
+    budget = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
+    fixed = {field.name for field in fields(mechanism)}
+    doubles = {name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)}
+    return replace(mechanism, **doubles)
 
 
 def _spent(spent: Exact, given: float | Fraction) -> Fraction:

@@ -10,7 +10,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, output_path, screen_for
-from fim_private.cli.formats import Format
+from fim_private.cli.output_formats import Format
 from fim_private.errors import ParameterError
 
 EPILOG = (

@@ -1,6 +1,6 @@
 """The registry: what each mechanism is, once, for everything that names, builds, plans, draws, audits or documents one.
 
-It imports no mechanism before one is built: the command line reads its names and descriptions at start-up.
+It imports a mechanism only to build it, since the command line reads names and descriptions at start-up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Universe(StrEnum):
-    """What of the item universe must be public."""
+    """What must be public about the universe of items."""
 
     UNKNOWN = "nothing"
     COUNTED = "the number of items"
@@ -27,7 +27,7 @@ class Universe(StrEnum):
 
 
 class RankCap(StrEnum):
-    """What a public cap on ranks is to a mechanism."""
+    """What a public cap on ranks means to a mechanism."""
 
     NONE = "it has none"
     SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
@@ -35,7 +35,7 @@ class RankCap(StrEnum):
 
 
 class BasketCap(StrEnum):
-    """What a public cap on baskets, and so on the itemsets of one unit, is to a mechanism."""
+    """What a public cap on baskets, and so on the itemsets that one unit supports, means to a mechanism."""
 
     NONE = "it has no use for it"
     OPTIONAL = "it makes abstaining lighter"
@@ -43,7 +43,7 @@ class BasketCap(StrEnum):
 
 
 class Audit(StrEnum):
-    """How its output distribution comes about, which tells the audit how to compute it, and what its stages are."""
+    """How a mechanism comes to its output: this tells the audit how to compute the distribution, and the stages."""
 
     EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
     LEADER = "the leader, if its noisy margin is large enough"
@@ -66,11 +66,12 @@ class MechanismSpec(NamedTuple):
     """One mechanism.
 
     name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
-    description: a clause that follows its name. theorem: of docs/privacy.md. spends_delta: (ε, δ) or (ε, 0).
-    universe, rank_cap, basket_cap: what it must, or may, know. one_leader: it finds an itemset only if one alone leads.
-    style: in figures. audit: how it is audited.
-    asked_as: the name under which it is asked for, where that is another's: it serves if less is public.
-    composed: it is made of several selections (of mining/), and is not planned or audited by itself.
+    description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
+    spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
+    audit: how it is audited. universe, rank_cap, basket_cap: what it must, or may, know.
+    one_leader: whether it finds an itemset only if that one alone has the highest support.
+    asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
+    composed: whether it is made of several selections (in mining/), which are planned and audited instead of it.
     """
 
     name: str
@@ -97,12 +98,12 @@ class MechanismSpec(NamedTuple):
 
     @property
     def searches(self) -> bool:
-        """Whether it begins with a search over ranks."""
+        """Whether it begins with a rank search."""
         return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
 
     @property
     def guarantee(self) -> str:
-        """(ε, δ), or (ε, 0) for a purely private mechanism."""
+        """What it guarantees: (ε, δ), or (ε, 0) for a purely private mechanism."""
         return "(ε, δ)" if self.spends_delta else "(ε, 0)"
 
     @property
@@ -231,7 +232,7 @@ REGISTRY = (
     ),
 )
 
-# By the names that can be asked for.
+# Only those that can be asked for by name.
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
@@ -244,12 +245,15 @@ def named(name: str) -> MechanismSpec:
 
 
 def single() -> dict[str, MechanismSpec]:
-    """Return the mechanisms that are one selection each, by the names that can be asked for."""
+    """Return the mechanisms of MECHANISMS that are one selection each, by name."""
     return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:
-    """Return what a mechanism is, by its class or the nearest that it inherits from. Raises TypeError for no such."""
+    """Return the registry entry of a mechanism: that of its class, or of the nearest class it inherits from.
+
+    Raises TypeError for a class that is not in the registry.
+    """
     homes = {spec.home: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         home = f"{kind.__module__}.{kind.__qualname__}".removeprefix(f"{__package__}.")
@@ -259,7 +263,7 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
 
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
-    """Return the form that serves where only the size of the universe is public; None where there is none."""
+    """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
     forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is Universe.COUNTED)
     return next(forms, None)
 
@@ -267,7 +271,7 @@ def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
 def build(
     spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
 ) -> Buildable:
-    """Return the mechanism asked for, in the form that what is public allows.
+    """Return the mechanism asked for, in the form that the public parameters allow, with a budget of (epsilon, delta).
 
     Raises ParameterError for what is missing or out of range.
     """
@@ -281,6 +285,7 @@ def build(
 
 
 def _missing_universe(spec: MechanismSpec) -> str:
+    """Say what a mechanism needs to know about the universe, for an error."""
     needs = "a catalogue: the public list of all items"
     if form_for_counted(spec) is not None:
         needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"

@@ -1,4 +1,7 @@
-"""What each mechanism would give on one spectrum, exactly, side by side: for planning, never for publication."""
+"""What each mechanism would give on one spectrum, exactly, side by side: for planning, never for publication.
+
+(The module's name is a gerund because `fim.compare` is a function, which would hide a module of that name.)
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.spectrum import SupportSpectrum
 
-# The probabilities that ComparedMechanism.regret_quantiles answers to.
+# The probabilities that ComparedMechanism.regret_quantiles is about.
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-# Rounding may leave a cumulated probability this much below the quantile that it reaches.
+# How far rounding may leave a cumulated probability below the quantile that it reaches.
 _ROUNDING = 1e-12
 
 _WARNING = "Exact figures of the data, not private: never publish those of real data."
@@ -24,12 +27,12 @@ _WARNING = "Exact figures of the data, not private: never publish those of real 
 
 @dataclass(frozen=True)
 class ComparedMechanism:
-    """The exact prospects of one mechanism. Supports and regrets in units; abstaining counts as support 0.
+    """The exact prospects of one mechanism. Supports and regrets are in units; abstaining counts as support 0.
 
-    expected_support: the mean support of the result.
+    name, cost: of the mechanism. expected_support: the mean support of the result.
     best_probability: that it is an itemset of the highest support. abstain_probability: that there is none.
     expected_regret: the mean of the highest support minus that of the result.
-    regret_quantiles: for each of QUANTILES the least regret that is not exceeded with so much probability.
+    regret_quantiles: for each of QUANTILES, the least regret that is not exceeded with that probability.
     """
 
     name: str
@@ -57,16 +60,16 @@ class ComparedMechanism:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row per mechanism, in the order given. NOT PRIVATE: every figure depends on the data exactly."""
+    """One row for each mechanism, in the order given. NOT PRIVATE: every figure depends on the data exactly."""
 
     rows: tuple[ComparedMechanism, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: {"rows": [one dictionary per mechanism]}."""
+        """Return plain values: {"rows": [one dictionary for each mechanism]}."""
         return {"rows": [row.to_dict() for row in self.rows]}
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame, one row per mechanism, columns as in ComparedMechanism.to_dict."""
+        """Return a pandas.DataFrame, one row for each mechanism, with the columns of ComparedMechanism.to_dict."""
         import pandas as pd
 
         return pd.DataFrame([row.to_dict() for row in self.rows])
@@ -86,13 +89,14 @@ class Comparison:
 def compare(
     spectrum: SupportSpectrum | Iterable[int], mechanisms: Iterable[Mechanism] | Mapping[str, Mechanism]
 ) -> Comparison:
-    """Return what each mechanism would give on this spectrum, from its exact distribution; nothing is drawn.
+    """Return what each mechanism would give on this spectrum, from its exact output distribution; nothing is drawn.
 
     THE RESULT IS NOT PRIVATE. No figure of it may be published if the spectrum is of real data, and neither may a
     choice that was made by it: to try mechanisms on the data and to keep the best is a query that no budget covers.
     Plan with synthetic or public spectra: choose the mechanism before it meets the data.
 
-    spectrum: a SupportSpectrum, or one support >= 1 per itemset in any order: then of an unknown universe.
+    spectrum: a SupportSpectrum, or one support >= 1, in units, for each itemset in any order: then of an unknown
+    universe.
     mechanisms: one or more, or name -> mechanism. Without names the class is the name, with the parameters in which
         mechanisms of that class differ.
     The outcome without a name of NamedExponential is no abstention; it has support 0.
@@ -112,6 +116,7 @@ def compare(
 
 
 def _compared(name: str, mechanism: Mechanism, spectrum: SupportSpectrum) -> ComparedMechanism:
+    """Return the prospects of one mechanism, from its output distribution."""
     outcomes = mechanism.distribution(spectrum)
     highest = next((support for support, _ in spectrum.levels()), 0)
     # Level 0 is an itemset only where the universe is known.
@@ -132,12 +137,14 @@ def _compared(name: str, mechanism: Mechanism, spectrum: SupportSpectrum) -> Com
 
 
 def _supports(values: Any) -> Iterable[int]:
+    """Return what is given as supports. Raises ParameterError for what can be none."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise ParameterError(f"{parameter('spectrum')} must be a SupportSpectrum, or one support per itemset")
     return values
 
 
 def _by_name(mechanisms: Any) -> list[tuple[str, Mechanism]]:
+    """Return the mechanisms with their names. Raises ParameterError for what is no mechanism."""
     if not isinstance(mechanisms, Iterable):
         raise ParameterError(
             f"{parameter('mechanisms')} must be several, such as [LargeMargin(), Exponential(1.0)], "
@@ -156,6 +163,7 @@ def _by_name(mechanisms: Any) -> list[tuple[str, Mechanism]]:
 
 
 def _names(mechanisms: list[Any]) -> list[str]:
+    """Return a name for each mechanism: its class, and the parameters that tell it from others of its class."""
     times = Counter(type(mechanism) for mechanism in mechanisms)
     return [
         f"{type(one).__name__}({_differing(one, mechanisms)})" if times[type(one)] > 1 else type(one).__name__
@@ -164,7 +172,7 @@ def _names(mechanisms: list[Any]) -> list[str]:
 
 
 def _differing(mechanism: Any, mechanisms: list[Any]) -> str:
-    """The parameters in which it differs from others of its class."""
+    """Return the parameters in which a mechanism differs from others of its class."""
     if not is_dataclass(mechanism):
         return "…"
     same = [other for other in mechanisms if type(other) is type(mechanism)]
@@ -174,6 +182,7 @@ def _differing(mechanism: Any, mechanisms: list[Any]) -> str:
 
 
 def _cells(row: ComparedMechanism) -> list[str]:
+    """Return one row of the table as text."""
     return [
         row.name,
         at_least(row.cost.epsilon),

@@ -1,7 +1,7 @@
-"""Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Extra: opendp.
+"""Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Needs the extra opendp.
 
-The candidates are the positions of a vector of scores; their number is public. OpenDP keeps the account: the
-measurement's privacy map is what docs/privacy.md proves.
+The candidates are the positions of a vector of scores; their number is public. OpenDP does the accounting: the
+measurement's privacy map is what docs/privacy.md proves, extended to several units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fim_private.mechanisms import Mechanism
 from fim_private.mechanisms.base import BoundedContribution
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
-# A handful of double operations, the worst of which multiplies an error of 2^-53 by an exponent below 700.
+# Covers a few operations on doubles, the worst of which multiplies 2^-53 by an exponent below 700.
 _ROUNDING = 1e-12
 
 
@@ -32,7 +32,7 @@ class MissingExtraError(FimPrivateError, ImportError):
 def measurement(
     mechanism: Mechanism, *, sensitivity: int = 1, size: int | None = None, integer_type: str = "i64"
 ) -> Any:
-    """Return an opendp Measurement that maps a vector of scores to the index of the one chosen, None for abstaining.
+    """Return an opendp Measurement from a vector of scores to the index of the one chosen, None for abstaining.
 
     mechanism: any that fim_private.selecting.select takes, without max_itemsets: a distance of OpenDP says how far
         scores move, not how many of them do.
@@ -69,6 +69,7 @@ def measurement(
         return choose_index(scaled(scores, unit), exact, Randomness())
 
     def privacy_map(distance: int) -> float | tuple[float, float]:
+        """Return what neighbours that far apart spend: epsilon, or (epsilon, delta)."""
         if distance < 0:
             raise ParameterError(f"{parameter('d_in')} must be 0 or more")
         steps = -(-distance // unit)
@@ -86,7 +87,9 @@ def measurement(
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the delta of data sets that are so many steps apart, rounded up: delta * Σ_{i < steps} e^{i epsilon} <= 1.
+    """Return the delta for data sets `steps` units apart, rounded up: delta Σ_{i < steps} e^{i epsilon}, at most 1.
+
+    epsilon: > 0. delta: in [0, 1). steps: >= 0.
 
     >>> group_delta(Fraction(1), Fraction(1, 4), 1), group_delta(Fraction(1), Fraction(1, 4), 9)
     (0.25, 1.0)
@@ -94,7 +97,7 @@ def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
     if steps < 2:
         return round_up(steps * delta)
     exponent = float((steps - 1) * epsilon)
-    if exponent > 700:  # delta is 1e-300 or more: the last term alone is above 1
+    if exponent > 700:  # the last term alone is above 1, delta being at least 1e-300
         return 1.0
     ratio = math.exp(exponent) * math.expm1(-float(steps * epsilon)) / math.expm1(-float(epsilon))
     return min(1.0, float(delta) * ratio * (1 + _ROUNDING))
@@ -113,8 +116,8 @@ def round_up(value: Fraction) -> float:
 def _of_doubles(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with the very doubles as parameters.
 
-    This package takes 0.3 for 3/10, which is more than the double that OpenDP takes it for: a budget of 0.3 would
-    not be enough.
+    This package takes 0.3 for 3/10, which is more than the double that OpenDP takes it for: a budget of 0.3 would not
+    suffice.
     """
     if not is_dataclass(mechanism):
         return mechanism
@@ -131,6 +134,7 @@ def _spent(spent: Exact, given: float | Fraction) -> Fraction:
 
 
 def _opendp() -> Any:
+    """Return the prelude of opendp. Raises MissingExtraError where it is not installed."""
     try:
         import opendp.prelude
     except ImportError:
@@ -140,7 +144,7 @@ def _opendp() -> Any:
 
 @contextmanager
 def _features(dp: Any) -> Iterator[None]:
-    """Enable what make_user_measurement asks for, which docs/privacy.md vouches for; leave all as it was."""
+    """Enable the features that make_user_measurement asks for, and disable them again: a context manager."""
     from opendp.mod import GLOBAL_FEATURES
 
     missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)

@@ -1,6 +1,7 @@
-"""Private maximisation over any public list of candidates: hypotheses, parameters, anything that has a score.
+"""Private selection from any public list of candidates: hypotheses, parameters, anything that has a score.
 
-A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves.
+A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves. (The
+module's name is a gerund because `fim.select` is a function, which would hide a module of that name.)
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ def select(
     sensitivity: int | Fraction = 1,
     seed: int | None = None,
 ) -> Any:
-    """Choose a candidate of nearly the highest score, with the privacy that mechanism.cost says.
+    """Choose a candidate of nearly the highest score, with the guarantee that mechanism.cost states.
 
-    scores: one whole number or Fraction per candidate, of any sign, higher is better. The candidates and
-        their number K must be public; the scores need not be. Floats are refused: rounding a sum can move it by
+    scores: (K,) whole numbers or Fractions, of any sign, one for each candidate; higher is better. The candidates and
+        their number K >= 1 must be public; the scores need not be. Floats are refused: rounding a sum can move it by
         more than any sensitivity that was proved for the sum itself.
-    mechanism: any of fim_private.mechanisms but NamedExponential. A max_itemsets of it is a promise: one unit
-        changes no more than so many scores, in the sense of sensitivity.
-    labels: one per candidate, none of them None; without them the index is returned.
-    sensitivity: int or Fraction > 0: the most that one unit can change any score, for the mechanism's neighbours:
-        by replacing the unit's data under "replace-one", by leaving it out under "add-remove". Scores are divided by
-        it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
+    mechanism: any of fim_private.mechanisms but NamedExponential. Where it has a max_itemsets, the caller vouches that
+        one unit changes no more than so many scores.
+    labels: (K,), one for each candidate, none of them None; without them the index is returned.
+    sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
+        replacing the unit's data under "replace-one", by leaving it out under "add-remove". Scores are divided by it
+        and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
     seed: for tests only: with a seed, nothing is private.
 
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
@@ -89,11 +90,11 @@ def select(
 
 
 def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
-    """Return ⌊score / sensitivity⌋ for each score, which one unit changes by at most 1.
+    """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most 1.
 
-    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x + 1⌋ = ⌊x⌋ + 1: the change stays within 1 and keeps its direction,
-    so that what is monotone under add-remove stays monotone.
-    Raises ParameterError for no scores, or what is no whole number or Fraction, and a sensitivity not above 0.
+    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x + 1⌋ = ⌊x⌋ + 1: the change stays within 1 and keeps its direction, so that
+    what is monotone under add-remove stays monotone.
+    Raises ParameterError for no scores, for what is no whole number or Fraction, and for a sensitivity not above 0.
 
     >>> scaled([7, -7, Fraction(13, 2)], 2)
     [3, -4, 3]
@@ -111,9 +112,10 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
     scores: (K,) integers, K >= 1, which one unit changes by at most 1.
+    Raises ParameterError for a mechanism that is none for a public universe.
 
-    Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism over a public
-    universe looks at differences of scores only: its outcome has the distribution that it has without a shift.
+    Scores are shifted so that the least is 1. That shift depends on the data, but a mechanism over a public universe
+    looks at differences of scores only: its outcome has the same distribution without the shift.
     """
     shift = 1 - min(scores)
     spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))
@@ -129,7 +131,7 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
-    """Raise ParameterError for what is no mechanism over a public universe, on which differences alone count."""
+    """Raise ParameterError for what is no mechanism over a public universe that looks at differences only."""
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
         raise ParameterError(
             f"{parameter('mechanism')} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
@@ -140,6 +142,7 @@ def check_mechanism(mechanism: Mechanism) -> None:
 
 
 def _listed(name: str, values: Any) -> list[Any]:
+    """Return the values as a list. Raises ParameterError for what is no list or array in a fixed order."""
     is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
     if not is_listed or getattr(values, "ndim", 1) == 0:
         raise ParameterError(f"{parameter(name)} must be a list or an array, in the order of the candidates")
@@ -147,6 +150,7 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 
 def _rational(name: str, value: Any) -> Fraction:
+    """Return an exact number as a Fraction. Raises ParameterError for a float, a boolean or another type."""
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(

@@ -1,8 +1,8 @@
-"""SupportSpectrum: how many itemsets have each support, highest first, produced only as far as read.
+"""SupportSpectrum: how many itemsets have each support, highest first, produced only as far as it is read.
 
-This is all a mechanism ever sees of the data. Itemsets of equal support are equally likely under every
-mechanism here, so a level (support, multiplicity) stands for all of them; one of them is named only
-after the mechanism has chosen its level.
+This is all that a mechanism ever sees of the data. Itemsets of equal support are equally likely under every mechanism
+here, so a level (support, multiplicity) stands for all of them. One of them is named only after the mechanism has
+chosen its level.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
 
 Level = tuple[int, int]
-# What a released item is called, as in reading.transactions, which this module does without.
+# An item as it is released; the same as reading.vocabulary.Item, which this module does without.
 Item = int | str
-# C(n, r) is an exact integer; beyond this it would take longer to write down than anybody waits.
+# Beyond this the exact integer C(n, r) would take too long to write down.
 _LARGEST_SIZE = 10_000
-# How many of a level are wanted: (support, multiplicity, number wanted).
+# What is wanted of a level: (support, multiplicity, number of itemsets wanted).
 Wanted = tuple[int, int, int]
 ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]
 
 
 class SupportSpectrum:
-    """A lazy, strictly descending sequence of levels (support >= 1, multiplicity >= 1).
+    """A lazy, strictly descending sequence of levels (support >= 1 in units, multiplicity >= 1).
 
     levels: read once, from the top, and remembered; nothing is counted before it is asked for.
-    universe_size: the number of candidate itemsets where that is public, None where it is not.
+    universe_size: the number of candidate itemsets, >= 0, where that is public; None where it is not.
     whole: all levels at once, where that is cheaper than to read on and on; called once, before any other reading.
     sampler: names uniformly random itemsets, for each level wanted as many different ones as wanted.
     """
@@ -52,11 +52,11 @@ class SupportSpectrum:
 
     @classmethod
     def from_supports(cls, supports: Iterable[int], universe_size: int | None = None) -> SupportSpectrum:
-        """Build a spectrum from one support per itemset, in any order, repeats meaning ties.
+        """Build a spectrum from one support for each itemset, in any order; repeats mean ties.
 
-        supports: integers >= 1. universe_size: public number of candidates; where it is smaller than
-        the number of supports, the promise was wrong and there is simply no zero level.
-        Raises ParameterError for a support below 1.
+        supports: integers >= 1, in units. universe_size: the public number of candidates, >= 1; if there are more
+        supports than that, the claim was wrong, and there is no zero level.
+        Raises ParameterError for a support or a size below 1.
 
         >>> list(SupportSpectrum.from_supports([5, 3, 5]).levels())
         [(5, 2), (3, 1)]
@@ -79,7 +79,7 @@ class SupportSpectrum:
             self._read.append(level)
 
     def all_levels(self) -> list[Level]:
-        """Return every level: for those who need them all, this is the faster way to ask."""
+        """Return every level, as levels() would yield them: the faster way where all are needed."""
         if self._whole is not None and not self._read:
             self._read, self._unread = list(self._whole()), iter(())
         self._whole = None
@@ -88,7 +88,8 @@ class SupportSpectrum:
     def zero_multiplicity(self) -> int:
         """Return how many candidates of a public universe no unit supports; reads every level.
 
-        Never negative: a universe smaller than the data contradicts its promise and has no zero level.
+        It is 0 where the universe is said to be smaller than what occurs. Raises ParameterError for a universe that is
+        not public.
         """
         if self.universe_size is None:
             raise ParameterError(
@@ -97,15 +98,18 @@ class SupportSpectrum:
         return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
 
     def multiplicity(self, level: int) -> int:
-        """Return how many itemsets have exactly this support (0: of a public universe, unsupported)."""
+        """Return how many itemsets have exactly this support >= 0, in units; 0 where none has.
+
+        Raises ParameterError for support 0 where the universe is not public.
+        """
         if level == 0:
             return self.zero_multiplicity()
         return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
 
     def without(self, picked: Mapping[int, int]) -> SupportSpectrum:
-        """Return the spectrum of the itemsets that are left when so many of each level are taken away.
+        """Return the spectrum of the itemsets that are left when some are taken away: level -> how many.
 
-        It names none. A level that loses more than it has is simply gone.
+        It cannot name them. A level that loses all it has, or more, is gone.
         """
 
         def reduced(levels: Iterable[Level]) -> Iterator[Level]:
@@ -124,7 +128,7 @@ class SupportSpectrum:
         return self.sample_itemsets([level], randomness)[0]
 
     def sample_itemsets(self, levels: Sequence[int], randomness: Randomness) -> list[tuple[Item, ...]]:
-        """Return one itemset for each level, in order, uniformly random among those that are all different.
+        """Return one itemset for each level, in order, uniformly random among all choices of different itemsets.
 
         Raises ParameterError for a spectrum built from numbers alone, or a level that has too few.
         """
@@ -143,7 +147,7 @@ class SupportSpectrum:
 
 
 def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
-    """Return the spectrum of all itemsets of several, which must have no itemset in common.
+    """Return the spectrum of all itemsets of several spectra, at least one, which must have no itemset in common.
 
     Its universe is public where all of theirs are.
     """
@@ -156,11 +160,12 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
             yield support, sum(multiplicity for _, multiplicity in tied)
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        """Name itemsets as SupportSpectrum.sample_itemsets does, each from a spectrum that has one."""
         parts: list[list[int]] = []
         for support, _, number in wanted:
             left = [spectrum.multiplicity(support) for spectrum in spectra]
             parts.append([])
-            for _ in range(number):  # without replacement: a spectrum is drawn as often as its itemsets would be
+            for _ in range(number):  # without replacement, as the itemsets themselves
                 place = randomness.below(sum(left))
                 parts[-1].append(next(part for part, total in enumerate(accumulate(left)) if place < total))
                 left[parts[-1][-1]] -= 1
@@ -181,10 +186,10 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
 
 
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
-    """Return how many itemsets of that size a public universe has: C(items, size), exactly.
+    """Return how many itemsets of that size a public universe of so many items has: C(items, size), exactly.
 
-    universe: the parameter that tells the universe. Raises ParameterError if it has fewer items than size, and for a
-    size beyond all use.
+    items, size: >= 1. universe: the name of the parameter that gives the universe.
+    Raises ParameterError for fewer items than size, and where size and items - size are both above 10,000.
     """
     if items < size:
         things = "item" if items == 1 else "items"

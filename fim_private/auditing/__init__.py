@@ -1,1 +1,1 @@
-"""How much of its guarantee a mechanism uses: hard neighbours, exact output distributions, divergences."""
+"""The audit: how much of its guarantee a mechanism uses, from exact output distributions on hard neighbours."""

@@ -1,12 +1,13 @@
 """The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
 
-The tight δ at ε of a pair of neighbours is Σ max(0, P(o) - e^ε P'(o)) over outcomes o, both ways round. It is computed
-to thirty digits (`auditing.exact`), so that a purely private mechanism is held to 0 and not to rounding. An audit
-proves that a guarantee is broken, never that it holds: that is for the theorems of docs/privacy.md.
+The tight δ at ε of a pair of neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o; it
+is computed both ways round. It is good to thirty digits (`auditing.exact`), so that a purely private mechanism is held
+to 0, not to rounding. An audit can prove that a guarantee is broken, never that it holds: that is what the theorems
+of docs/privacy.md are for.
 
 A mechanism of stages has slack that would hide a broken one, so each stage is also held to a guarantee of its own.
-Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and at small
-ones the edges are crossed by few itemsets.
+Rank caps and limits on a unit's itemsets are set to small numbers here: the theorems hold for every cap, and small ones
+are crossed by few itemsets.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import SupportSpectrum
 
 NUMERICAL_ERROR = exact.NUMERICAL_ERROR
-# The numerical error is at most a millionth of it.
+# The least delta audited: the numerical error is a millionth of it.
 LEAST_DELTA = 1e-24
-# Probabilities have sixty digits; what is multiplied by e^ε must still have thirty.
+# The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
 LARGEST_EPSILON = 50
 _LARGEST_SCALE = 1 << 40
 
@@ -43,9 +44,9 @@ _LARGEST_SCALE = 1 << 40
 class Finding:
     """What one guarantee, of the whole mechanism or of a stage, was found to use.
 
-    epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs. share: divergence / delta,
-    None where delta is 0: then the divergence itself has to be 0, up to the numerical error.
-    one, two: the supports of the worst pair, itemset by itemset; the divergence is from one to two.
+    name: of the mechanism's part. setting: the universe and the rank cap at which the worst was found, in words.
+    epsilon, delta: the guarantee. divergence: the largest tight δ at that ε over all pairs.
+    one, two: the supports of the worst pair in units, itemset by itemset; the divergence is from one to two.
     """
 
     name: str
@@ -58,18 +59,22 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The part of delta that was used."""
+        """The part of delta that was used; None where delta is 0, and the divergence has to be 0 too."""
         return self.divergence / self.delta if self.delta else None
 
     @property
     def holds(self) -> bool:
-        """Whether the guarantee was kept on every pair."""
+        """Whether the guarantee was kept on every pair, up to the numerical error."""
         return self.divergence <= self.delta + NUMERICAL_ERROR
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """whole: the mechanism. stages: each of its stages by itself. pairs: how many pairs of neighbours were tried."""
+    """What an audit found of a mechanism with this name, guarantee (epsilon, delta) and neighbour relation.
+
+    whole: the mechanism. stages: each of its stages by itself. pairs: how many pairs were tried, each both ways.
+    numerical_error: how far a divergence is off at most.
+    """
 
     mechanism: str
     epsilon: float
@@ -82,21 +87,25 @@ class AuditReport:
 
     @property
     def holds(self) -> bool:
-        """Whether every guarantee was kept."""
+        """Whether every guarantee was kept on every pair."""
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; each finding with its share, and whether it holds."""
+        """Return plain values; each finding with its share, and with whether it holds."""
         findings = {"whole": _plain(self.whole), "stages": [_plain(stage) for stage in self.stages]}
         return asdict(self) | findings | {"holds": self.holds}
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values."""
     return asdict(finding) | {"share": finding.share, "holds": finding.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
-    """Return the mechanism of that name, or every one for "all". Raises ParameterError naming the choices."""
+    """Return the mechanism of that name, or with "all" every one that can be audited, with this guarantee.
+
+    Raises ParameterError for another name, which lists the choices, and for a parameter out of range.
+    """
     specs = registry.single()
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {name!r}")
@@ -104,7 +113,7 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
 
 
 def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:
-    """Return a mechanism for an audit; `settings` replaces its caps and limits by small ones."""
+    """Return a mechanism to be audited, whose caps and limits `settings` then replaces by small ones."""
     candidates = None if spec.universe is Universe.UNKNOWN else len(NAMES)
     max_basket = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
     public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=max_basket)
@@ -112,11 +121,12 @@ def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) ->
 
 
 def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: int = defaults.AUDIT_SEED) -> AuditReport:
-    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones.
+    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
-    mechanism: of any class of fim_private.mechanisms; its max_rank, max_itemsets and universe_size are
-        replaced by small ones. seed: of the random pairs.
-    Raises ParameterError for a negative number of trials, and for an epsilon or a delta that its digits do not resolve.
+    mechanism: of any class of the registry; its max_rank, max_itemsets and universe_size are replaced by small ones.
+    trials: >= 0. seed: of the random pairs.
+    Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
+    which the digits do not resolve.
     """
     if trials < 0:
         raise ParameterError(f"{parameter('trials')} must be at least 0, not {trials!r}")
@@ -171,7 +181,7 @@ def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair]) -> Finding:
 
 
 def _scales(mechanism: Mechanism) -> list[int]:
-    """Return supports with which a single leader is released with probability a tenth, a half and nearly one."""
+    """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5 and 0.99."""
     subject, universe, _ = settings(mechanism)[0]
 
     def released(support: int) -> float:

@@ -1,8 +1,8 @@
 """Output distributions of the mechanisms to thirty digits, for spectra of a few itemsets.
 
-What a mechanism computes with whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so a
-broken mechanism is audited as it is. The arithmetic is done here, once more, in decimals of 60 digits; infinite sums
-are cut where what is left is below 1e-36. NUMERICAL_ERROR bounds how far a divergence is off.
+What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
+that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
+infinite sums are cut where what is left is below 1e-36. NUMERICAL_ERROR bounds how far a divergence is off.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fim_private.spectrum import Level, SupportSpectrum
 
 NUMERICAL_ERROR = 1e-30
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
-# e^-x is below 1e-36 from here.
+# From this x on, e^-x is below 1e-36.
 REACH = 83
 _NEGLIGIBLE = Decimal("1e-40")
 
@@ -49,9 +49,11 @@ Stops = dict[int | None, Decimal]
 def distribution(
     mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None, stops: Stops | None = None
 ) -> Shares:
-    """Return the exact distribution of a mechanism. levels: (support, multiplicity), support >= 1, descending.
+    """Return the exact output distribution of a mechanism.
 
-    stops: what ranks() returned for its search, where that is known.
+    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: the number of candidates, None
+    where it is not public. stops: what ranks() returned for the mechanism's search, where that is known.
+    Raises TypeError for a mechanism that has no exact distribution here.
     """
     spec, spectrum = spec_of(mechanism), SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
@@ -78,11 +80,15 @@ def distribution(
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
+    """Return the multiplicity of each level of a public universe, 0 included."""
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q.
+
+    p, q: probabilities by outcome; one that is not there has probability 0.
+    """
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
         zero = Decimal(0)
@@ -90,18 +96,19 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
 
 
 def number(x: Fraction) -> Decimal:
-    """Return x to the digits of the context."""
+    """Return x as a decimal, to the digits of the current context."""
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
 @lru_cache(maxsize=1 << 18)
 def decay(rate: Fraction, distance: int) -> Decimal:
-    """Return e^{-rate * distance}."""
+    """Return e^{-rate * distance}, to 60 digits."""
     with localcontext(DIGITS):
         return (-number(rate * distance)).exp()
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
+    """Return the probabilities of candidates with weights multiplicity * exp(rate * support)."""
     highest = max(candidate.support for candidate in candidates)
     shares: Shares = {None: Decimal(0)}
     for candidate in candidates:
@@ -112,10 +119,12 @@ def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
 
 
 def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares:
+    """Return the distribution of a mechanism that is one choice by weight."""
     return _softmax(mechanism.candidates(spectrum), mechanism.rate)
 
 
 def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
+    """Return the mixture of the distributions given each rank, weighted by the probability of stopping there."""
     shares: Shares = {None: Decimal(0)}
     for rank, chance in stops.items():
         for level, share in given(rank).items():
@@ -124,7 +133,7 @@ def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
 
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
-    """Return the last stage of the large margin mechanism at a rank; None: no rank stopped."""
+    """Return the distribution of the last stage of the large margin mechanism at a rank; None: no rank stopped."""
     if rank is None:
         if spectrum.universe_size is None:
             return {None: Decimal(1)}
@@ -135,7 +144,7 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 
 
 def ranks(search: Search) -> Stops:
-    """Return the probability of each stopping rank, and of None: no rank up to the last stops."""
+    """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
     slacks = (
         (rank, search.maximum - run.next_support - search.threshold(rank))
@@ -147,7 +156,7 @@ def ranks(search: Search) -> Stops:
 
 @lru_cache(maxsize=1 << 12)
 def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
-    """Return ranks() from each rank and its slack c(1) - c(ℓ+1) - T(ℓ)."""
+    """Return what ranks() returns, from each rank and its slack c(1) - c(ℓ+1) - T(ℓ) in units."""
     with localcontext(DIGITS):
         stops: Stops = {rank: Decimal(0) for rank, _ in slacks}
         stops[None] = Decimal(0)
@@ -188,7 +197,7 @@ def _shared(noise: OneSidedSteps | TwoSidedSteps) -> list[tuple[int, Decimal]]:
 
 @lru_cache(maxsize=32)
 def _hazard(noise: OneSidedSteps | TwoSidedSteps) -> Callable[[int], Decimal]:
-    """Return the probability that a step stops, of its slack and the shared noise; remembered by that whole number."""
+    """Return a function, which remembers, from the slack plus the shared noise to the probability that a step stops."""
 
     @lru_cache(maxsize=1 << 18)
     def hazard(slack: int) -> Decimal:
@@ -201,7 +210,7 @@ def _hazard(noise: OneSidedSteps | TwoSidedSteps) -> Callable[[int], Decimal]:
 
 @lru_cache(maxsize=1 << 18)
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
-    """Return P(Z >= k) of discrete Laplace noise."""
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0 (docs/privacy.md, equation (1))."""
     with localcontext(DIGITS):
         if k <= 0:
             return 1 - laplace_tail(scale, 1 - k)
@@ -209,6 +218,7 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
 
 
 def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
+    """Return the distribution of the distance mechanism."""
     level, lead = distance.leader(spectrum)
     if level is None:
         return {None: Decimal(1)}
@@ -219,9 +229,9 @@ def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
 
 
 def _one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
-    """Return, for each of the factors, the integral over x in [0, 1] of Π (a + bx)^m / (a + bx), its own.
+    """Return, for each factor (a, b, m), the integral over x in [0, 1] of Π_j (a_j + b_j x)^{m_j} / (a + bx).
 
-    The others' are polynomials of a degree below Σ m, which Gauss's rule integrates exactly.
+    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
     """
     integrals = [Decimal(0) for _ in factors]
     for x, weight in _gauss(sum(m for _, _, m in factors)):
@@ -234,7 +244,7 @@ def _one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decim
 
 @lru_cache(maxsize=32)
 def _gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
-    """Return nodes and weights on [0, 1] that integrate polynomials below this degree exactly (Gauss, Legendre)."""
+    """Return the nodes and weights of Gauss and Legendre on [0, 1], exact for polynomials below this degree."""
     count = degree // 2 + 1
     found = []
     with localcontext(DIGITS):
@@ -251,7 +261,7 @@ def _gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level."""
+    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9)."""
     accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
     others = _one_left_out([(Decimal(1), -accepted[level], m) for level, m in counts.items()])
     of_levels = zip(counts.items(), others, strict=True)
@@ -259,6 +269,7 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
 
 
 def _highest_noisy(counts: dict[int, int], mechanism: MaxOfLaplaces) -> Shares:
+    """Return the distribution of the highest noisy support over a public universe."""
     shares = _highest(mechanism.scale, tuple((max(counts) - level, m) for level, m in counts.items()))
     return {None: Decimal(0)} | dict(zip(counts, shares, strict=True))
 
@@ -276,7 +287,7 @@ def _highest(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decim
     for value in range(-reach, reach + 1):
         tails = [(tail(value + distance), tail(value + distance + 1)) for distance, _ in levels]
         if math.prod((1 - above) ** m for (_, above), (_, m) in zip(tails, levels, strict=True)) < _NEGLIGIBLE:
-            continue  # some itemset is above for certain
+            continue  # some itemset is certainly above
         others = _one_left_out(
             [(1 - here, here - above, m) for (here, above), (_, m) in zip(tails, levels, strict=True)]
         )

@@ -30,10 +30,10 @@ from fim_private.mechanisms.registry import spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
 
-# What caps and limits are replaced by.
+# These replace the rank caps, and the limits on the itemsets of one unit.
 CAPS = (1, 3)
 MOST_NEW = 4
-# For limited-domain, below its largest cap: there its limit makes abstaining lighter.
+# That of limited-domain is below its largest cap: there it makes abstaining lighter.
 _FEW_NEW = 2
 # The last rank of the search in _hard_search.
 _LAST = 5
@@ -41,9 +41,10 @@ _LAST = 5
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee, and what of its delta a pair of neighbours spends, from the first to the second.
+    """A guarantee (epsilon, delta) of a part of a mechanism in some setting.
 
-    pairs: those it is held to; None: all of the audit.
+    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: those it is held to; None: all
+    of the audit.
     """
 
     name: str
@@ -55,7 +56,10 @@ class Guarantee:
 
 
 def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
-    """Return the mechanism at small caps, over an unknown and over a small known universe, where it allows each."""
+    """Return (mechanism, universe size or None, words) for each setting that the mechanism allows.
+
+    Caps are small; the universe is unknown, or known and small.
+    """
     spec = spec_of(mechanism)
     known: tuple[int | None, str] = len(NAMES), "known universe"
     unknown: tuple[int | None, str] = None, "unknown universe"
@@ -73,12 +77,13 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
 
 
 def most_new(mechanism: Mechanism) -> int | None:
-    """Return how many itemsets one unit supports at most in an audit; None: no limit."""
+    """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no limit."""
     spec = spec_of(mechanism)
     return MOST_NEW if spec.universe is Universe.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
 
 
 def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
+    """Return the mechanism with small limits on a unit's itemsets, where it has any."""
     if spec.universe is Universe.COUNTED:
         return _with(mechanism, universe_size=MOST_NEW)
     if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
@@ -89,12 +94,13 @@ def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
 
 
 def _with(mechanism: Any, **changes: int) -> Mechanism:
+    """Return a mechanism with some parameters replaced."""
     changed: Mechanism = replace(mechanism, **changes)
     return changed
 
 
 def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> list[list[Guarantee]]:
-    """Return, for the whole and then for each stage, the guarantees in every setting."""
+    """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
     epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
     all_settings = settings(mechanism)
     guarantees = [
@@ -142,7 +148,7 @@ def guarantees_of(mechanism: Mechanism, distributions: OutputDistributions) -> l
 def _large_margin_stages(
     mechanism: LargeMargin, epsilon: Fraction, delta: Fraction, distributions: OutputDistributions
 ) -> list[list[Guarantee]]:
-    """The steps of docs/privacy.md, Theorems 1 and 2, each with its part of the guarantee."""
+    """Return the guarantees of the steps of docs/privacy.md, Theorems 1 to 3, each with its part of the whole."""
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     all_settings = [(m, u, what) for m, u, what in settings(mechanism) if isinstance(m, LargeMargin)]
     nothing = Fraction(0)
@@ -177,8 +183,8 @@ def _large_margin_stages(
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
     """Hold the search to its guarantee where that is used up: ranks 1 to 4 ought to stop, and the last ought not.
 
-    The guarantee holds for any thresholds: here 0, and then a high one. To come to the last rank all noise must lie to
-    one side; then the leads of ranks 1 to 4 grow, and that of the last stays as it is.
+    The guarantee holds for any thresholds: here they are 0, and then a high one. To reach the last rank all noise must
+    lie to one side. Then the margins of ranks 1 to 4 grow, and that of the last stays as it is.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -196,7 +202,7 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Hold the draw to its guarantee where that is used up: one itemset rises and all others fall, or stay."""
+    """Hold the draw to its guarantee where that is used up: one itemset rises, and all others fall or stay."""
     support = math.ceil(2 * margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
@@ -209,8 +215,8 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     """Hold the draw of an itemset that both data name to a ratio of e^(ε/3), with no δ (docs/privacy.md, Theorem 3).
 
-    That takes no lead, but it takes the zeros: without their weight in the sum, a unit whose itemsets are new lowers
-    all other probabilities by more. Under add-remove weights and their sum move the same way: e^(ε/6).
+    That needs no margin, but the zeros: without their weight in the sum, a unit whose itemsets are new would lower all
+    other probabilities by more. Under add-remove weights and their sum move the same way, so the ratio is e^(ε/6).
     """
     support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -224,7 +230,7 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
 
 
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Hold a mechanism with a limit on a unit's itemsets to its guarantee on what such a unit can change."""
+    """Hold a mechanism that limits a unit's itemsets to its guarantee for changes that such a unit can make."""
     most = mechanism.max_itemsets if isinstance(mechanism, BoundedContribution) else None
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
@@ -239,7 +245,7 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
 def _guarantee(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    """Return the guarantee of (epsilon, delta)-privacy of a distribution over outcomes."""
+    """Return the guarantee that an output distribution is (epsilon, delta)-private."""
     return Guarantee(
         name,
         setting,

@@ -1,4 +1,4 @@
-"""Output distributions of mechanisms and of their stages over named outcomes, for itemsets with supports."""
+"""Output distributions of mechanisms and of their stages, over named itemsets with supports in units."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
 from fim_private.mechanisms.base import RankCapped
 from fim_private.spectrum import Level, SupportSpectrum
 
-# Probabilities of outcomes, whatever they are called.
+# The probability of each outcome, whatever stands for it.
 Outcomes = dict[Any, Decimal]
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
-# Stands for infinitely much where a number has to be written, and a float can hold.
+# Stands for infinity where a finite number is needed that a float can hold.
 _UNBOUNDED = Decimal("1e300")
 
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
+    """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
     supports = [support for support in counts.values() if support]
     return tuple((support, supports.count(support)) for support in sorted(set(supports), reverse=True))
 
 
 def _named(shares: exact.Shares, counts: Counts, universe: int | None) -> Outcomes:
-    """Return the probabilities by name: the itemsets of a level share its probability."""
+    """Return the probabilities by name: the itemsets of a level share its probability equally."""
     tied = list(counts.values())
     with localcontext(exact.DIGITS):
         named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
@@ -38,9 +39,9 @@ def _named(shares: exact.Shares, counts: Counts, universe: int | None) -> Outcom
 
 
 class OutputDistributions:
-    """The distributions of one audit. It remembers the ranks' distributions, which are most of the work.
+    """The output distributions of one audit. It remembers those of the ranks, which are most of the work.
 
-    They are not remembered beyond: what a mechanism computes may have been changed by the next audit.
+    They are not remembered beyond the audit, for the code of a mechanism may be changed before the next one.
     """
 
     def __init__(self) -> None:
@@ -48,13 +49,16 @@ class OutputDistributions:
         self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Shares] = {}
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-        """Return the distribution of the mechanism's result."""
+        """Return the output distribution of the mechanism over a universe of that size; None: an unknown one."""
         return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
     def in_order(self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str]) -> Outcomes:
-        """Return the probabilities by name, None for abstaining, if those tied at the cap are taken in this order."""
+        """Return the probabilities by name, None for abstaining, with ties at the cap broken in this order of names.
+
+        mechanism, universe: as for itemsets. counts: the data.
+        """
         able = [name for name in order if counts[name] or universe]
-        able.sort(key=lambda name: -counts[name])  # it is stable
+        able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
         taken = {
             name: counts[name] for name in able[: mechanism.max_rank if isinstance(mechanism, RankCapped) else None]
         }
@@ -63,6 +67,7 @@ class OutputDistributions:
         return {**named, None: shares.get(None, Decimal(0))}
 
     def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> exact.Shares:
+        """Return the probabilities of levels, remembered."""
         key = mechanism, universe, _levels(counts)
         if key not in self._shares:
             searched = isinstance(mechanism, LargeMargin | TightMargin)
@@ -75,6 +80,7 @@ class OutputDistributions:
         assert isinstance(mechanism, LargeMargin | TightMargin)
 
         def distribution(counts: Counts) -> Outcomes:
+            """Return the distribution for some data, remembered."""
             key = mechanism, universe, _levels(counts)
             if key not in self._stops:
                 spectrum = SupportSpectrum(key[2], universe_size=universe)
@@ -84,7 +90,7 @@ class OutputDistributions:
         return distribution
 
     def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
-        """Return the probability of stopping at a rank without the lead that the draw relies on."""
+        """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
         ranks = self.ranks(mechanism, universe)
 
         def spent(one: Counts, two: Counts) -> Decimal:
@@ -97,7 +103,7 @@ class OutputDistributions:
 
 
 def noisy_maximum(mechanism: LargeMargin) -> OutputDistribution:
-    """Return the distribution of c(1) + Z, which the paper's proof releases as well."""
+    """Return the distribution of c(1) + Z, which the paper's proof counts as released."""
     known: dict[int, Outcomes] = {}
 
     def distribution(counts: Counts) -> Outcomes:
@@ -110,10 +116,11 @@ def noisy_maximum(mechanism: LargeMargin) -> OutputDistribution:
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws at a rank that is good for the first of the pair."""
+    """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem 2), else 0."""
     distribution = _draw(mechanism, universe, rank)
 
     def spent(one: Counts, two: Counts) -> Decimal:
+        """Return the divergence from one to two where the rank is good, else 0."""
         return (
             exact.hockey_stick(distribution(one), distribution(two), epsilon)
             if _is_good(mechanism, one, rank)
@@ -140,10 +147,12 @@ def excess_range(
     """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
-    at a cap are candidates goes by names, one way and the other: the theorem is about each order, not their mixture.
+    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not about their
+    mixture.
     """
 
     def spent(one: Counts, two: Counts) -> Decimal:
+        """Return the largest excess over both orders of names."""
         with localcontext(exact.DIGITS):
             changes = (
                 _change(*(distributions.in_order(mechanism, universe, counts, order) for counts in (one, two)))
@@ -168,6 +177,8 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
 
 
 def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDistribution:
+    """Return the distribution of the last stage at a rank, by name."""
+
     def distribution(counts: Counts) -> Outcomes:
         spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
         return _named(exact.draw(mechanism, spectrum, rank), counts, universe)
@@ -176,18 +187,18 @@ def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDist
 
 
 def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
-    """Whether c(1) - c(ℓ+1) is above t(ℓ)."""
+    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
     supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
-    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the lead in units that the draw at rank ℓ relies on."""
+    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 
 
 def _noisy(value: int, scale: Fraction) -> dict[int, Decimal]:
-    """Return the distribution of value + Z; what is beyond its reach counts as at its ends."""
+    """Return the distribution of value + Z; what is beyond the reach counts as at its ends."""
     reach = math.ceil(exact.REACH * scale)
     with localcontext(exact.DIGITS):
         inner = {k: exact.laplace_tail(scale, k) - exact.laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
@@ -197,7 +208,7 @@ def _noisy(value: int, scale: Fraction) -> dict[int, Decimal]:
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem 2).
 
-    T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ it is at most δ/6.
+    That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is at most δ/6.
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     maximum, shared, step = mechanism.scales

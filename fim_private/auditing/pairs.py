@@ -1,8 +1,8 @@
 """Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
 
-The structured pairs are those where selection mechanisms break: a unit whose itemsets are all new, ties across the
-cut, a leader tied with others and then lowered or raised, ranks that swap, empty data, one itemset. A random search
-adds pairs nobody thought of.
+The structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
+cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset. A
+random search adds pairs that nobody thought of.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _LOWERED = ("a", "ab", "bcd", "efgh")
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
     """Yield pairs of neighbours, in one direction each.
 
-    scales: supports of a leader at which the mechanism's outcomes are of middling probability.
-    most: how many itemsets one unit supports at most; None: no limit.
+    scales: supports, in units, of a leader at which the mechanism's outcomes are of middling probability.
+    most: how many itemsets one unit supports at most, >= 1; None: no limit.
     """
     seen = set()
     for base in _bases(scales):
@@ -38,6 +38,7 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
 
 
 def _bases(scales: Sequence[int]) -> Iterator[Counts]:
+    """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
     for leader in dict.fromkeys((*scales, 0, 1, 2)):
         for runner in dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)):
             for ties in (1, 2):
@@ -46,14 +47,17 @@ def _bases(scales: Sequence[int]) -> Iterator[Counts]:
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
-    """Return the data with a unit that has the lowered ones, and with one that has the raised ones instead."""
+    """Return data before and after a unit with the lowered itemsets becomes one with the raised; None if equal."""
     one = {name: support + (name in lowered and not support) for name, support in base.items()}
     two = {name: support + (name in raised) - (name in lowered) for name, support in one.items()}
     return (one, two) if one != two else None
 
 
 def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
-    """Yield pairs of neighbours at random: supports near a few common values, so that ties and swaps are common."""
+    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap.
+
+    scales, most: as in structured_pairs. seed: of the random choices.
+    """
     randomness = Randomness.seeded(seed)
 
     def one_of(choices: Sequence[int]) -> int:
@@ -74,7 +78,7 @@ def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials
 
 
 def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = None) -> bool:
-    """Whether one unit can make the difference: added or removed, or exchanged for another."""
+    """Tell whether two data sets are neighbours; `most`: how many itemsets a unit supports at most, None: no limit."""
     moves = [two.get(name, 0) - one.get(name, 0) for name in {**one, **two}]
     up, down = moves.count(1), moves.count(-1)
     if up + down + moves.count(0) != len(moves) or max(up, down) > (len(moves) if most is None else most):

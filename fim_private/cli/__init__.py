@@ -29,6 +29,7 @@ app = typer.Typer(
 
 
 def _print_version(wanted: bool) -> None:
+    """Print the version and exit, where that is wanted."""
     if wanted:
         from fim_private.counting import active_counter
 
@@ -69,7 +70,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        discard_stdout()  # nobody reads on; nothing is left to say
+        discard_stdout()  # nobody reads on
         sys.exit(1)
     except Exception as error:
         _exit_for(error)
@@ -107,5 +108,6 @@ def _spellings() -> dict[str, str]:
 
 
 def _fail(message: str) -> None:
+    """Print an error on standard error, and exit with code 2."""
     typer.echo(f"Error: {message}", err=True)
     sys.exit(USAGE_ERROR)

@@ -57,6 +57,7 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
 
 
 def _to_screen(text: str) -> None:
+    """Write to standard output. Raises OutputError where that fails."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -101,6 +101,7 @@ def plan(
 
 
 def _numbers(text: str) -> list[float]:
+    """Return numbers separated by commas. Raises ParameterError for other text."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:

@@ -1,13 +1,14 @@
-"""What many private steps cost together: zero-concentrated differential privacy, by certified rationals.
+"""What many private steps cost together, in zero-concentrated differential privacy (zCDP), by certified rationals.
 
-Steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each one depends on the outcomes before it
-(Bun and Steinke, "Concentrated differential privacy", 2016, Lemma 7). Canonne, Kamath and Steinke, "The
-discrete Gaussian for differential privacy" (2020), Corollary 13, turns that into (ε, δ): for every α > 1,
+Steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each one depends on the outcomes before it (Bun and
+Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", 2016, Lemmas 1.7 and
+2.3). Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Corollary 13, turns
+that into (ε, δ): for every α > 1,
 
     δ = e^{(α−1)(αρ−ε)} / (α−1) · (1 − 1/α)^α,    or with x = α − 1,
     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
 
-Floats only choose x. Every x is a proof, so the ρ returned is computed from (C) by directed rounding.
+Every x > 0 proves some ρ. Floats only choose a good x; the ρ returned is computed from (C) by directed rounding.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from functools import lru_cache
 from fim_private.dp.intervals import exp_bounds
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 
-# ln x lies within for every epsilon and delta allowed, and e^±700 is still a float.
+# ln x lies between minus this and this for every epsilon and delta allowed, and e^±700 is still a float.
 _LOG_REACH = 700.0
-# A smaller delta is a stronger promise; nearer to 1 than this, ln δ would need more than _DIGITS.
+# Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would need more digits.
 _LARGEST_DELTA = 1 - Fraction(1, 10**30)
-# x has 13 of them, 1 + x at most 45; what is left covers the cancellation of (C), at most 15 (x < 10^13).
+# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13).
 _DIGITS = 80
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING)
-# Beyond this e^ε is no constant anybody wants to divide δ by.
+# Above this e^ε is so large that dividing δ by it leaves nothing of use.
 _LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
 
 
 def _rising_root(function: Callable[[float], float]) -> float:
-    """Return x in e^±700 where an increasing function turns positive, to about 1e-12 relative."""
+    """Return the x from e^-700 to e^700 at which an increasing function becomes positive, to about 1e-12 (relative)."""
     low, high = -_LOG_REACH, _LOG_REACH
     for _ in range(50):
         middle = (low + high) / 2
@@ -49,11 +50,11 @@ def _rising_root(function: Callable[[float], float]) -> float:
 
 @lru_cache(maxsize=1 << 10)
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return ρ such that ρ-zCDP implies (epsilon, delta)-privacy for certain: (C) solved for ρ, rounded down.
+    """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved for ρ, rounded down.
 
-    epsilon: 1e-9 to 1e9; delta: 1e-300 up to below 1 (ParameterError otherwise).
-    The result has 12 significant decimal digits and is within 2e-11 (relative) of the best that (C) gives,
-    unless delta is nearer to 1 than 1e-30: then it is that of 1 − 1e-30.
+    epsilon: 1e-9 to 1e9. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
+    The result has 12 significant decimal digits and is within 2e-11 (relative) of the best that (C) gives. A delta
+    nearer to 1 than 1e-30 is taken for 1 − 1e-30.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
     log_delta = _quotient(_DOWN, min(delta, _LARGEST_DELTA)).ln(_DOWN).next_minus(_DOWN)
@@ -80,6 +81,7 @@ def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fractio
 
 
 def _quotient(context: Context, value: Fraction) -> Decimal:
+    """Return the fraction as a decimal, rounded as the context says."""
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
@@ -94,7 +96,10 @@ def root_below(value: Fraction) -> Fraction:
 
 
 def growth_bound(epsilon: Fraction) -> Fraction | None:
-    """Return a rational at least e^ε, or None where that is astronomic: above ε = 50."""
+    """Return a rational that is at least e^ε, and hardly more; None above ε = 50, where it would be too large for use.
+
+    epsilon: >= 0.
+    """
     if epsilon > _LARGEST_EPSILON:
         return None
     bits = 256

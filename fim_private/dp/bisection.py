@@ -1,4 +1,4 @@
-"""Bisection over whole numbers, the one form of it that samplers, thresholds and plans need."""
+"""Bisection over whole numbers, in the one form that samplers, thresholds and plans need."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
-    """Return the least integer from first on of which a condition holds that, once it holds, goes on holding.
+    """Return the least integer >= first for which a condition holds.
 
-    last: it is known to hold there, >= first; None: nothing is known, and the search goes on until it holds.
+    The condition must be monotone: once it holds, it holds for all larger integers.
+    last: an integer >= first for which the condition is known to hold; None: the search goes on until it holds.
 
     >>> least_integer(lambda n: n * n >= 50, 0), least_integer(lambda n: n * n >= 50, 0, 7), least_integer(bool, 0)
     (8, 7, 1)

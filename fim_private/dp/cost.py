@@ -14,11 +14,11 @@ from typing import Any
 
 
 class Exact(Fraction):
-    """A part of a budget: a rational, for which a float stands for what its digits say, here as everywhere below.
+    """An exact part of a budget: a Fraction that takes a float for the decimal number its digits say.
 
-    Exact(0.1) is 1/10; it equals 0.1 and is at most 0.1, which no other Fraction is. As a float, and so wherever it is
-    printed, it is the least one whose digits say no less: a guarantee must not be rounded down. (A format such as .3g
-    rounds that float as any other; at_least does not. What is computed of it is a plain Fraction.)
+    Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a float, and so
+    wherever it is printed, it is the least float whose digits say no less: a guarantee must not be rounded down. (A
+    format such as .3g rounds that float like any other; at_least does not.) Arithmetic on it gives plain Fractions.
 
     >>> Exact(0.1), Exact(0.1) == Fraction(1, 10) == Exact(0.1), Exact(0.1) <= 0.1, float(Exact(Fraction(1, 3)))
     (0.1, True, True, 0.33333333333333337)
@@ -27,7 +27,7 @@ class Exact(Fraction):
     __slots__ = ()
 
     def __new__(cls, value: float | Fraction, denominator: int | None = None) -> Exact:
-        """Return the value; a float as the decimal that is its repr."""
+        """Return the value, or value / denominator; a float stands for the decimal number that its repr shows."""
         return super().__new__(cls, by_digits(value), denominator)
 
     def __float__(self) -> float:
@@ -45,7 +45,7 @@ class Exact(Fraction):
     def __reduce__(self) -> tuple[type[Exact], tuple[int, int]]:
         return type(self), (self.numerator, self.denominator)
 
-    # Equal to a float, and not of its hash: nothing here uses both as keys.
+    # A float equal to it may have another hash: nothing here uses both as keys.
     __hash__ = Fraction.__hash__
 
     def __eq__(self, other: object) -> bool:
@@ -65,12 +65,15 @@ class Exact(Fraction):
 
 
 def by_digits(value: Any) -> Any:
-    """Return a finite float as the rational its shortest decimal says, which is what was typed; else the value."""
+    """Return a finite float as the rational that its shortest decimal form says, which is what was typed.
+
+    Anything else is returned as it is.
+    """
     return Fraction(repr(float(value))) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
-    """Write a part of a guarantee: exactly where 15 significant digits do, else rounded up to so many.
+    """Write a part of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them.
 
     >>> at_least(1.0000004), at_least(1e-6), at_least(Fraction(1, 3)), at_least(1 / 3, digits=2)
     ('1.0000004', '1e-06', '0.333334', '0.34')
@@ -82,7 +85,7 @@ def at_least(value: float | Fraction, digits: int = 6) -> str:
 
 
 def rounded_up(value: float | Fraction, digits: int) -> str:
-    """Write a number with so many significant digits, none of them too small.
+    """Write a number with `digits` significant digits, >= 1, rounded up.
 
     >>> rounded_up(0.25, 1), rounded_up(3.00417, 3)
     ('0.3', '3.01')
@@ -93,12 +96,15 @@ def rounded_up(value: float | Fraction, digits: int) -> str:
 
 @dataclass(frozen=True, init=False)
 class PrivacyCost:
-    """The (epsilon, delta) a mechanism spends; known before any data is seen, and exact."""
+    """The (epsilon, delta) that a mechanism spends: known before any data is seen, and exact.
+
+    epsilon: > 0. delta: in [0, 1), and 0 for a purely private mechanism. Neither is checked here.
+    """
 
     epsilon: Exact
     delta: Exact
 
     def __init__(self, epsilon: float | Fraction, delta: float | Fraction) -> None:
-        """Take floats by their digits."""
+        """Take floats for what their digits say."""
         object.__setattr__(self, "epsilon", Exact(epsilon))
         object.__setattr__(self, "delta", Exact(delta))

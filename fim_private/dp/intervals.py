@@ -1,9 +1,8 @@
 """Certified fixed-point bounds for the few transcendental numbers that decide a release.
 
-A sampler must never decide by a rounded float. Here every number is a pair of integers
-``(lower, upper)`` with ``lower <= 2**bits * x <= upper``; a decision is taken only when both ends agree,
-and otherwise repeated with more bits. The exponentials come from the standard library's decimal
-module, whose ``exp`` is correctly rounded.
+A sampler must never decide by a rounded float. So a number x is a pair of integers ``(lower, upper)`` with
+``lower <= 2**bits * x <= upper`` here. A decision is taken only when both ends agree, and is otherwise repeated with
+more bits. Exponentials come from the standard library's decimal module, whose ``exp`` is correctly rounded.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Bounds = tuple[int, int]
 
 
 def precisions(start: int) -> Iterator[int]:
-    """Yield start, 2 start, 4 start, …: the number of bits of each new attempt at a decision."""
+    """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a decision."""
     bits = start
     while True:
         yield bits
@@ -26,13 +25,13 @@ def precisions(start: int) -> Iterator[int]:
 
 @lru_cache(maxsize=1 << 17)
 def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
-    """Bound ``2**bits * exp(-numerator / denominator)``, for numerator >= 0 and denominator >= 1."""
+    """Bound ``2**bits * exp(-numerator / denominator)``, for integers numerator >= 0, denominator >= 1."""
     if not numerator:
         return 1 << bits, 1 << bits
     if numerator > denominator * bits:  # e^-x < 2^-bits once x > bits ln 2
         return 0, 1
-    # x <= bits, so rounding x to `digits` digits moves e^-x by less than bits * 10^-digits, far below
-    # the last place of 2^-bits; one unit either way then covers every rounding.
+    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one unit either way
+    # covers every rounding.
     digits = bits * 31 // 100 + 24
     context = Context(prec=digits, Emin=-999_999, Emax=999_999)
     x = context.divide(Decimal(numerator), Decimal(denominator))
@@ -42,7 +41,7 @@ def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
 
 
 def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
-    """Bound ``x ** exponent`` for x in [0, 1] given by its bounds and exponent >= 0, by repeated squaring."""
+    """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by repeated squaring."""
     one = 1 << bits
     lower, upper = one, one
     square_lower, square_upper = base
@@ -59,9 +58,10 @@ def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
 
 @lru_cache(maxsize=1 << 16)
 def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
-    """Bound P(X >= k) of the discrete Laplace distribution P(x) ∝ exp(-|x| / scale).
+    """Bound ``2**bits * P(X >= k)`` for discrete Laplace noise, P(x) ∝ exp(-|x| / scale).
 
-    For k >= 1 it is e^{-k/b} / (1 + e^{-1/b}) (docs/privacy.md, "Integer noise"); the rest is symmetry.
+    scale: b > 0, in units. k: any integer. For k >= 1 the tail is e^{-k/b} / (1 + e^{-1/b}) (docs/privacy.md,
+    equation (1)); for k <= 0 it follows by symmetry.
     """
     one = 1 << bits
     if k <= 0:

@@ -12,18 +12,18 @@ from fim_private.errors import ParameterError, parameter
 
 
 class Neighbors(StrEnum):
-    """Which pairs of data sets must be hard to tell apart (docs/privacy.md, "Neighbours").
+    """Which pairs of data sets are neighbours, and so must be hard to tell apart (docs/privacy.md, "Neighbours").
 
-    ADD_REMOVE: one has one privacy unit more; every support moves by 0 or 1, all the same way.
-    REPLACE_ONE: one unit's data is changed, the number of units is public; every support moves by
-    at most 1, in any direction.
+    REPLACE_ONE: one privacy unit's data is exchanged for any other; the number of units is public. Every support
+        moves by at most 1, in any direction.
+    ADD_REMOVE: one of the two has one unit more. Every support moves by 0 or 1, all in the same direction.
     """
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"
 
 
-# Outside of these a guarantee says nothing, or so much that nothing could be released; arithmetic is exact within.
+# Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
 
@@ -47,6 +47,7 @@ def exact_delta(delta: float | Fraction) -> Fraction:
 
 
 def _is_finite(value: float | Fraction) -> bool:
+    """Tell whether a value is a number, and finite."""
     try:
         return math.isfinite(value)
     except (TypeError, OverflowError):
@@ -54,6 +55,7 @@ def _is_finite(value: float | Fraction) -> bool:
 
 
 def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> Fraction:
+    """Return a number as the rational its digits say. Raises ParameterError outside the limits."""
     exact = value if isinstance(value, Fraction) else Fraction(by_digits(float(value)))
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= exact <= high:
@@ -63,12 +65,12 @@ def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> F
 
 
 def short(value: Fraction) -> str:
-    """Write a number for an error message, one too small or too large for a float as well."""
+    """Write a number in four digits, for an error message: also one that is too small or too large for a float."""
     return f"{Decimal(value.numerator) / Decimal(value.denominator):.4g}"
 
 
 def exact_neighbors(neighbors: str) -> Neighbors:
-    """Return the neighbour relation of that name, or raise ParameterError naming the choices."""
+    """Return the neighbour relation of that name. Raises ParameterError, which lists the choices, for any other."""
     try:
         return Neighbors(neighbors)
     except ValueError:
@@ -78,7 +80,10 @@ def exact_neighbors(neighbors: str) -> Neighbors:
 
 
 def positive_integer(name: str, value: int) -> int:
-    """Return the value as a Python int >= 1, or raise ParameterError naming the parameter."""
+    """Return the value, a Python or numpy integer, as a Python int >= 1.
+
+    Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
+    """
     try:
         integer = value.__index__()
     except AttributeError:

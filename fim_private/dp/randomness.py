@@ -1,11 +1,11 @@
 """Exact random integers from a byte source: the only place where randomness enters.
 
-Every distribution here is exactly the one named, not a floating-point likeness of it: floating-point
-noise leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012).
-Bernoulli(exp(-x)), the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled as
-in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Algorithms 1 to 3,
-for any rational parameter, many draws at a time. Where a choice is
-made by inversion, it is by one uniform real number, revealed to as many binary digits as the decision needs.
+Every distribution here is exactly the one named, not a floating-point likeness of it, for floating-point noise
+leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012). Bernoulli(exp(-x)),
+the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled for any rational parameter,
+many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
+Algorithms 1 to 3 ("CKS" below). A choice by inversion takes one uniform real number, which is revealed to as many
+binary digits as the decision needs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GUESSABLE_SCALE = 1 << 40
 class Randomness:
     """A stream of exact random integers.
 
-    source: returns that many random bytes; the operating system's generator unless injected.
+    source: returns as many random bytes as it is asked for; the operating system's generator unless another is given.
     """
 
     def __init__(self, source: ByteSource = os.urandom) -> None:
@@ -45,12 +45,12 @@ class Randomness:
 
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
-        """Return a reproducible stream (SHAKE-256 in counter mode). For tests and benchmarks: not private."""
+        """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks, and not private."""
         return cls(_SeededBytes(seed))
 
     @classmethod
     def of_seed(cls, seed: int | None) -> Randomness:
-        """Return the system's randomness, or with a seed a stream that is not private.
+        """Return the operating system's randomness; with a seed, a reproducible stream that is not private.
 
         Raises ParameterError for a seed that is no whole number.
         """
@@ -66,24 +66,24 @@ class Randomness:
         return self._source is os.urandom
 
     def bits(self, count: int) -> int:
-        """Return a uniform integer of that many bits."""
+        """Return a uniform integer in [0, 2**count), for a count >= 0."""
         size = (count + 7) // 8
         return int.from_bytes(self._source(size), "little") >> (8 * size - count)
 
     def below(self, bound: int) -> int:
-        """Return a uniform integer in [0, bound), for a bound of any size."""
+        """Return a uniform integer in [0, bound), for a bound >= 1 of any size."""
         count = (bound - 1).bit_length()
         while (value := self.bits(count)) >= bound:
             pass
         return value
 
     def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
-        """Return count uniform unsigned integers of width bytes (1, 2, 4 or 8)."""
+        """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
         return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
 
 
 class _SeededBytes:
-    """Counter-mode SHAKE-256: the same bytes for the same seed, on every machine and version."""
+    """A byte source that gives the same bytes for the same seed on every machine: SHAKE-256 in counter mode."""
 
     _BLOCK = 1 << 12
 
@@ -105,8 +105,8 @@ class _SeededBytes:
 
 
 def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
-    """Draw size <= bound different integers in [0, bound), in uniformly random order; bound of any size."""
-    moved: dict[int, int] = {}  # Fisher and Yates's shuffle of 0 … bound - 1, as far as it is looked at
+    """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound of any size."""
+    moved: dict[int, int] = {}  # Fisher and Yates's shuffle, as far as it is looked at
     drawn = []
     for place in range(size):
         other = place + randomness.below(bound - place)
@@ -116,14 +116,14 @@ def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[
 
 
 def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw size uniform integers in [0, bound). (size,) int64; Python integers when bound > 2**62."""
+    """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers where bound > 2**62."""
     if bound > 1 << 62:
         return np.array([randomness.below(bound) for _ in range(size)], dtype=object)
     count = (bound - 1).bit_length()
     width = next(w for w in (1, 2, 4, 8) if count <= 8 * w)
     mask = (1 << count) - 1
     values = (randomness.words(size, width) & mask).astype(np.int64)
-    if bound <= mask:  # reject what a power of two has too much, and only that
+    if bound <= mask:  # redraw those that are too large, and only those
         while (excess := np.flatnonzero(values >= bound)).size:
             values[excess] = (randomness.words(excess.size, width) & mask).astype(np.int64)
     return values
@@ -135,7 +135,7 @@ def _bernoulli_exp_below_one(numerators: Integers, denominator: int, *, randomne
     running = np.arange(len(numerators))
     k = 1
     while running.size:
-        # Bernoulli(γ/k) as two independent coins, so that no product can overflow.
+        # Bernoulli(γ/k) as two independent coins: no product can overflow.
         goes_on = uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
         if k > 1:
             goes_on &= uniform_integers(k, running.size, randomness=randomness) == 0
@@ -146,7 +146,7 @@ def _bernoulli_exp_below_one(numerators: Integers, denominator: int, *, randomne
 
 
 def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness) -> NDArray[np.bool_]:
-    """Draw size coins that show True with probability exp(-exponent), exponent >= 0. (size,) bool."""
+    """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS Algorithm 1)."""
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
     one = np.ones(1, dtype=np.int64)
@@ -162,10 +162,11 @@ def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness
 
 
 def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw size integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, rate > 0. (size,) int64.
+    """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
-    With rate = s/t: X = U + tV, U uniform below t and kept with probability e^{-U/t}, V geometric with
-    e^{-1}, is geometric with e^{-1/t}, and X // s has the distribution wanted (CKS Algorithm 2).
+    Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
+    With rate = s/t: X = U + tV, with U uniform below t and kept with probability e^{-U/t}, and V geometric with rate 1,
+    is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator
@@ -186,7 +187,10 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 
 
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw size integers with P(k) ∝ exp(-|k| / scale), scale > 0. (size,) int64 (CKS Algorithm 2)."""
+    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2).
+
+    Returns (size,) int64, or Python integers where the scale's numerator or denominator is 2**48 or more.
+    """
     rate = 1 / Fraction(scale)
     values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
     pending = np.arange(size)
@@ -200,8 +204,9 @@ def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness
 
 
 def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw size integers with P(k) ∝ exp(-k² / (2 sigma2)), sigma2 > 0. (size,) int64 (CKS Algorithm 3).
+    """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
+    Returns (size,) int64, or Python integers where σ is 2**48 or so or more.
     Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is kept with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
     σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are kept.
     """
@@ -225,7 +230,7 @@ def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: R
     wholes, rests = numerators // denominator, numerators % denominator
     shown = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
     passed = 0
-    # One coin of exp(-1) for each whole: those that have more of them than can be shown drop out early.
+    # One coin of exp(-1) for each whole; most with many wholes drop out early.
     while (going := np.flatnonzero(shown & (wholes > passed).astype(bool))).size:
         shown[going] = bernoulli_exp(1, going.size, randomness=randomness)
         passed += 1
@@ -233,13 +238,14 @@ def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: R
 
 
 def _integer_type(largest: int) -> Any:
+    """Return the element type of arrays of integers up to `largest`: int64, or Python objects."""
     return np.int64 if largest < _INT64_BOUND else object
 
 
 class UniformReal:
-    """One uniform real number in [0, 1), known to as many binary digits as were asked for.
+    """One uniform real number in [0, 1), of which only the binary digits asked for are ever drawn.
 
-    known: its first digits and their number, where they were drawn before.
+    known: (digits, number of them), where the first ones were drawn before.
     """
 
     def __init__(self, *, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
@@ -247,7 +253,7 @@ class UniformReal:
         self._digits, self._known = known
 
     def digits(self, bits: int) -> int:
-        """Return floor(2**bits * u); asking for more bits later refines the same number."""
+        """Return floor(2**bits * u), for bits >= 0. To ask for more bits later refines the same number."""
         if bits > self._known:
             fresh = bits - self._known
             self._digits = self._digits << fresh | self._randomness.bits(fresh)
@@ -256,9 +262,9 @@ class UniformReal:
 
 
 def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
-    """Draw one integer with P(k) ∝ exp(-|k| / scale): discrete_laplace for a single draw, by inversion.
+    """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than discrete_laplace for a single draw.
 
-    |k| is the k with e^{-(k+1)/scale} <= u < e^{-k/scale}; a float only guesses it, the bounds decide.
+    By inversion: |k| is the k with e^{-(k+1)/scale} <= u < e^{-k/scale}; a float only guesses it, the bounds decide.
     """
     if scale > _GUESSABLE_SCALE:
         return int(discrete_laplace(scale, 1, randomness=randomness)[0])
@@ -270,6 +276,7 @@ def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
 
 
 def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
+    """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
     uniform = UniformReal(randomness=randomness)
     steps, unit = scale.denominator, scale.numerator
     for bits in precisions(96):

@@ -1,4 +1,4 @@
-"""An exact choice among levels, each weighed by its multiplicity and exponentially by its support."""
+"""An exact choice among levels, each weighted by its multiplicity and exponentially by its support."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ def choose_level(
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
-    distances: integers >= 0, the smallest of which should be 0 or near it.
-    multiplicities: integers >= 0 of any size (10**60 is fine), not all 0.
-    The cumulative weights are known as intervals; the uniform number is refined until it falls
-    inside one weight for certain.
+    distances: (m,) integers >= 0, the smallest of which should be 0 or near it. rate: >= 0, per unit of distance.
+    multiplicities: (m,) integers >= 0 of any size (10**60 is fine), not all 0.
+    The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
     """
     uniform = UniformReal(randomness=randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
@@ -36,7 +35,7 @@ def choose_level(
 
 
 def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> list[Bounds]:
-    """Bound ``2**bits * exp(-rate * d)`` for each distance: from each to the next larger one, since gaps repeat."""
+    """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since gaps repeat."""
     decays: list[Bounds] = [(0, 0)] * len(distances)
     before, lower, upper = 0, 1 << bits, 1 << bits
     for place in sorted(range(len(distances)), key=distances.__getitem__):

@@ -1,4 +1,4 @@
-"""Private selection mechanisms: a support spectrum in, one level or an abstention out (`registry.py` lists them)."""
+"""Private selection mechanisms: each takes a support spectrum, and gives one level or abstains (see `registry.py`)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ __all__ = [
     "TightMargin",
 ]
 
-# What base.py gives; the mechanisms are where the registry says.
+# These come from base.py; the registry says where the mechanisms are.
 _OF_BASE = {"ABSTAIN", "Mechanism", "OutcomeDistribution", "Selection"}
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: the command line reads the registry, which is in this room, and must not wait for numpy.
+    # Imported on first use: the command line reads the registry at start-up, and must not wait for numpy.
     if name in _OF_BASE:
         return getattr(import_module(f"{__name__}.base"), name)
     for spec in REGISTRY:

@@ -1,4 +1,4 @@
-"""What every selection mechanism takes and gives: the contract that its consumers and its tests are written against."""
+"""What every selection mechanism takes and gives: the contract that its callers and its tests are written against."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import Level, SupportSpectrum
 
-# Doubles end at 1.8e308: no distribution is computed over more candidates.
+# No distribution is computed over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The outcome of a mechanism: the support level it chose, or None for abstaining.
+    """The outcome of one selection: the support level that was chosen, or None for abstaining.
 
-    It carries nothing else that depends on the data. The level itself must not be published: it only says
-    which itemsets one is to be drawn from.
+    level: in units. It carries nothing else that depends on the data, and must not be published itself: it only says
+    from which itemsets one is to be drawn.
     """
 
     level: int | None
@@ -42,8 +42,8 @@ ABSTAIN = Selection(None)
 class OutcomeDistribution:
     """The exact output distribution of a mechanism on one spectrum.
 
-    levels: (m,) int64 supports, strictly descending; 0 is included where the universe is known.
-    probabilities: (m,) float64, of releasing an itemset of that support, summed over its ties.
+    levels: (m,) int64 supports in units, strictly descending; 0 is among them where the universe is known.
+    probabilities: (m,) float64; of releasing an itemset of that support, summed over those tied at it.
     abstain: the probability of abstaining. All of them sum to 1.
     """
 
@@ -53,78 +53,87 @@ class OutcomeDistribution:
 
 
 class Mechanism(Protocol):
-    """A frozen dataclass of parameters; numbers in, a level out. It never sees an itemset."""
+    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset."""
 
     @property
     def epsilon(self) -> float | Fraction:
-        """The privacy loss, as it was given: a float by its digits."""
+        """The privacy loss ε, as it was given: a float stands for what its digits say."""
         ...
 
     @property
     def delta(self) -> float | Fraction:
-        """The probability allowed to the guarantee's exception, as it was given; 0 for a purely private mechanism."""
+        """The probability δ allowed to the guarantee's exception, as it was given; 0 for a purely private mechanism."""
         ...
 
     @property
     def neighbors(self) -> str:
-        """The neighbour relation that the guarantee is about."""
+        """The neighbour relation that the guarantee is about: "replace-one" or "add-remove"."""
         ...
 
     @property
     def cost(self) -> PrivacyCost:
-        """The (epsilon, delta) that one select spends, known without data."""
+        """The (epsilon, delta) that one call of select spends, known without data."""
         ...
 
     def __hash__(self) -> int:
-        """Mechanisms of equal parameters are one: what is computed of one serves for all."""
+        """Mechanisms of equal parameters are equal, so that what is computed of one serves for all."""
         ...
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain."""
+        """Choose a level, or abstain, exactly with the probabilities that distribution returns.
+
+        Raises ParameterError where the mechanism cannot run on such a spectrum.
+        """
         ...
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact distribution that select draws from."""
+        """Return the distribution that select draws from, exact up to floating point.
+
+        Raises ParameterError where the mechanism cannot run on such a spectrum, or the distribution is out of reach.
+        """
         ...
 
 
 class Buildable(Mechanism, Protocol):
-    """A mechanism of the registry: it can be built of its part of a budget and of what is public."""
+    """A mechanism of the registry, which can be built from its part of a budget and from public parameters."""
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection. Raises ParameterError for what is missing or out of range."""
+        """Return the mechanism for one selection with this budget, of which a purely private one ignores delta.
+
+        Raises ParameterError for what is missing or out of range.
+        """
         ...
 
 
 @runtime_checkable
 class BoundedContribution(Protocol):
-    """A mechanism whose guarantee may rest on how many itemsets one unit supports; None where it does not."""
+    """A mechanism whose guarantee may rest on how many itemsets one unit supports."""
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ, the most itemsets that one unit supports."""
+        """Δ >= 1, the most itemsets that one unit supports; None where the guarantee does not rest on it."""
         ...
 
 
 @runtime_checkable
 class RankCapped(Protocol):
-    """A mechanism that looks no further down than a public rank."""
+    """A mechanism that looks no further down the ranking than a public rank."""
 
     @property
     def max_rank(self) -> int:
-        """The cap, >= 1."""
+        """That rank, >= 1."""
         ...
 
 
 class PurelyPrivate:
-    """The delta and the cost of an (epsilon, 0)-private mechanism."""
+    """Gives the delta and the cost of an (epsilon, 0)-private mechanism."""
 
     epsilon: float | Fraction
 
     @property
     def delta(self) -> int:
-        """0: there is no exception."""
+        """0: the guarantee has no exception."""
         return 0
 
     @property
@@ -134,7 +143,10 @@ class PurelyPrivate:
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
-    """Return every level of a public universe, 0 included; raise ParameterError when it is not public."""
+    """Return every (support, multiplicity) of a public universe, descending, 0 included.
+
+    mechanism: its name, for the ParameterError that is raised where the universe is not public.
+    """
     if spectrum.universe_size is None:
         raise ParameterError(
             f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "
@@ -144,7 +156,10 @@ def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
 
 
 def check_countable(spectrum: SupportSpectrum, mechanism: str) -> None:
-    """Raise ParameterError for more candidates than a distribution can be computed over."""
+    """Raise ParameterError where there are more candidates than a distribution can be computed over, 1e300.
+
+    mechanism: its name, for the message.
+    """
     if (spectrum.universe_size or 0) > MOST_CANDIDATES:
         raise ParameterError(
             f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {mechanism} "

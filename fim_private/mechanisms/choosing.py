@@ -1,7 +1,7 @@
-"""The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization", 2013): the exponential
-mechanism on every itemset that occurs, or abstaining.
+"""The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
+differential privacy", 2013): the exponential mechanism on every itemset that occurs, or abstaining.
 
-(ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 6). Who calls it sees to that by
+(ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 6), which the caller ensures by
 cutting baskets.
 """
 
@@ -22,9 +22,9 @@ from fim_private.spectrum import SupportSpectrum
 
 @dataclass(frozen=True)
 class Choosing(ExponentialWeights):
-    """Exponential among all itemsets that occur, and abstaining.
+    """The exponential mechanism among all itemsets that occur, and abstaining.
 
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so.
     Over a known universe it is the exponential mechanism.
     Raises ParameterError for a parameter outside its range.
@@ -61,7 +61,7 @@ class Choosing(ExponentialWeights):
         return PrivacyCost(self.epsilon, self.delta)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every itemset that occurs and abstaining; reads every level."""
+        """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads every level."""
         levels = named(spectrum.all_levels())
         if spectrum.universe_size is not None:
             return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]

@@ -1,8 +1,10 @@
-"""The distance mechanism (Smith and Thakurta, "Differentially private feature selection via stability arguments",
-2013, A_dist): the itemset of highest support if its margin is large enough, or abstaining.
+"""The distance mechanism (Smith and Thakurta, "Differentially private feature selection via stability arguments, and
+the robustness of the Lasso", 2013, A_dist): the itemset of highest support if its margin is large enough, or
+abstaining.
 
-(ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that know nothing of the universe it asks for the smallest
-margin, but only one itemset can lead: with two at the top it abstains, however far above all others they are.
+(ε, δ)-DP (docs/privacy.md, Theorem 7). Of the mechanisms that need neither a universe nor a cap on baskets it asks for
+the smallest margin, but one itemset must be alone in front: with two at the top it abstains, however far they are
+above all others.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from fim_private.mechanisms.laplace_sum import LaplaceSum
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
-# Bits with which the tail is held against δ: δ may be 10^-300. A tail too close to δ to tell counts as above it.
+# Bits for comparing the tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
 _BITS = 1152
 
 
 @dataclass(frozen=True)
 class Distance:
-    """The leader, if its margin over the second plus noise clears a threshold.
+    """The itemset of highest support, if its margin over the second plus noise exceeds a threshold.
 
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range.
     """
 
@@ -57,21 +59,21 @@ class Distance:
 
     @property
     def sensitivity(self) -> int:
-        """How much one unit can change the margin c(1) - c(2): 1 where all supports move the same way, else 2."""
+        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under replace-one."""
         return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise on the margin."""
+        """The scale of the noise on the margin, in units: sensitivity/ε."""
         return self.sensitivity / exact_epsilon(self.epsilon)
 
     @property
     def threshold(self) -> int:
-        """The least integer A >= 0 with P(Z > A) <= δ: what margin - sensitivity + Z must exceed."""
+        """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must exceed it."""
         return _threshold(self.scale, exact_delta(self.delta))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Release the highest level or abstain; reads two levels at most."""
+        """Release the highest level, or abstain; reads two levels at most."""
         level, margin = leader(spectrum)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
         if level is not None and (spectrum.universe_size == 1 or margin - self.sensitivity + noise > self.threshold):
@@ -79,11 +81,11 @@ class Distance:
         return ABSTAIN
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of the highest level and of abstaining."""
+        """Return the probability of the highest level and of abstaining, exact up to floating point."""
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
-        if spectrum.universe_size == 1:  # nothing to choose from, nothing to tell
+        if spectrum.universe_size == 1:  # a single candidate is no secret
             return OutcomeDistribution(np.array([level]), np.ones(1), 0.0)
         noise = LaplaceSum.of([self.scale])
         clears = self.threshold + self.sensitivity - margin + 1
@@ -92,6 +94,8 @@ class Distance:
 
 @lru_cache(maxsize=64)
 def _threshold(scale: Fraction, delta: Fraction) -> int:
+    """Return the least integer A >= 0 with P(Z > A) <= δ, certified."""
+
     def is_enough(noise: int) -> bool:
         return Fraction(laplace_tail_bounds(scale, noise + 1, _BITS)[1], 1 << _BITS) <= delta
 
@@ -99,7 +103,10 @@ def _threshold(scale: Fraction, delta: Fraction) -> int:
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
-    """Return the highest level, None if nothing has a name, and its margin over the second itemset."""
+    """Return the highest level, and its margin in units over the second itemset, 0 if several are tied.
+
+    The level is None if nothing occurs in an unknown universe, and 0 if nothing occurs in a known one.
+    """
     levels = spectrum.levels()
     first, multiplicity = next(levels, (0, 0))
     if not first:

@@ -1,8 +1,8 @@
-"""The exponential mechanism (McSherry and Talwar 2007) on support levels: the baseline.
+"""The exponential mechanism (McSherry and Talwar, "Mechanism design via differential privacy", 2007) on support levels.
 
-P(i) ∝ exp(εc(i)) under add/remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
-``Exponential`` runs over a public universe whose items can all be named: ε-DP (docs/privacy.md,
-Theorem 4). ``NamedExponential`` serves when only the universe's size is public: (ε, δ)-DP (Theorem 5).
+P(i) ∝ exp(εc(i)) under add-remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
+``Exponential`` is for a public universe whose items are listed: ε-DP (docs/privacy.md, Theorem 4).
+``NamedExponential`` is for a universe of which only the size is public: (ε, δ)-DP (Theorem 5).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fim_private.spectrum import SupportSpectrum
 
 @dataclass(frozen=True)
 class Exponential(PurelyPrivate, ExponentialWeights):
-    """The exponential mechanism over every candidate of a public universe, of any size (10**60 too).
+    """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too (Theorem 4).
 
-    epsilon: > 0. neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
@@ -44,20 +44,20 @@ class Exponential(PurelyPrivate, ExponentialWeights):
         return cls(epsilon, public.neighbors)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every level of the universe, 0 included."""
+        """Return every level of the universe, 0 included. Raises ParameterError where the universe is not public."""
         return named(universe_levels(spectrum, "exponential"))
 
 
 @dataclass(frozen=True)
 class NamedExponential(ExponentialWeights):
-    """The exponential mechanism when the universe's size M is public but not its items.
+    """The exponential mechanism where the number M of candidates is public, but not their names (Theorem 5).
 
-    An itemset that no unit has cannot be named, so its name alone would tell neighbours apart. All that
-    stays unnamed is one outcome, level 0, with the weight of some M/δ itemsets: heavy enough
-    that an itemset known from a single unit is named with probability at most δ (Theorem 5).
-    No unit may support more than universe_size itemsets; the caller cuts units to make that so.
+    An itemset that no unit has cannot be named, so that it is named at all could tell neighbours apart. All that have
+    no name are one outcome, level 0, which weighs as much as M/δ itemsets or more: so much that an itemset which only
+    one unit has is named with probability δ at most.
 
-    epsilon: > 0. delta: in (0, 1). universe_size: number of candidate itemsets, >= 1.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. universe_size: M >= 1; no unit may support more itemsets than
+    that, and the caller must cut units to make it so. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range.
     """
 
@@ -76,7 +76,7 @@ class NamedExponential(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection over a universe of public size."""
+        """Return the mechanism for one selection. Raises ParameterError where the universe has no public size."""
         return cls(epsilon, delta, public.candidates or 0, public.neighbors)
 
     @property
@@ -86,14 +86,17 @@ class NamedExponential(ExponentialWeights):
 
     @property
     def unnamed_weight(self) -> tuple[int, int]:
-        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets it stands for."""
+        """The weight of the unnamed outcome, as (support, multiplicity) of the itemsets that weigh as much."""
         unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(self.universe_size, 0)
         return unnamed.support, unnamed.multiplicity
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to count different itemsets; ends when the unnamed outcome is chosen (Theorem 8)."""
+        """Choose up to `count` different itemsets, one after the other, until the unnamed outcome is.
+
+        That outcome, level 0, then comes last in the list (Theorem 8).
+        """
         return choose_many(self.candidates(spectrum), self.rate, count, randomness, last=0)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return all that occur, and level 0 for the unnamed outcome."""
+        """Return every itemset that occurs, and level 0 for the unnamed outcome."""
         return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]

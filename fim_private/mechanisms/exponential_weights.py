@@ -23,9 +23,10 @@ from fim_private.spectrum import Level, SupportSpectrum
 
 @dataclass(frozen=True)
 class Candidate:
-    """Outcomes that are equally likely. level: what is reported, None for abstaining.
+    """Outcomes that are equally likely.
 
-    support: what weighs each of them. multiplicity: how many there are.
+    level: what is reported, None for abstaining. support: in units, from which each gets its weight. multiplicity: how
+    many outcomes there are, >= 0, of any size.
     """
 
     level: int | None
@@ -34,15 +35,19 @@ class Candidate:
 
 
 def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: supports are monotone under add/remove only (Theorem 4)."""
+    """Return the exponent per unit of support: ε under add-remove, where supports are monotone, else ε/2 (Theorem 4).
+
+    Raises ParameterError for an epsilon or a relation out of range.
+    """
     exact = exact_epsilon(epsilon)
     return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-    """Return the levels of the top rank itemsets and the support of the next one, reading no further.
+    """Return the levels of the `rank` itemsets of highest support, and the support of the next one, reading no further.
 
-    Over a known universe the last level may be 0. Over an unknown one zeros have no names, and are left out.
+    rank: >= 0. The next support is 0 where there is no further itemset. Over a known universe the last level may be 0;
+    over an unknown one, itemsets of support 0 have no names, and are left out.
     """
     levels: list[Level] = []
     left = rank
@@ -59,12 +64,12 @@ def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
 
 
 def named(levels: Iterable[Level]) -> list[Candidate]:
-    """Return one candidate a level, weighed by its support."""
+    """Return one candidate for each level, weighted by its support."""
     return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
 
 
 def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
-    """Choose an outcome, exactly."""
+    """Choose one outcome by weight, exactly. rate: > 0, per unit of support."""
     distances, multiplicities = _weights(candidates)
     return Selection(candidates[choose_level(distances, multiplicities, rate, randomness=randomness)].level)
 
@@ -72,9 +77,10 @@ def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) 
 def choose_many(
     candidates: list[Candidate], rate: Fraction, count: int, randomness: Randomness, *, last: int | None = None
 ) -> list[Selection]:
-    """Choose again and again without replacement, until count are chosen, none is left, or the level `last` is chosen.
+    """Choose by weight, without replacement, until `count` are chosen, none is left, or the level `last` is chosen.
 
-    It is one pass of Gumbel noise over all candidates, read in descending order.
+    rate: > 0, per unit of support. `last` itself is in the list. The sequence has the same distribution as the
+    candidates in descending order of rate * support plus Gumbel noise, drawn once for each.
     """
     chosen: list[Selection] = []
     left = [candidate for candidate in candidates if candidate.multiplicity]
@@ -91,7 +97,7 @@ def choose_many(
 
 
 class ExponentialWeights(ABC):
-    """A mechanism that is one choice by weight; what differs is who the candidates are."""
+    """A mechanism that is one choice by weight. Its subclasses differ in which candidates they have."""
 
     epsilon: float | Fraction
     neighbors: str
@@ -103,30 +109,34 @@ class ExponentialWeights(ABC):
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate, abstaining included, as whole numbers."""
+        """Return every candidate, abstaining included. Weights are exact: supports and multiplicities are integers."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose one of the candidates with probability ∝ multiplicity * exp(rate * support), exactly."""
+        """Choose one candidate with probability ∝ multiplicity * exp(rate * support), exactly."""
         return choose(self.candidates(spectrum), self.rate, randomness)
 
     def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
-        """Choose up to count different itemsets, each as select does among those left; ends at the first abstention."""
+        """Choose up to `count` different itemsets, each as select does among those left; ends once it abstains.
+
+        The abstention, level None, then comes last in the list.
+        """
         return choose_many(self.candidates(spectrum), self.rate, count, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every candidate level and of abstaining."""
+        """Return the probability of every candidate level and of abstaining, exact up to floating point."""
         return softmax(self.candidates(spectrum), self.rate)
 
 
 def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
-    highest = max(candidate.support for candidate in candidates)  # weights are relative to it: nothing overflows
+    """Return how far each candidate lies below the highest support, and the multiplicities."""
+    highest = max(candidate.support for candidate in candidates)  # weights relative to it cannot overflow
     return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
 
 
 def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
-    """Return the exact distribution of choose."""
+    """Return the distribution of choose, exact up to floating point."""
     distances, multiplicities = _weights(candidates)
-    # The logarithm of a multiplicity, not the multiplicity, is a double: it may be 10**60 or 10**600.
+    # Logarithms, as a multiplicity of 10**600 is no double.
     logarithm = [math.log(m) if m else -math.inf for m in multiplicities]
     exponents = np.array(logarithm) - float(rate) * np.array(distances, dtype=np.float64)
     weights = np.exp(exponents - exponents.max())
@@ -146,26 +156,30 @@ def expected_shares(
     bottoms: NDArray[np.float64] | float = 0.0,
     zeros_weigh: bool = True,
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the probability of each level, and of abstaining, when the top ℓ are weighed by exp(rate * support).
+    """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
 
-    levels, multiplicities: (m,), descending; the last multiplicity may be infinite. ranks, stops: (n,) the ranks ℓ and
-    their probabilities. bottoms: (n,) the weight of abstaining at each ℓ, relative to that of the first level.
-    zeros_weigh: whether level 0 has any weight.
+    Among the top ℓ each itemset has the weight exp(rate * support).
 
-    With W(ℓ) the weight of the top ℓ, a level with m itemsets wholly inside has share m w / W(ℓ), and the
-    level that rank ℓ ends in has the rest.
+    levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
+    ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
+    bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
+    the first level. zeros_weigh: whether level 0 has any weight.
+    Returns (m,) float64 probabilities, and that of abstaining.
+
+    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
+    and the level in which rank ℓ falls has that of its itemsets inside.
     """
     weights = np.exp(-rate * (levels[0] - levels))
     if not zeros_weigh:
         weights = np.where(levels, weights, 0.0)
-    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])  # the last may be infinite
+    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
     masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    # The level that rank ℓ ends in: all before it are wholly inside, and it with the rest, ℓ minus their number.
+    # The level in which rank ℓ falls: all before it are wholly inside, and it with what is left of ℓ.
     last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
     partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
     per_weight = stops / (masses[last] + partial + bottoms)
     shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
     ending = np.bincount(last, weights=per_weight, minlength=len(levels))
-    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])  # ranks that end in a later level
+    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])  # ranks that fall in a later level
     finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
     return np.asarray(shares + beyond * finite * weights), float((per_weight * bottoms).sum())

@@ -1,8 +1,8 @@
-"""The large margin mechanism: Chaudhuri, Hsu and Song, "The large margin mechanism for differentially
-private maximization" (NIPS 2014), Algorithm 1, on integer supports with integer noise.
+"""The large margin mechanism: Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private
+maximization" (2014), Algorithm 1, on integer supports with integer noise.
 
-(ε, δ)-DP under replace-one (Theorem 2 there; docs/privacy.md, Theorems 1 to 3 for integer noise and an
-unknown universe), hence under add/remove as well. The paper's α is our ε.
+(ε, δ)-DP under replace-one (Theorem 2 there; docs/privacy.md, Theorems 1 to 3 for integer noise and an unknown
+universe), hence under add-remove as well. The paper's α is our ε.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fim_private.spectrum import SupportSpectrum
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
 MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE = 3, 6, 12
-# The last stage weighs by exp(εc/6): an (ε/3)-DP exponential mechanism under replace-one.
+# Times ε, the rate of the last stage: weights exp(εc/6), an (ε/3)-DP exponential mechanism under replace-one.
 SELECTION_RATE = Fraction(1, 6)
 
 
@@ -39,9 +39,10 @@ SELECTION_RATE = Fraction(1, 6)
 class LargeMargin:
     """The large margin mechanism.
 
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove"; the constants are the same.
-    max_rank: the public cap on the rank search over an unknown universe, >= 1; it costs no privacy. A
-        known universe (spectrum.universe_size) is searched to its end instead and never abstains.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove"; the constants are the
+        same for both.
+    max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
+        (spectrum.universe_size) is searched to its end instead, and the mechanism never abstains there.
     Raises ParameterError for a parameter outside its range.
     """
 
@@ -49,7 +50,7 @@ class LargeMargin:
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
     max_rank: int = defaults.MAX_RANK
-    # The thresholds found so far: a search asks for some 10,000, again for each of the itemsets wanted.
+    # Thresholds found so far: each search asks for some 10,000.
     known_thresholds: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,10 +79,11 @@ class LargeMargin:
     def thresholds(
         epsilon: float, delta: float, ranks: int | Sequence[int] | NDArray[np.integer]
     ) -> float | NDArray[np.float64]:
-        """Return the paper's margin T(ℓ) in units, continuous noise, no correction; a float for one rank.
+        """Return the paper's margin T(ℓ) in units, for continuous noise (docs/privacy.md, equation (3)).
 
-        T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ),
-        t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε). Algorithm 1, lines 1 and 2, times n.
+        T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε): lines 1
+        and 2 of Algorithm 1, times n. ranks: one rank ℓ >= 1 of any size, or (m,) of them. Returns a float for one
+        rank, else (m,) float64. Raises ParameterError for a parameter out of range.
 
         >>> round(LargeMargin.thresholds(1.0, 1e-6, 1), 4)
         414.9196
@@ -94,7 +96,7 @@ class LargeMargin:
         return margins[0] if np.ndim(ranks) == 0 else np.array(margins)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Run Algorithm 1 once; reads the levels down to the stopping rank and one further."""
+        """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one further."""
         rank = self.search(spectrum).draw(randomness)
         if rank is None:
             if spectrum.universe_size is None:
@@ -103,15 +105,19 @@ class LargeMargin:
         return choose(self.candidates(spectrum, rank), exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
 
     def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
-        """Return the top rank itemsets, of which one is drawn."""
+        """Return the top `rank` itemsets; those that have no name are one candidate, abstaining (Theorem 3)."""
         levels, _ = top(spectrum, rank)
         if spectrum.universe_size is not None:
             return named(levels)
-        # Zeros in the top ℓ have no name: they collapse into abstaining (Theorem 3).
+        # Zeros in the top ℓ have no name.
         return [*named(levels), Candidate(None, 0, rank - sum(multiplicity for _, multiplicity in levels))]
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level of the spectrum and of abstaining; reads all levels."""
+        """Return the probability of every level and of abstaining, exact up to floating point; reads all levels.
+
+        Ranks beyond 16,384 are grouped (`rank_search.Search`). Raises ParameterError for an epsilon so small that the
+        values of the noise do not fit in memory.
+        """
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size is not None
@@ -135,19 +141,22 @@ class LargeMargin:
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The noise scales in units: of Z on the maximum, of G shared by the search, of each step's Z_ℓ."""
+        """The noise scales, in units: 3/ε of Z on the maximum, 6/ε of G that the steps share, 12/ε of each Z_ℓ."""
         epsilon = exact_epsilon(self.epsilon)
         return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
 
     def integer_threshold(self, rank: int) -> int:
-        """Return T̂(ℓ), the margin in units that rank ℓ >= 1 is tested against: T and its correction, rounded up."""
+        """Return T̂(ℓ), the margin in units that rank ℓ >= 1 must exceed but for noise (docs/privacy.md, equation (4)).
+
+        It is T(ℓ) plus what integer noise adds to the tails, rounded up.
+        """
         if rank not in self.known_thresholds:
             self.known_thresholds[rank] = _integer_threshold(self.epsilon, self.delta, rank)
         return self.known_thresholds[rank]
 
 
 def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:
-    """Return T(ℓ) from ln ℓ and ln(ℓ + 1)."""
+    """Return T(ℓ) in units from ln ℓ and ln(ℓ + 1)."""
     tail = 3 * math.log(3 / (2 * delta)) + 6 * math.log(3 / delta)
     step = 12 * (math.log(3 / delta) + logarithm + successor)
     certified = 6 * (epsilon + math.log(3 / delta) + logarithm)  # ε t(ℓ)
@@ -155,7 +164,7 @@ def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: flo
 
 
 def _correction(epsilon: float) -> float:
-    """What integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b, less than 3/2 in all."""
+    """Return what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b, less than 3/2 in all."""
     return sum(
         b / epsilon * -math.log1p(math.expm1(-epsilon / b) / 2) for b in (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
     )
@@ -163,7 +172,7 @@ def _correction(epsilon: float) -> float:
 
 @lru_cache(maxsize=1 << 17, typed=True)  # a float and the Fraction equal to it mean different epsilons
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
-    """⌈T(ℓ) + correction⌉; where doubles cannot tell which side of an integer it is on, 120 digits do."""
+    """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is, 120 digits do."""
     e, d = exact_epsilon(epsilon), exact_delta(delta)
     value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + _correction(float(e))
     if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
@@ -172,6 +181,7 @@ def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank:
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
+    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits and more."""
     context = Context(prec=120 + 2 * len(str(rank)), Emin=-999_999, Emax=999_999)
 
     def log(x: Fraction) -> Decimal:

@@ -1,7 +1,7 @@
 """The limited-domain mechanism (Durfee and Rogers, "Practical differentially private top-k selection with
 pay-what-you-get composition", 2019): the exponential mechanism on the top k̄, or abstaining.
 
-(ε, δ)-DP (docs/privacy.md, Theorem 6; Theorem 8 for several picks). Nothing about the universe needs to be known.
+(ε, δ)-DP (docs/privacy.md, Theorem 6; Theorem 8 for several selections). Nothing about the universe needs to be known.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWei
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
-# It needs more candidates than it selects. The logarithm of their number adds to the margin that is needed over the
-# support next below them, which falls far more quickly in purchase data.
+# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
+# them, which falls far more quickly in purchase data.
 _RANKS_PER_SELECTION = 10
 
 
 @dataclass(frozen=True)
 class LimitedDomain(ExponentialWeights):
-    """Exponential among the max_rank itemsets of highest support, and abstaining.
+    """The exponential mechanism among the max_rank itemsets of highest support, and abstaining.
 
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     max_rank: k̄, the public number of candidates, >= 1.
-    max_itemsets: Δ, the public number of itemsets one unit may support, where there is such a limit; it makes
-        abstaining lighter where it is below max_rank.
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
+        abstaining lighter, and the guarantee holds only if it is true. None for no limit.
     Over a known universe of no more than max_rank candidates it is the exponential mechanism.
     Raises ParameterError for a parameter outside its range.
     """
@@ -53,7 +53,7 @@ class LimitedDomain(ExponentialWeights):
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection; max_rank is its default, or ten times top, unless given."""
+        """Return the mechanism for one selection; max_rank is 10,000 unless given, or ten times a larger top."""
         rank = public.rank(max(defaults.MAX_RANK, _RANKS_PER_SELECTION * public.top))
         return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
 
@@ -63,7 +63,7 @@ class LimitedDomain(ExponentialWeights):
         return PrivacyCost(self.epsilon, self.delta)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return the top max_rank and abstaining; reads the levels of the top max_rank + 1."""
+        """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""
         levels, following = top(spectrum, self.max_rank)
         if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
             return named(levels)

@@ -1,8 +1,8 @@
-"""Report noisy max with Laplace noise (Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in
-sensitive data", 2010): the candidate of highest noisy support.
+"""Noisy max with Laplace noise (Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data",
+2010): the candidate of highest noisy support.
 
-ε-DP over a public universe (docs/privacy.md, Theorem 10). Noise is integer; equal noisy supports are put in
-a uniformly random order.
+ε-DP over a public universe (docs/privacy.md, Theorem 10). The noise is integer; equal noisy supports are put in a
+uniformly random order.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from fim_private.spectrum import SupportSpectrum
 
 # Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
 _NODES = 16
+# Array elements worked on at a time, and the most values of the highest noisy support that are summed over.
 _CHUNK = 1 << 20
 _LARGEST_VALUES = 1 << 20
 
 
 @dataclass(frozen=True)
 class MaxOfLaplaces(PurelyPrivate):
-    """Noisy maximum over every candidate of a public universe, of any size.
+    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
 
-    epsilon: > 0. neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
@@ -53,18 +54,22 @@ class MaxOfLaplaces(PurelyPrivate):
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise: 1/ε where supports are monotone, else 2/ε."""
+        """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
         return 1 / exponential_rate(self.epsilon, self.neighbors)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, exactly."""
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
         levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
         return Selection(
             levels[noisy_argmax(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)]
         )
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level, by quadrature good to 1e-12; abstain is 0."""
+        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
+
+        Raises ParameterError where the universe is not public or has more than 1e300 candidates, and for an epsilon so
+        small that the values of the noise do not fit in memory.
+        """
         check_countable(spectrum, "max-of-laplaces")
         levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
         logarithms = np.array([math.log(m) for m in multiplicities])
@@ -74,14 +79,15 @@ class MaxOfLaplaces(PurelyPrivate):
 
 @dataclass(frozen=True)
 class _NoisySupports:
-    """Keys are Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
+    """Keys Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
 
-    P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
+    scale: of Z, in units. P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
     """
 
     scale: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """As Keys.quantile; minus or plus 2**(3 bits) where nothing better is known."""
         one = 1 << bits
         unbounded = 1 << 4 * bits
         lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
@@ -89,7 +95,7 @@ class _NoisySupports:
         return lower - (distance << bits), upper - (distance << bits)
 
     def _at_least(self, probability: int, bits: int) -> int:
-        """Return a k + x with P(Z + U > k + x) >= probability for certain, and nearly equal."""
+        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at least the probability, hardly more."""
         k = self._guess(probability, bits)
         while self._tail(k, bits)[0] < probability:
             k -= 1
@@ -99,7 +105,7 @@ class _NoisySupports:
         return (k << bits) + min((here[0] - probability << bits) // (here[1] - following[0] + 1), 1 << bits)
 
     def _at_most(self, probability: int, bits: int) -> int:
-        """Return a k + x with P(Z + U > k + x) <= probability for certain, and nearly equal."""
+        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at most the probability, hardly less."""
         k = self._guess(probability, bits)
         while self._tail(k + 1, bits)[1] > probability:
             k += 1
@@ -112,7 +118,7 @@ class _NoisySupports:
     def _guess(self, probability: int, bits: int) -> int:
         """Return a k with P(Z >= k) next to the probability: it is e^{-k/b} / (1 + e^{-1/b}) for k > 0, and symmetric.
 
-        A guess that is off by a share of b would cost as many steps, b being thousands for many itemsets.
+        The guess has to be close: the callers walk from it in steps of 1, and b is in the thousands for many itemsets.
         """
         mirrored = min(probability, (1 << bits) - probability)
         scale = float(self.scale)
@@ -124,7 +130,8 @@ class _NoisySupports:
         return laplace_tail_bounds(self.scale, k, bits)
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        # One below the floor, lest a rounded key lose a whole step.
+        """As Keys.log_exceeds."""
+        # One below the floor, so that rounding never makes it too low.
         return -_minus_log_tail(np.floor(key + distances) - 1, float(self.scale))
 
 
@@ -136,14 +143,14 @@ def _minus_log_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]
 
 
 def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return the probability that the highest key is of each level.
+    """Return the probability that the highest key is of each level: (m,) float64.
 
     It is the integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
-    function and the density of Z + U. distances: (m,) d, the first 0. logarithms: (m,) ln m.
+    function and the density of Z + U. distances: (m,) float64 d, the first 0. logarithms: (m,) float64 ln m.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     x, weights = (nodes + 1) / 2, weights / 2
-    # Beyond, some itemset of the first level is above for certain, or none of any level is.
+    # Outside, some itemset is certainly above, or certainly none is.
     first = math.floor(-42 * scale)
     last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
     if last - first > _LARGEST_VALUES:

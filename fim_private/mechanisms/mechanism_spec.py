@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Universe(StrEnum):
-    """What of the item universe must be public."""
+    """What must be public about the universe of items."""
 
     UNKNOWN = "nothing"
     COUNTED = "the number of items"
@@ -16,7 +16,7 @@ class Universe(StrEnum):
 
 
 class RankCap(StrEnum):
-    """What a public cap on ranks is to a mechanism."""
+    """What a public cap on ranks means to a mechanism."""
 
     NONE = "it has none"
     SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
@@ -24,7 +24,7 @@ class RankCap(StrEnum):
 
 
 class BasketCap(StrEnum):
-    """What a public cap on baskets, and so on the itemsets of one unit, is to a mechanism."""
+    """What a public cap on baskets, and so on the itemsets that one unit supports, means to a mechanism."""
 
     NONE = "it has no use for it"
     OPTIONAL = "it makes abstaining lighter"
@@ -32,7 +32,7 @@ class BasketCap(StrEnum):
 
 
 class Audit(StrEnum):
-    """How its output distribution comes about, which tells the audit how to compute it, and what its stages are."""
+    """How a mechanism comes to its output: this tells the audit how to compute the distribution, and the stages."""
 
     EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
     LEADER = "the leader, if its noisy margin is large enough"
@@ -55,11 +55,12 @@ class MechanismSpec(NamedTuple):
     """One mechanism.
 
     name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
-    description: a clause that follows its name. theorem: of docs/privacy.md. spends_delta: (ε, δ) or (ε, 0).
-    universe, rank_cap, basket_cap: what it must, or may, know. one_leader: it finds an itemset only if one alone leads.
-    style: in figures. audit: how it is audited.
-    asked_as: the name under which it is asked for, where that is another's: it serves if less is public.
-    composed: it is made of several selections (of mining/), and is not planned or audited by itself.
+    description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
+    spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
+    audit: how it is audited. universe, rank_cap, basket_cap: what it must, or may, know.
+    one_leader: whether it finds an itemset only if that one alone has the highest support.
+    asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
+    composed: whether it is made of several selections (in mining/), which are planned and audited instead of it.
     """
 
     name: str
@@ -86,12 +87,12 @@ class MechanismSpec(NamedTuple):
 
     @property
     def searches(self) -> bool:
-        """Whether it begins with a search over ranks."""
+        """Whether it begins with a rank search."""
         return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
 
     @property
     def guarantee(self) -> str:
-        """(ε, δ), or (ε, 0) for a purely private mechanism."""
+        """What it guarantees: (ε, δ), or (ε, 0) for a purely private mechanism."""
         return "(ε, δ)" if self.spends_delta else "(ε, 0)"
 
     @property

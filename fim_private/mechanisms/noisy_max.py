@@ -1,8 +1,8 @@
-"""Noisy max over levels: every itemset has a key of its own, independent of all others, and the highest wins.
+"""Noisy max over levels: every itemset has a random key of its own, and the itemset with the highest key is selected.
 
 Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
-the best of m has G^m, so the best key is where G reaches V^{1/m}, V uniform in [0, 1). V is known to as
-many digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
+the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
+digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
 A level of 10**60 itemsets takes no longer than one of 2.
 """
 
@@ -21,36 +21,45 @@ from fim_private.dp.randomness import Randomness, UniformReal
 from fim_private.mechanisms.base import universe_levels
 from fim_private.spectrum import SupportSpectrum
 
-# All levels show so many digits of V first; nearly all drop out by them.
+# The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64
-# Doubles decide who drops out, in logarithms: each has a relative error of some 2^-52, hundreds of times less than this
-# share of it. So nobody drops out who could win.
+# Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
+# out which could have the highest key.
 _SLACK = 1e-12
 
 
 class Keys(Protocol):
-    """The distribution of one itemset's key, by how far its support lies below the highest."""
+    """The distribution of one itemset's key, given by how many units its support lies below the highest."""
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """Bound ``2**bits * x`` for the key x that is exceeded with a probability within above / 2**bits."""
+        """Bound ``2**bits * x`` for the key x that is exceeded with a probability within above / 2**bits.
+
+        distance: >= 0, in units.
+        """
         ...
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """Return ln P(a key exceeds this one) for each distance; good to twelve digits, or higher."""
+        """Return ln P(an itemset's key exceeds `key`): (n,) float64, right to twelve digits, or too high.
+
+        distances: (n,) float64, in units.
+        """
         ...
 
 
 def distances_below_first(spectrum: SupportSpectrum, mechanism: str) -> tuple[list[int], list[int], list[int]]:
-    """Return the levels of a public universe, how far each lies below the first, and how many itemsets each has."""
+    """Return the levels of a public universe, how many units each lies below the first, and how many itemsets each has.
+
+    mechanism: its name, for the ParameterError that is raised where the universe is not public.
+    """
     found = [(support, m) for support, m in universe_levels(spectrum, mechanism) if m]
     levels, multiplicities = [support for support, _ in found], [m for _, m in found]
     return levels, [levels[0] - level for level in levels], multiplicities
 
 
 def noisy_argmax(keys: Keys, distances: Sequence[int], multiplicities: Sequence[int], *, randomness: Randomness) -> int:
-    """Return the index of the level whose best key is the highest.
+    """Return the index of the level that has the highest key.
 
-    distances: (m,) integers >= 0, the first 0. multiplicities: (m,) integers >= 0, of any size, the first >= 1.
+    distances: (m,) integers >= 0 in units, the first 0. multiplicities: (m,) integers >= 0 of any size, the first >= 1.
     """
     if len(distances) == 1:
         return 0
@@ -76,13 +85,13 @@ def _contenders(
     digits: NDArray[np.unsignedinteger],
     lowest: float,
 ) -> list[int]:
-    """Return the levels after the first whose best key may reach `lowest`, given the first digits of their V.
+    """Return the levels after the first whose best key may exceed `lowest`, given the first digits of their V.
 
-    A level of m itemsets stays below if V < G^m, and G^m >= 1 - m P(key > lowest).
+    A level of m itemsets stays below if V < G^m, and G^m >= 1 - m P(key > lowest). digits: (m,) uint64.
     """
     at = np.array([index for index, m in enumerate(multiplicities) if index and m], dtype=np.int64)
-    # 1 - V lies above the complement of its digits, an integer. To subtract V from 1 in doubles would leave nothing of
-    # it where V is nearly 1, which is where levels far below the first win.
+    # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
+    # far below the first have the highest key.
     complement = (~digits[at]).astype(np.float64)
     with np.errstate(divide="ignore"):
         left = np.log(complement) - _FIRST_BITS * math.log(2)
@@ -93,13 +102,14 @@ def _contenders(
 
 
 def _key(keys: Keys, uniform: UniformReal, distance: int, multiplicity: int, bits: int) -> Bounds:
+    """Bound ``2**bits`` times the best key of a level of so many itemsets, given its V."""
     return keys.quantile(distance, root_complement(uniform.digits(bits), multiplicity, bits), bits)
 
 
 def root_complement(digits: int, count: int, bits: int) -> Bounds:
-    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits."""
+    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count >= 1."""
     one = 1 << bits
-    # The decimal module's ln and exp are correctly rounded; what is added covers a division and them.
+    # ln and exp are correctly rounded; 24 more digits cover them and a division.
     context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
     scale = Decimal(one)
 

@@ -1,7 +1,8 @@
-"""Permute-and-flip (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private selection",
-2020): candidates in random order, each accepted with probability exp(-rate (c(1) - c(i))), the first accepted wins.
+"""Permute-and-flip: candidates come in random order, and the first that is accepted is released.
 
-ε-DP over a public universe (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism.
+Each is accepted with probability exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism for
+differentially private selection", 2020). ε-DP over a public universe (docs/privacy.md, Theorem 9), and never worse than
+the exponential mechanism.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from fim_private.mechanisms.noisy_max import distances_below_first, noisy_argmax
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
 
-# Gauss-Legendre nodes on each of so many intervals, each as long as the winner's expected time or so.
+# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes on average.
 _NODES, _INTERVALS = 24, 48
+# Array elements worked on at a time.
 _CHUNK = 1 << 20
 
 
@@ -32,7 +34,7 @@ _CHUNK = 1 << 20
 class PermuteAndFlip(PurelyPrivate):
     """Permute-and-flip over every candidate of a public universe, of any size.
 
-    epsilon: > 0. neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
     Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
     """
 
@@ -50,21 +52,24 @@ class PermuteAndFlip(PurelyPrivate):
 
     @property
     def rate(self) -> Fraction:
-        """The exponent per unit of support."""
+        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
         return exponential_rate(self.epsilon, self.neighbors)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, exactly.
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public.
 
-        The random order is a uniform arrival time in [0, 1] for each candidate: the first accepted of m that are each
-        accepted with probability p arrives after t with probability (1 - pt)^m.
+        The random order is a uniform arrival time in [0, 1] for each candidate: of m candidates that are each accepted
+        with probability p, none that is accepted arrives before t with probability (1 - pt)^m.
         """
         levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
         keys = _Arrivals(self.rate)
         return Selection(levels[noisy_argmax(keys, distances, multiplicities, randomness=randomness)])
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level, by quadrature good to 1e-13; abstain is 0."""
+        """Return the probability of every level, by quadrature good to 1e-13; that of abstaining is 0.
+
+        Raises ParameterError where the universe is not public, or has more than 1e300 candidates.
+        """
         check_countable(spectrum, "permute-and-flip")
         levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
         accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
@@ -75,25 +80,30 @@ class PermuteAndFlip(PurelyPrivate):
 
 @dataclass(frozen=True)
 class _Arrivals:
-    """Keys are minus the arrival times: an accepted candidate arrives before t with probability pt, p = e^{-rate d}."""
+    """Keys: minus the arrival times. One itemset is accepted and arrives before t with probability pt, p = e^{-rate d}.
+
+    rate: > 0, per unit of support.
+    """
 
     rate: Fraction
 
     def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """As Keys.quantile: minus the time at which pt is the probability."""
         lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
-        # The time above / p; later than any time, where p is not known from 0.
+        # The time is above / p, or later than any where p may be 0.
         latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
         return -latest, -((above[0] << bits) // upper)
 
     def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """As Keys.log_exceeds."""
         return math.log(-key) - float(self.rate) * distances
 
 
 def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability that the first accepted candidate is of each level.
+    """Return the probability that the first accepted candidate is of each level: (m,) float64.
 
-    It is the integral over t in [0, 1] of m p/(1 - pt) S(t), S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
-    accepted: (m,) p, the first 1. counts: (m,) m.
+    It is the integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
+    accepted: (m,) float64 p, the first 1. counts: (m,) float64 m.
     """
     pace = float((counts * accepted).sum())
     end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond

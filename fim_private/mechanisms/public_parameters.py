@@ -1,4 +1,4 @@
-"""What is public about one selection: all that a mechanism may be built of, besides its part of the budget."""
+"""The public parameters of one selection: all that a mechanism may be built from, besides its part of the budget."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 class PublicParameters:
     """What is public about one selection.
 
-    sizes: of the itemsets it is among. top: how many it may select, >= 1. neighbors: a relation's name.
+    sizes: of the itemsets it is among. top: how many itemsets it may select, >= 1. neighbors: the relation's name.
     candidates: how many itemsets of those sizes a public universe has; None where the universe is unknown.
     named: whether the items of that universe are listed, so that every candidate has a name.
-    max_rank: as asked for, None for the mechanism's own.
-    max_basket, max_baskets: caps on the items of a basket and on the baskets of a unit that count, or None.
+    max_rank: the public rank cap asked for, >= 1; None for the mechanism's own.
+    max_basket, max_baskets: how many items of a basket, and baskets of a unit, count at most, >= 1; None for no cap.
     """
 
     sizes: tuple[int, ...]
@@ -28,11 +28,11 @@ class PublicParameters:
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ, the most itemsets one unit can support; None without a cap on its baskets."""
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket."""
         if self.max_basket is None:
             return None
         return (self.max_baskets or 1) * sum(math.comb(self.max_basket, size) for size in self.sizes)
 
     def rank(self, default: int) -> int:
-        """Return max_rank as asked for, or the default."""
+        """Return max_rank as it was asked for, or the default."""
         return default if self.max_rank is None else self.max_rank

@@ -1,10 +1,10 @@
 """Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.
 
-Given the noise x that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ)
-that depends on the slack c(1) - c(ℓ+1) - T(ℓ) + x alone (docs/privacy.md, "Exact distribution"). So the
-rank is drawn by inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as
-many digits as it takes, and ranks that share c(ℓ+1) and T(ℓ) are passed in one step. That is how a
-universe of 10**60 itemsets is searched without walking it.
+Given the noise X that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ), its
+hazard, that depends on c(1) - c(ℓ+1) - T(ℓ) + X alone (docs/privacy.md, "Exact distribution"). So the rank is drawn by
+inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as many digits as it takes, and
+ranks that share c(ℓ+1) and T(ℓ) are passed in one step. That is how a universe of 10**60 itemsets is searched without
+walking through it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Threshold = Callable[[int], int]
 
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
-    """Return the spectrum with no more candidates than doubles can count, for distributions.
+    """Return the spectrum with no more candidates than doubles can count, 1e300, for distributions.
 
-    More than 10^300 change no probability of search and draw by more than 1e-25 where fewer than 10^10 itemsets occur:
-    with εc(1) <= 3,600 a draw from so many is a zero up to 10^10 e^600 / 10^300, and with more the search, whose
-    thresholds at rank 10^40 are below 3,200/ε, has ended before, up to noise that is 400/ε off.
+    More candidates change no probability by more than 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600
+    a draw from so many is a zero, up to 10^10 e^600 / 10^300. With more the search, whose thresholds at rank 10^40 are
+    below 3,200/ε, has ended before that rank, unless noise is 400/ε off.
     """
     if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
         return spectrum
@@ -39,7 +39,7 @@ def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
 
 @dataclass(frozen=True)
 class Run:
-    """Ranks first … last (inclusive), all of which test against the same next support c(ℓ+1)."""
+    """Ranks first … last (inclusive), all tested against the same next support c(ℓ+1), in units."""
 
     first: int
     last: int
@@ -50,7 +50,7 @@ class Run:
 class Search:
     """The search of one spectrum for the first rank with a large margin.
 
-    threshold: the integer T(ℓ), nondecreasing in ℓ. last_rank: the last rank tested, 0 for none.
+    threshold: gives the integer T(ℓ) in units, nondecreasing in ℓ. last_rank: the last rank tested, 0 for none.
     single_ranks, group_share: see distribution; the draw does not depend on them.
     """
 
@@ -63,7 +63,7 @@ class Search:
 
     @property
     def maximum(self) -> int:
-        """c(1), 0 when nothing has support."""
+        """c(1) in units, 0 when nothing has support."""
         return next((support for support, _ in self.spectrum.levels()), 0)
 
     def runs(self) -> Iterator[Run]:
@@ -80,7 +80,7 @@ class Search:
             yield Run(max(before, 1), self.last_rank, 0)
 
     def segments(self, run: Run) -> Iterator[Run]:
-        """Split a run into maximal runs that share the threshold as well."""
+        """Split a run into the longest runs that share the threshold as well."""
         first = run.first
         while first <= run.last:
             following = self._following(first, run.last)
@@ -88,16 +88,16 @@ class Search:
             first = following
 
     def _following(self, first: int, last: int) -> int:
-        """Return the rank after first from which on the threshold is another, last + 1 if there is none."""
+        """Return the first rank after `first` with another threshold, last + 1 if there is none."""
         threshold = self.threshold(first)
         return least_integer(lambda rank: self.threshold(rank) != threshold, first + 1, last + 1)
 
     def draw(self, randomness: Randomness) -> int | None:
-        """Draw the stopping rank; None if no rank up to last_rank stops."""
+        """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
         return self.draw_given(self.noise.draw_shared(randomness), randomness)
 
     def draw_given(self, shared: int, randomness: Randomness) -> int | None:
-        """Draw the stopping rank given the noise that all steps share."""
+        """Draw the stopping rank, as draw does, given the noise X that all steps share, in units."""
         uniform = UniformReal(randomness=randomness)
         for bits in precisions(128):
             digits = uniform.digits(bits)
@@ -108,6 +108,7 @@ class Search:
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
+        """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where that is open."""
         one = 1 << bits
         survival = (one, one)
         factor = self.noise.rest_factor
@@ -135,18 +136,18 @@ class Search:
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return the exact distribution of the stopping rank, averaged over the noise that all steps share.
+        """Return the distribution of the stopping rank, averaged over the noise that all steps share.
 
-        Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability
-        that no rank stops. The first single_ranks ranks stand alone; beyond them ranks within a factor
-        1 + 1/group_share are grouped under their middle one. The sums that use the rank see the candidates that
-        it adds weighted by about δ/ℓ or less (that is the margin), so grouping moves no outcome by more
-        than δ/group_share or so.
+        Returns (ranks, probabilities, rest): (m,) float64 each, ranks ascending, and the probability that no rank
+        stops. The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are
+        grouped under their middle one, which moves no outcome of a mechanism by more than δ/group_share or so: where
+        the search stops, the candidates that one rank adds have a weight of about δ/ℓ or less. Otherwise it is exact up
+        to floating point.
         """
         shared, weights = self.noise.shared()
         factor = self.noise.rest_factor
         lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
-        # Slack beyond this is as good as this: whatever the noise, the step stops.
+        # From this slack on a step stops, whatever the noise.
         most = min(self.maximum, self.noise.step_reach - int(shared[0]))
         highest = most + int(shared[-1])
         stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
@@ -173,6 +174,7 @@ class Search:
         return np.array(ranks), np.array(probabilities), total
 
     def _groups(self) -> Iterator[Run]:
+        """Yield the runs of ranks that the distribution treats as one."""
         for run in self.runs():
             for segment in self.segments(run):
                 first = segment.first
@@ -184,15 +186,18 @@ class Search:
 
 
 class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
+    """The digits known so far do not decide."""
+
     pass
 
 
 def _times(x: Bounds, y: Bounds, bits: int) -> Bounds:
+    """Bound the product of two numbers that are bounded."""
     return x[0] * y[0] >> bits, (x[1] * y[1] >> bits) + 1
 
 
 def _below(uniform: Bounds, bounds: Bounds) -> bool:
-    """Whether the uniform number lies below the bounded one; raises _NeedsMoreBits when that is open."""
+    """Tell whether the uniform number lies below the bounded one; raise _NeedsMoreBits where that is open."""
     if uniform[1] <= bounds[0]:
         return True
     if uniform[0] >= bounds[1]:
@@ -201,7 +206,7 @@ def _below(uniform: Bounds, bounds: Bounds) -> bool:
 
 
 def _first_stop(uniform: Bounds, survival: Bounds, stays: Bounds, ranks: int, bits: int) -> int:
-    """Return the smallest i in [0, ranks) with u >= survival * stays^(i+1), known to exist."""
+    """Return the least i in [0, ranks) with u >= survival * stays^(i+1), which is known to exist."""
     return least_integer(
         lambda i: not _below(uniform, _times(survival, power_bounds(stays, i + 1, bits), bits)), 0, ranks - 1
     )

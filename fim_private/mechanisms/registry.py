@@ -1,6 +1,6 @@
 """The registry: what each mechanism is, once, for everything that names, builds, plans, draws, audits or documents one.
 
-It imports no mechanism before one is built: the command line reads its names and descriptions at start-up.
+It imports a mechanism only to build it, since the command line reads names and descriptions at start-up.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ REGISTRY = (
     ),
 )
 
-# By the names that can be asked for.
+# Only those that can be asked for by name.
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
@@ -137,12 +137,15 @@ def named(name: str) -> MechanismSpec:
 
 
 def single() -> dict[str, MechanismSpec]:
-    """Return the mechanisms that are one selection each, by the names that can be asked for."""
+    """Return the mechanisms of MECHANISMS that are one selection each, by name."""
     return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:
-    """Return what a mechanism is, by its class or the nearest that it inherits from. Raises TypeError for no such."""
+    """Return the registry entry of a mechanism: that of its class, or of the nearest class it inherits from.
+
+    Raises TypeError for a class that is not in the registry.
+    """
     homes = {spec.home: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         home = f"{kind.__module__}.{kind.__qualname__}".removeprefix(f"{__package__}.")
@@ -152,7 +155,7 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
 
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
-    """Return the form that serves where only the size of the universe is public; None where there is none."""
+    """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
     forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is Universe.COUNTED)
     return next(forms, None)
 
@@ -160,7 +163,7 @@ def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
 def build(
     spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
 ) -> Buildable:
-    """Return the mechanism asked for, in the form that what is public allows.
+    """Return the mechanism asked for, in the form that the public parameters allow, with a budget of (epsilon, delta).
 
     Raises ParameterError for what is missing or out of range.
     """
@@ -174,6 +177,7 @@ def build(
 
 
 def _missing_universe(spec: MechanismSpec) -> str:
+    """Say what a mechanism needs to know about the universe, for an error."""
     needs = "a catalogue: the public list of all items"
     if form_for_counted(spec) is not None:
         needs = f"a public item universe: give a catalogue or {parameter('universe_size')}"

@@ -1,9 +1,9 @@
-"""The tight margin mechanism: the idea of Chaudhuri, Hsu and Song's large margin mechanism (2014) with a fourteenth of
-its margin.
+"""The tight margin mechanism: the idea of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially
+private maximization" (2014), with a fourteenth of its margin under add-remove, and a seventh under replace-one.
 
-A search with one-sided geometric noise looks for the first rank ℓ with a margin over rank ℓ + 1; the limited-domain
-mechanism then chooses among the top ℓ. The margin is not certified by tail bounds but by the weight of abstaining, so
-thresholds decide about utility only. (ε, δ)-DP for both neighbour relations (docs/privacy.md, Theorems 11 and 12).
+A rank search with one-sided geometric noise looks for the first rank ℓ with a margin over rank ℓ + 1; then the
+limited-domain mechanism chooses among the top ℓ. What protects is not the margin but the weight of abstaining, so
+thresholds matter for utility only. (ε, δ)-DP for both neighbour relations (docs/privacy.md, Theorems 11 and 12).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from fim_private.mechanisms.rank_search import Search, countable
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
-# The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice.
-# Found with the planner at ε = 1, δ = 1e-6 (docs/privacy.md, "The split").
+# The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
+# (docs/privacy.md, "The split").
 SHARED_SHARE = Fraction(4, 100)
 STEP_SHARE = Fraction(8, 100)
-# The chance, times ε for the search, that noise stops it too early is 1 / this or so, all ranks together.
+# The noise of step ℓ uses up its part of the threshold with probability 1 / (this (ℓ + 1)).
 _PATIENCE = 10
 
 
@@ -41,10 +41,10 @@ _PATIENCE = 10
 class TightMargin:
     """The tight margin mechanism.
 
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
-    max_rank: the public cap on the rank search, >= 1; it costs nothing where the search ends before.
-    shared_share, step_share: the shares of epsilon of the search's two noises, above 0 and together below 1.
-    Over a known universe of no more candidates than the rank found it ends with the exponential mechanism.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
+    max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the search ends before.
+    shared_share, step_share: the shares of epsilon for the search's two noises, above 0 and together below 1.
+    Over a known universe of no more candidates than the rank found, it ends with the exponential mechanism.
     Raises ParameterError for a parameter outside its range.
     """
 
@@ -54,7 +54,7 @@ class TightMargin:
     max_rank: int = defaults.MAX_RANK
     shared_share: Fraction = SHARED_SHARE
     step_share: Fraction = STEP_SHARE
-    # s, q and ln δ of threshold, which a search asks for 10,000 ranks and more.
+    # s, q and ln δ: a search asks for the thresholds of 10,000 ranks and more.
     _rates: tuple[float, float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,34 +82,39 @@ class TightMargin:
 
     @property
     def noise(self) -> OneSidedSteps:
-        """The noise of the search, which is private with the two shares of epsilon (Theorem 11)."""
+        """The noise of the search, whose rank is a private output with the two shares of epsilon (Theorem 11)."""
         rate = exponential_rate(self.epsilon, self.neighbors)
         return OneSidedSteps(rate * Fraction(self.shared_share), rate * Fraction(self.step_share))
 
     @property
     def selection_epsilon(self) -> Fraction:
-        """What is left of epsilon for the choice among the top ℓ."""
+        """What is left of epsilon for the choice among the top ℓ (Theorem 12)."""
         return exact_epsilon(self.epsilon) * (1 - Fraction(self.shared_share) - Fraction(self.step_share))
 
     def choice(self, rank: int) -> LimitedDomain:
-        """Return the mechanism that chooses among the top rank."""
+        """Return the mechanism that chooses among the top `rank` itemsets, rank >= 1."""
         return LimitedDomain(self.selection_epsilon, self.delta, self.neighbors, rank)
 
     def threshold(self, rank: int) -> int:
-        """Return τ(ℓ) in units, for rank ℓ >= 1: about where abstaining at ℓ loses against the leader.
+        """Return τ(ℓ) in units, for rank ℓ >= 1: about the margin with which abstaining at ℓ loses against the leader.
 
-        1 + ln(ℓ/δ)/s + ln(10 (ℓ + 1))/q with s and q the rates of the choice and of a step. Only utility depends on it.
+        1 + ⌈ln(ℓ/δ)/s + ln(10 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step (docs/privacy.md,
+        equation (8)). In floating point, as only utility depends on it.
         """
         choice, step, tail = self._rates
         return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Search, then choose; reads the levels down to the stopping rank and one further."""
+        """Search for a rank, then choose; reads the levels down to that rank and one further."""
         rank = self.search(spectrum).draw(randomness)
         return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the exact probability of every level and of abstaining; reads all levels."""
+        """Return the probability of every level and of abstaining, exact up to floating point; reads all levels.
+
+        Ranks beyond 16,384 are grouped (`rank_search.Search`). Raises ParameterError for an epsilon so small that the
+        values of the noise do not fit in memory.
+        """
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         ranks, stops = np.append(ranks, float(self.last_rank(spectrum))), np.append(stops, rest)
@@ -123,7 +128,7 @@ class TightMargin:
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         following = levels[np.minimum(np.searchsorted(np.cumsum(multiplicities), ranks, "right"), len(levels) - 1)]
         more = 0.0 if known else np.where(following, 0.0, ranks)
-        # In whole numbers, as the draw does: in doubles 11 / 0.44 is above 25. A group of ranks may stand at a half.
+        # In integers, as in the draw: as doubles 11 / 0.44 is above 25. The middle of a group may be a half.
         twice = bottom.factor / 2
         multiplicity = [-(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()]
         bottoms = (np.array(multiplicity, dtype=np.float64) + more) * np.exp(
@@ -139,7 +144,7 @@ class TightMargin:
         return OutcomeDistribution(levels[:-1], shares[:-1], abstain)
 
     def last_rank(self, spectrum: SupportSpectrum) -> int:
-        """Return the rank at which the search ends whatever the margin."""
+        """Return the rank at which the search ends whatever the margin: max_rank, or the size of a smaller universe."""
         known = spectrum.universe_size
         return self.max_rank if known is None else min(self.max_rank, known)
 

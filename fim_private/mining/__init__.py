@@ -1,6 +1,6 @@
-"""Mining: the one place that allocates a budget, reads, selects and names, in that order.
+"""Mining: the one place that allocates the budget, reads, selects and names itemsets, in that order.
 
-Everything is decided before the data is opened: which mechanisms run, on which share of the budget, with how much
+Everything is decided before the data is opened: which mechanisms run, on which share of the budget, and with how much
 noise. What leaves is a Release.
 """
 
@@ -56,27 +56,27 @@ def mine(
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5), of which each size has an equal share.
-    epsilon: > 0, delta: in (0, 1): the budget of the whole release, floats taken by their digits; split by public
-        parameters where there are several itemsets or sizes; Release.shares tells how.
-    mechanism: "large-margin", "tight-margin", "limited-domain" and "distance" need no item universe; "choosing" needs
-        max_basket, "exponential", "permute-and-flip" and "max-of-laplaces" a public universe; "levelwise" finds
-        items first and then sets of them, for several itemsets without a universe.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
+        split by public parameters where there are several itemsets or sizes: Release.shares tells how.
+    mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
+        default, "large-margin", needs no item universe; "exponential" is one of those over a public universe;
+        "choosing" needs max_basket; "levelwise" finds several itemsets without a universe.
     neighbors: "replace-one" or "add-remove".
-    top: how many itemsets of each size are wanted, >= 1; fewer come out where the mechanism abstains.
+    top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, and of no use without them.
-    max_rank: public cap, 10,000 unless given: on the rank search of large-margin and tight-margin over an unknown
-        universe, and on how many itemsets (for levelwise, items) are candidates of limited-domain. Of no use to others.
-    max_basket: public cap on a basket's items, for choosing and limited-domain: of a longer basket the first items in
-        label order count. max_baskets: with it and with user, how many different baskets of a user count, drawn by what
-        is in that user's baskets alone.
+        above 0 and below 1; of no use without them.
+    max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
+        given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
+    max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
+        basket the first items in label order count. Others refuse it. max_baskets: needed with it and with user: how
+        many different baskets of a user count, drawn by what is in that user's baskets alone.
     catalogue: the public list of all items: a path or an iterable; items outside it are dropped.
-    universe_size: the public number of items, for the exponential mechanism without a catalogue.
-        The others have no use for it: without names, an unsupported itemset is an abstention anyway.
+    universe_size: the public number of items, for mechanisms that can do with it in place of a catalogue. The others
+        have no use for it: without names, an unsupported itemset is an abstention anyway.
     max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
         in a basket. Only sizes and universes that are out of reach come near it.
-    progress: called now and then while counting lasts, with the fraction done of the present pass.
+    progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
     seed: for tests and benchmarks only; the release then says private=False.
     Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
     error is for whoever holds the data, not for publication: it can tell what form the data has.

@@ -1,7 +1,7 @@
 """Budget allocation: which selections are run on which part of the budget, decided before the data is read.
 
-The parts follow basic composition, (ε, δ) by (ε, δ), or zero-concentrated composition where all of them allow that:
-whichever lets smaller supports through (docs/privacy.md, Theorem 8).
+The parts follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
+(zCDP) where all of them allow it: whichever lets smaller supports through (docs/privacy.md, Theorem 8).
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Itemset, Share
 from fim_private.reading.vocabulary import Item
 
-# An itemset found, None for an unnamed one, and its true support: what must not leave together.
+# The items of an itemset found, None for the unnamed outcome, and its true support in units, which must not leave.
 Found = tuple[tuple[Item, ...] | None, int]
 
 
 @dataclass(frozen=True)
 class AllocatedSelection:
-    """One selection among the itemsets of some sizes, over a universe, within its part of the budget."""
+    """One selection among the itemsets of some sizes, over a universe, with its part of the budget."""
 
     run: TopK | Levelwise
     sizes: tuple[int, ...]
     universe: Universe
 
     def find(self, source: SupportSource, randomness: Randomness) -> list[Found]:
-        """Return the itemsets selected, in order, with their true supports."""
+        """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
+
+        Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
+        """
         if isinstance(self.run, Levelwise):
             return [*self.run.find(source, self.universe, randomness)]
         spectrum = source.spectrum(self.sizes, self.universe)
@@ -52,7 +55,7 @@ class AllocatedSelection:
 
 @dataclass(frozen=True)
 class SupportsBudget:
-    """What the supports may spend: rho of a larger sum, or (epsilon, delta), delta None where none is needed."""
+    """What the noisy supports may spend: either rho of zCDP, or epsilon and, unless None, delta."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
@@ -70,8 +73,8 @@ class SupportsBudget:
 class BudgetAllocation:
     """What is decided before the data is read.
 
-    selections: what is run, one after the other. supports: the budget of their noisy supports, None where these are
-    not released. cost, shares: what all of it spends.
+    selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
+    released. cost: what all of it spends. shares: the same, part by part.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -81,16 +84,19 @@ class BudgetAllocation:
 
     @property
     def margin(self) -> float:
-        """The largest margin that a selection asks for, in units, to compare splits."""
+        """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
         return max(selection.run.margin for selection in self.selections)
 
     def published(self, found: list[Found], randomness: Randomness) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
-        """Return the itemsets as they may leave, without supports or with noisy ones, and the noise."""
+        """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
+
+        With supports, itemsets are in descending order of noisy support, unnamed ones last.
+        """
         named = [(items, support) for items, support in found if items is not None]
         unnamed = [Itemset(None) for items, _ in found if items is None]
         if self.supports is None or not named:
             return tuple(Itemset(items) for items, _ in found), None
-        # How many itemsets came out is public by now: there is noise for so many, not for all that were asked for.
+        # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = self.supports.noise(len(named))
         values = noisy_supports.release([support for _, support in named], noise, randomness=randomness)
         sets = [items for items, _ in named]
@@ -101,7 +107,7 @@ class BudgetAllocation:
 
 
 def allocate(options: MiningOptions) -> BudgetAllocation:
-    """Split the budget: supports_share of it for the supports, the rest in equal parts, one for each selection.
+    """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
@@ -113,6 +119,7 @@ def allocate(options: MiningOptions) -> BudgetAllocation:
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
+    """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
     epsilon, delta = options.epsilon, options.delta
     for_supports = options.supports_share or Fraction(0)
     wanted = options.top * len(selections)
@@ -138,7 +145,10 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation | None:
-    """Compose all parts in zero-concentrated privacy, where the mechanism's selections are bounded-range."""
+    """Allocate in zCDP (Theorem 8): half of δ is for the conversion to (ε, δ), half for abstaining, if that needs any.
+
+    None where the mechanism's selections are not bounded-range, or epsilon is above 50.
+    """
     epsilon, delta = options.epsilon, options.delta
     for_supports = options.supports_share or Fraction(0)
     growth = growth_bound(epsilon)
@@ -167,6 +177,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
 def _run_by_basic_composition(
     spec: MechanismSpec, public: PublicParameters, epsilon: Fraction, delta: Fraction
 ) -> TopK | Levelwise:
+    """Return what runs one selection on its part of (epsilon, delta)."""
     if spec.composed:
         rank = public.rank(defaults.MAX_RANK)
         return Levelwise.by_basic_composition(public.sizes, public.top, epsilon, delta, public.neighbors, rank)
@@ -176,6 +187,7 @@ def _run_by_basic_composition(
 def _run_by_zcdp_composition(
     spec: MechanismSpec, public: PublicParameters, rho: Fraction, bottom_delta: Fraction
 ) -> TopK | Levelwise:
+    """Return what runs one selection on its part of rho; bottom_delta as for TopK.by_zcdp_composition."""
     if spec.composed:
         rank = public.rank(defaults.MAX_RANK)
         return Levelwise.by_zcdp_composition(public.sizes, public.top, rho, bottom_delta, public.neighbors, rank)
@@ -183,6 +195,8 @@ def _run_by_zcdp_composition(
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:
+    """Return a function of (epsilon, delta) that builds the mechanism."""
+
     def build(epsilon: Fraction, delta: Fraction) -> Mechanism:
         return registry.build(spec, epsilon, delta, public)
 

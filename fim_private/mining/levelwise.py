@@ -1,7 +1,7 @@
-"""Itemsets in two steps, for k of them over an unknown universe: first the frequent items, then sets of these.
+"""Levelwise: k itemsets over an unknown universe in two steps, first the frequent items, then sets of these.
 
-The items are found by the limited-domain mechanism. What it released is public, so the itemsets over them are a public
-universe, which may be small: the exponential mechanism goes through it and never abstains. An itemset of high support
+The items are found by the limited-domain mechanism. What it released is public, so the itemsets made of these items
+are a public universe, and a small one: over it the exponential mechanism never abstains. An itemset of high support
 has items of high support, each at least as high (docs/privacy.md, Theorem 13).
 """
 
@@ -20,23 +20,24 @@ from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.top_k import TopK
 from fim_private.reading.vocabulary import Item, mixed_vocabulary
 
-# The share of the budget for the items, and how many are sought for k itemsets: 6 √k, so that even pairs of them are
-# 18 k. On retail at k = 100 (ε = 1, δ = 1e-6, add/remove) recall was .71, .86, .93, .94 with 3, 4, 5, 6 √k.
+# The share of the budget for the items, and how many are sought for k itemsets: 6 √k, which make 18 k pairs. On retail
+# at k = 100 (ε = 1, δ = 1e-6, add-remove) recall was .71, .86, .93, .94 with 3, 4, 5, 6 √k.
 ITEMS_SHARE = Fraction(1, 3)
 _SPREAD = 6
 _FEWEST = 8
 
 
 def items_sought(count: int, size: int) -> int:
-    """Return how many items are sought for that many itemsets of that size: public numbers in, a public one out."""
+    """Return how many items are sought for `count` itemsets of up to `size` items, from public numbers only."""
     return max(_FEWEST + size, math.ceil(_SPREAD * math.sqrt(count)))
 
 
 @dataclass(frozen=True)
 class Levelwise:
-    """Up to count itemsets of the sizes given.
+    """Up to `count` itemsets of the sizes given, >= 1.
 
-    items: the mechanism that selects each item. sought: how many. itemsets: the mechanism that selects each itemset.
+    items: the mechanism that selects each item. sought: how many items. itemsets: the mechanism that selects each
+    itemset.
     """
 
     sizes: tuple[int, ...]
@@ -49,7 +50,11 @@ class Levelwise:
     def by_basic_composition(
         cls, sizes: Sequence[int], count: int, epsilon: Fraction, delta: Fraction, neighbors: str, max_rank: int
     ) -> Levelwise:
-        """Split (epsilon, delta) by basic composition. max_rank: how many items are candidates, or those sought."""
+        """Split (epsilon, delta) by basic composition: a third of epsilon and all of delta for the items.
+
+        max_rank: how many items are candidates, raised to the number sought. See docs/privacy.md,
+        Theorem 13. Raises ParameterError for a part of the budget out of range.
+        """
         sought = items_sought(count, max(sizes))
         first, second = epsilon * ITEMS_SHARE / sought, epsilon * (1 - ITEMS_SHARE) / count
         return cls._of(sizes, count, first, second, delta, neighbors, max_rank)
@@ -58,7 +63,10 @@ class Levelwise:
     def by_zcdp_composition(
         cls, sizes: Sequence[int], count: int, rho: Fraction, bottom_delta: Fraction, neighbors: str, max_rank: int
     ) -> Levelwise:
-        """Split rho of zero-concentrated privacy; bottom_delta as for TopK.by_zcdp_composition."""
+        """Split a zCDP budget of rho > 0: a third of it for the items (Theorem 13).
+
+        bottom_delta: as for TopK.by_zcdp_composition. max_rank: as in by_basic_composition.
+        """
         sought = items_sought(count, max(sizes))
         first = root_below(8 * rho * ITEMS_SHARE / sought)
         second = root_below(8 * rho * (1 - ITEMS_SHARE) / count)
@@ -75,21 +83,22 @@ class Levelwise:
         neighbors: str,
         max_rank: int,
     ) -> Levelwise:
+        """Build both mechanisms: the items with (first, delta) each, the itemsets with (second, 0) each."""
         sought = items_sought(count, max(sizes))
         items = LimitedDomain(first, delta, neighbors, max(max_rank, sought))
         return cls(tuple(sizes), items, sought, Exponential(second, neighbors), count)
 
     @property
     def margin(self) -> float:
-        """As TopK.margin, of the items; in units."""
+        """An estimate of the margin in units, as TopK.margin, for the items."""
         return TopK(self.items, self.sought).margin
 
     def find(
         self, source: SupportSource, universe: Universe, randomness: Randomness
     ) -> list[tuple[tuple[Item, ...], int]]:
-        """Return itemsets and their supports, in the order chosen; fewer than count where too few items were released.
+        """Return itemsets, each with its true support in units, in the order selected.
 
-        universe: of the items that are sought.
+        There are fewer than `count` where too few items were released. universe: the one that the items are sought in.
         """
         items = source.spectrum(1, universe)
         levels = [

@@ -1,11 +1,12 @@
 """Noisy supports of itemsets that are released already: the noise, the release, and what set inclusion implies.
 
-One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports
-together have L1 sensitivity k and squared L2 sensitivity k. Independent noise on each of them is
+One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together have
+L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of them is
 
-- discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
-- discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is
-  (ε, δ)-private with ρ = zcdp_rho(ε, δ).
+- discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
+  privacy mechanisms", 2009), or
+- discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
+  privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ).
 
 Everything after the noise is post-processing: it sees the noisy integers, and no data.
 """
@@ -30,15 +31,14 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, discrete_gaussian, discrete_laplace
 
 CONFIDENCE = Fraction(95, 100)
-# Up to this σ the Gaussian's probabilities are added one by one; above, its sum differs from an integral by less
-# than 1e-15 once the first correction is made.
+# Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
-# What float arithmetic may be wrong by in a probability; a half width is never too small because of it.
+# How far float arithmetic may be off in a probability: half widths allow for it.
 _FLOAT_ERROR = 1e-12
 
 
 class NoiseKind(StrEnum):
-    """Which distribution the noise of the supports has."""
+    """The distribution of the noise on supports."""
 
     LAPLACE = "discrete-laplace"
     GAUSSIAN = "discrete-gaussian"
@@ -46,12 +46,12 @@ class NoiseKind(StrEnum):
 
 @dataclass(frozen=True)
 class SupportNoise:
-    """Noise for so many supports, chosen by public parameters only.
+    """Noise for a number of supports, chosen by public parameters only.
 
-    kind: the distribution. parameter: > 0, in units of support: the scale b of discrete Laplace, or σ² of
-    the discrete Gaussian. half_width: >= 0, in units of support; one noise value is at most that large,
-    either way, with probability >= 95 %. count: >= 1, the supports it is enough for. cost: of them all together;
-    None where they are a part of a larger sum of zero-concentrated privacy.
+    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the discrete Gaussian,
+    in units squared. half_width: >= 0, in units: one noise value is within it, either way, with probability >= 95 %.
+    count: >= 1, the number of supports it is enough for. cost: of them all together; None where they are a part of a
+    larger sum in zCDP.
     """
 
     kind: NoiseKind
@@ -64,7 +64,7 @@ class SupportNoise:
     def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
         """Choose the noise with the smaller half width; Laplace, which spends no delta, if they are equal.
 
-        delta None: Laplace. Raises ParameterError if a parameter is out of range (zcdp_rho; count >= 1).
+        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
         """
         count = positive_integer("count", count)
         scale = count / epsilon
@@ -79,9 +79,10 @@ class SupportNoise:
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise that is rho-zCDP for count supports: σ² = count/(2 rho).
+        """Return discrete Gaussian noise that is rho-zCDP for `count` supports: σ² = count/(2 rho), for rho > 0.
 
-        (Discrete Laplace noise of as much privacy is wider for every count.)
+        (Discrete Laplace noise with as much privacy is wider for every count.) Raises ParameterError for a count below
+        1.
         """
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
@@ -89,12 +90,12 @@ class SupportNoise:
 
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction) -> int:
-    """Return the least w >= 0 with P(|Z| <= w) >= 95 % for discrete Laplace noise of that scale > 0, certified."""
+    """Return the least w >= 0, in units, with P(|Z| <= w) >= 95 % for discrete Laplace noise of a scale > 0."""
     return least_integer(lambda w: _laplace_tail_is_small(scale, w + 1), 0)
 
 
 def _laplace_tail_is_small(scale: Fraction, k: int) -> bool:
-    """Decide whether P(Z >= k) <= 2.5 %, for k >= 1; equality cannot be, as e^{-1/b} is transcendental."""
+    """Tell whether P(Z >= k) <= 2.5 %, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
     for bits in precisions(96):
         lower, upper = (bound * 40 for bound in laplace_tail_bounds(scale, k, bits))
         if upper <= 1 << bits:
@@ -106,10 +107,10 @@ def _laplace_tail_is_small(scale: Fraction, k: int) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def gaussian_half_width(sigma2: Fraction) -> int:
-    """Return a w >= 0 with P(|Z| <= w) >= 95 % for discrete Gaussian noise of that σ² > 0.
+    """Return a w >= 0, in units, with P(|Z| <= w) >= 95 % for discrete Gaussian noise of a σ² > 0.
 
-    It is the least w of which P(|Z| <= w) >= 95 % + 1e-12 holds in floats, which are right to 1e-12: so it
-    is never too small, and the least one unless a smaller one is that close to 95 %.
+    It is the least w with P(|Z| <= w) >= 95 % + 1e-12 in floats, which are right to 1e-12. So it is never too small,
+    and it is the least one unless a smaller one is that close to 95 %.
     """
     wanted = float(CONFIDENCE) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
@@ -123,9 +124,9 @@ def gaussian_half_width(sigma2: Fraction) -> int:
 
 
 def _integral_within(sigma: float, w: int) -> float:
-    """Return P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler-Maclaurin).
+    """Return P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin).
 
-    The next one is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
+    The next correction is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
     """
     z = (w + 0.5) / sigma
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
@@ -133,9 +134,9 @@ def _integral_within(sigma: float, w: int) -> float:
 
 
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
-    """Return each support plus fresh noise: integers of any sign, in order.
+    """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
 
-    true_supports: (k,) integers >= 0, k <= noise.count. Raises ValueError if there are more: the noise would
+    true_supports: (k,) integers >= 0, k <= noise.count. Raises ValueError if there are more, for which the noise would
     be too little.
     """
     if len(true_supports) > noise.count:
@@ -147,11 +148,11 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 
 @dataclass(frozen=True)
 class NoisySupports:
-    """Estimates of the supports of k itemsets, in order, that do not contradict set inclusion or each other.
+    """Estimates of the supports of k itemsets, in order, which contradict neither set inclusion nor each other.
 
-    estimates, lower, upper: (k,) integers >= 0 each, in units of support, lower[i] <= estimates[i] <= upper[i].
-    None of the three grows from an itemset to one that contains it. Each interval covers the true support with
-    probability >= 95 %, taken by itself: all of them at once hold less often.
+    estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
+    from an itemset to one that contains it. Each interval covers its true support with probability >= 95 %, taken by
+    itself; all of them at once hold less often.
     """
 
     estimates: tuple[int, ...]
@@ -160,17 +161,17 @@ class NoisySupports:
 
 
 def consistent(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int) -> NoisySupports:
-    """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B. Post-processing.
+    """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
 
-    itemsets: (k,) sets of items, distinct; noisy: (k,) what release returned; half_width: >= 0, that of its
-    noise. Raises ValueError if the lengths differ or an itemset is given twice.
+    itemsets: (k,) sets of items, all different. noisy: (k,) integers, as release returns them. half_width: of their
+    noise, >= 0, in units. Raises ValueError if the lengths differ or an itemset is given twice.
 
-    With D_i the least noisy support among the given subsets of i and i itself, and U_i the greatest among
-    its supersets and itself, the estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut
-    at 0. D and U do not grow from subset to superset, so neither do these. D_i <= noisy_i <= U_i: the interval
-    contains the plain [noisy_i - w, noisy_i + w], which proves its coverage, and is that where the noise
-    contradicts nothing. (To intersect the plain intervals, [U_i - w, D_i + w], would cover only if all of them
-    do: with 20 nested itemsets of equal support, as little as 60 % instead of 95 %.)
+    Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
+    supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
+    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one,
+    [noisy_i - w, noisy_i + w], and so covers as well; they are equal where the noise contradicts nothing. (To intersect
+    the plain intervals, [U_i - w, D_i + w], would cover only if all of them do: with 20 nested itemsets of equal
+    support, as little as 60 % instead of 95 %.)
     """
     sets = [frozenset(itemset) for itemset in itemsets]
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):

@@ -20,19 +20,21 @@ from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000
-# No range of sizes is longer: each gets a part of the budget.
+# The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
-# What the float of the default stands for.
+# What the float that is the default share stands for.
 _THIRD = Fraction(1, 3)
 
 
 @dataclass(frozen=True)
 class MiningOptions:
-    """What is asked for, as plain checked values; `checked_options` makes one of what a user gave.
+    """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
-    sizes: ascending, consecutive. top: itemsets of each size, with union of all sizes together. epsilon, delta: of
-    the whole release. supports_share: the part of it for noisy supports; None where none are released.
+    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
+    epsilon, delta: of the whole release. supports_share: the part of it for noisy supports; None where none are
+    released.
+    universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     """
 
     mechanism: MechanismSpec
@@ -50,13 +52,16 @@ class MiningOptions:
 
     @property
     def counted_universe(self) -> Universe:
-        """The universe that itemsets are counted over: a bare size serves only who has a form for it."""
+        """The universe that itemsets are counted over.
+
+        A bare size is of use only where the mechanism has a form for it; else the universe is unknown.
+        """
         if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
             return UNKNOWN
         return self.universe
 
     def selections(self) -> list[PublicParameters]:
-        """Return what is public about each selection: one for each size, or with union one among all sizes.
+        """Return the public parameters of each selection: one for each size, or with union one among all sizes.
 
         Raises ParameterError for a universe that is too small for a size.
         """
@@ -64,6 +69,7 @@ class MiningOptions:
         return [self._selection(sizes) for sizes in groups]
 
     def _selection(self, sizes: tuple[int, ...]) -> PublicParameters:
+        """Return the public parameters of one selection among itemsets of some sizes."""
         universe = self.counted_universe
         return PublicParameters(
             sizes,
@@ -77,7 +83,7 @@ class MiningOptions:
         )
 
     def check_caps(self, *, by_user: bool) -> None:
-        """Raise ParameterError for a cap that is of no use to the mechanism, or that lacks another.
+        """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it.
 
         by_user: whether users are protected, not baskets.
         """
@@ -131,10 +137,10 @@ def checked_options(
     universe_size: int | None,
     by_user: bool,
 ) -> MiningOptions:
-    """Return the options of `mine`, as described there; by_user: whether users are protected, not baskets.
+    """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
-    A catalogue is read. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and
-    DataError for a catalogue that cannot be read.
+    by_user: whether users are protected, not baskets. Raises ParameterError for what is out of range, missing, of no
+    use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
     wanted = _top(top)
@@ -144,7 +150,7 @@ def checked_options(
     checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    # The budget is checked last; the caps need a mechanism only.
+    # The budget is checked last: the caps only need the mechanism.
     asked = MiningOptions(
         registry.named(mechanism), _THIRD, _THIRD, relation, sizes, wanted, union, None, universe, **checked
     )
@@ -156,7 +162,7 @@ def checked_options(
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
 
-    Raises ParameterError for anything else.
+    Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
@@ -178,14 +184,16 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
 
 def _top(top: int) -> int:
+    """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
     if positive_integer("top", top) > _LARGEST_TOP:
         raise ParameterError(f"{parameter('top')} must be at most {_LARGEST_TOP:,}, not {top!r}")
     return top
 
 
 def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
+    """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if isinstance(share, float) and share == defaults.SUPPORTS_SHARE:
-        share = _THIRD  # a third has no decimals that end: its float means the third
+        share = _THIRD  # no decimal is a third: this float means it
     try:
         exact = share if isinstance(share, Fraction) else by_digits(float(share))
     except (TypeError, ValueError):
@@ -200,6 +208,7 @@ def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
 
 
 def _universe(catalogue: Any, universe_size: int | None) -> Universe:
+    """Return the universe that is public. Raises ParameterError for both a catalogue and a size."""
     if catalogue is not None and universe_size is not None:
         raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:

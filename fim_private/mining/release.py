@@ -1,7 +1,7 @@
 """What leaves: the released itemsets, the guarantee they were released under, and the forms they are written in.
 
-Nothing else that depends on the data is in a release: not the number of baskets, not a true support, not the
-rank at which a search stopped.
+Nothing else that depends on the data is in a release: not the number of baskets, not a true support, not the rank at
+which a search stopped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SCHEMA = 1
 class Itemset:
     """A released itemset.
 
-    items: integers, then strings, ascending; None for the one outcome that has no name: an itemset of a
-        universe of which only the size is public, in no basket or in too few to be named privately.
-    support: a noisy support in units, or None where supports were not released.
-    interval: (lowest, highest): a 95 % interval of the support, or None.
+    items: integers, then strings, ascending; None for the one outcome that has no name: an itemset of a universe of
+        which only the size is public, in no basket or in too few to be named privately.
+    support: a noisy support in units, >= 0; None where supports were not released.
+    interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
     """
 
     items: tuple[Item, ...] | None
@@ -33,17 +33,18 @@ class Itemset:
     interval: tuple[int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the itemset as plain values; interval only where there is one."""
+        """Return plain values: items, support, and interval where there is one."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
         return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds}
 
 
 @dataclass(frozen=True)
 class Share:
-    """What part of the budget went where. purpose: "selection" or "supports". sizes: of the itemsets it is about.
+    """One part of the budget, and what it was spent on.
 
-    fraction: the part. epsilon, delta: what it spends, where the parts are added up; None where they are composed in
-    zero-concentrated privacy, where it is rho. All are exact: together they are the whole.
+    purpose: "selection" or "supports". sizes: of the itemsets it is about. fraction: the part, of 1.
+    epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
+    it spends. All are exact: together they are the whole.
     """
 
     purpose: str
@@ -54,7 +55,7 @@ class Share:
     rho: Exact | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the share as plain values, its budget rounded up."""
+        """Return plain values, the budget rounded up to floats."""
         return {
             "purpose": self.purpose,
             "sizes": self.sizes,
@@ -64,6 +65,7 @@ class Share:
 
     @property
     def _spent(self) -> dict[str, Exact | None]:
+        """What it spends, by name."""
         return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
 
 
@@ -71,15 +73,16 @@ class Share:
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
-    sizes: the sizes of itemsets asked for. top: how many were asked for, of each size or, with union, of all
-        sizes together. shares: how the budget was split, in all what cost says.
-    privacy_unit: whom the guarantee is about: one "basket", or one "user" with all their baskets.
+    mechanism: its name. sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it
+        was split. top: how many itemsets were asked for, of each size or, with union, of all sizes together.
+    neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
+        their baskets.
     private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
-    itemsets: in descending order of noisy support where supports were released, else in the order picked.
-    missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a
-        user were left out, None where all had one, or none were needed.
-    noise: the noise of the supports, or None where none were released.
+    itemsets: in descending order of noisy support where supports were released, else in the order selected.
+    missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a user were
+        left out, None where all had one, or none were needed.
+    noise: the noise of the supports; None where none were released.
     """
 
     mechanism: str
@@ -108,12 +111,12 @@ class Release:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon spent, rounded up to a float where it is none; cost has the exact one."""
+        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
         return float(self.cost.epsilon)
 
     @property
     def delta(self) -> float:
-        """The delta spent, rounded like epsilon; 0 for a purely epsilon-private mechanism."""
+        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
         return float(self.cost.delta)
 
     @property
@@ -122,7 +125,7 @@ class Release:
         return any(share.purpose == "supports" for share in self.shares)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as plain values, in the order of the JSON schema (docs/architecture.md).
+        """Return plain values, in the order of the JSON schema (docs/architecture.md).
 
         What was not asked for has no key: top, shares, noise and intervals. noise is None where nothing was named.
         """
@@ -150,7 +153,7 @@ class Release:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """Return the release as CSV: item_1 … item_size, support and, where supports were asked for, lower and upper.
+        """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
 
         The text 1 and the number 1 look alike in it.
         """
@@ -169,10 +172,10 @@ class Release:
         return stream.getvalue()
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table: support (int64), itemsets (list of the items' type), and lower and upper (int64).
+        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        lower and upper are there where supports were asked for. Items of both kinds in one release come out as
-        strings: an Arrow list has one type.
+        Where supports were asked for it has lower and upper too (int64). Items of both kinds in one release come out as
+        strings, for an Arrow list has one type.
         """
         import pyarrow as pa
 
@@ -191,10 +194,10 @@ class Release:
         return pa.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with mlxtend's columns: support, and itemsets as frozensets.
+        """Return a pandas.DataFrame with mlxtend's columns: support (Int64), and itemsets as frozensets.
 
-        Where supports were asked for, lower and upper are their intervals. An outcome without a name (Itemset.items
-        is None) has no row here: such frames hold sets.
+        Where supports were asked for it has lower and upper too (Int64). An outcome without a name (Itemset.items is
+        None) has no row, for such frames hold sets.
         """
         import pandas as pd
 

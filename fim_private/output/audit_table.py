@@ -25,6 +25,7 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
 
 
 def _parts(report: AuditReport) -> Iterator[Table | Text]:
+    """Yield the verdict of one audit, its table, and how much was tried."""
     guarantee = f"ε = {at_least(report.epsilon)}, δ = {at_least(report.delta)}, {report.neighbors}"
     verdict = "every guarantee was kept" if report.holds else "A GUARANTEE IS BROKEN"
     yield Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold")
@@ -46,9 +47,11 @@ def _parts(report: AuditReport) -> Iterator[Table | Text]:
 
 
 def _used(finding: Finding, numerical_error: float) -> str:
+    """Return a divergence as text, 0 where it is within the numerical error."""
     return rounded_up(finding.divergence, 3) if finding.divergence > numerical_error else "0"
 
 
 def _pair(finding: Finding) -> str:
+    """Return the supports of the worst pair as text."""
     setting = f" ({finding.setting})" if finding.setting else ""
     return f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}{setting}"

@@ -53,11 +53,13 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
 
 
 def _remove(target: Path, direct: bool) -> None:
+    """Remove the temporary file; what was written directly stays."""
     if not direct:
         target.unlink(missing_ok=True)
 
 
 def _reason(error: OSError, path: Path, given: str) -> str:
+    """Say why a file cannot be written, and what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not path.parent.is_dir():
         return f"the folder {str(path.parent)!r} does not exist; create it first"
     if isinstance(error, PermissionError):

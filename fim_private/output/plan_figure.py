@@ -60,6 +60,7 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
 
 
 def _image(plans: Sequence[Plan], kind: str) -> bytes:
+    """Return the figure as the bytes of a file of that kind. Raises ParameterError without matplotlib."""
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
         figures: Any = importlib.import_module("matplotlib.figure")
@@ -75,6 +76,7 @@ def _image(plans: Sequence[Plan], kind: str) -> bytes:
 
 
 def _draw(axes: Any, plans: Sequence[Plan]) -> None:
+    """Draw the curves, and say in title, labels and legend what they are."""
     first = plans[0]
     curves = plan_curves(plans)
     for name, (epsilons, supports) in curves.items():

@@ -24,6 +24,7 @@ def render_plan(plan: Plan, screen: Screen) -> str:
 
 
 def _parts(plan: Plan) -> Iterator[Table | Text]:
+    """Yield the title, the table, the recommendation and the legend."""
     yield Text(_title(plan), style="bold")
     table = Table()
     table.add_column("mechanism", no_wrap=True)
@@ -41,6 +42,7 @@ def _parts(plan: Plan) -> Iterator[Table | Text]:
 
 
 def _title(plan: Plan) -> str:
+    """Return what was asked, in words."""
     among = "" if plan.units is None else f" among {of_units(plan.units)}"
     return (
         f"What it takes to find an itemset of {plan.size}{among} with {percent(100 * plan.confidence)} probability "
@@ -49,6 +51,7 @@ def _title(plan: Plan) -> str:
 
 
 def _cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:
+    """Return one mechanism's row as text."""
     cells = [f"{'*' if best else ' '} {mechanism.name}", _whole(mechanism.required_support)]
     if plan.units is not None:
         cells.append("–" if mechanism.required_share is None else percent(mechanism.required_share))
@@ -60,4 +63,5 @@ def _cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:
 
 
 def _whole(figure: int | None) -> str:
+    """Return a figure as text, a dash for none."""
     return "–" if figure is None else f"{figure:,}"

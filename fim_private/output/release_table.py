@@ -29,6 +29,7 @@ def render_table(release: Release, screen: Screen, *, max_rank: int | None = Non
 
 
 def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
+    """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
         nothing = Text(f"No itemset of {release.size} was released: the mechanism abstained.", style="bold")
         yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
@@ -41,6 +42,7 @@ def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
 
 
 def _rows(release: Release) -> Table:
+    """Return the table of itemsets."""
     table = Table()
     table.add_column("itemset", overflow="fold")
     table.add_column("support", justify="right")
@@ -54,6 +56,7 @@ def _rows(release: Release) -> Table:
 
 
 def _title(release: Release) -> str:
+    """Return what the itemsets are, in words."""
     items = "item" if release.size == 1 else "items"
     if release.wanted == 1:
         return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
@@ -64,7 +67,7 @@ def _title(release: Release) -> str:
 
 
 def _remarks(release: Release) -> Iterator[str]:
-    """Say what is missing, and how the budget was split."""
+    """Say how many itemsets are missing, how the budget was split, and what noise supports have."""
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: for the others the mechanism abstained."
         yield f"To find more: a larger --epsilon{_weaker(release)}."
@@ -79,6 +82,7 @@ def _remarks(release: Release) -> Iterator[str]:
 
 
 def _weaker(release: Release) -> str:
+    """Return the advice to take the weaker neighbour relation, empty where it is taken already."""
     if release.neighbors != Neighbors.REPLACE_ONE:
         return ""
     # Replacing is a removal and an addition, each at epsilon.
@@ -89,6 +93,7 @@ def _weaker(release: Release) -> str:
 
 
 def _part(share: Share) -> str:
+    """Return a part of the budget in words."""
     what = share.purpose if share.purpose == "supports" else f"selection of size {_range(share.sizes)}"
     if share.epsilon is not None:
         return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
@@ -96,10 +101,12 @@ def _part(share: Share) -> str:
 
 
 def _range(sizes: tuple[int, ...]) -> str:
+    """Return sizes as text, such as "2-4"."""
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
 def _braces(itemset: Itemset, unit: str) -> str:
+    """Return an itemset as text."""
     if itemset.items is None:
         return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
     return "{" + ", ".join(_printable(str(item)) for item in itemset.items) + "}"
@@ -111,6 +118,7 @@ def _printable(label: str) -> str:
 
 
 def _guarantee(release: Release) -> str:
+    """Return the guarantee in one sentence."""
     if not release.private:
         return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
     unit = _protected(release)
@@ -129,6 +137,7 @@ def _guarantee(release: Release) -> str:
 
 
 def _protected(release: Release) -> str:
+    """Return the unit that is protected, in words."""
     if release.privacy_unit == "basket":
         return "basket"
     nobodys = " or basket without a user" if release.missing_user == MissingUser.OWN_UNIT else ""
@@ -136,7 +145,7 @@ def _protected(release: Release) -> str:
 
 
 def _advice(release: Release, max_rank: int | None) -> str:
-    """Say what helps, from the parameters alone."""
+    """Say what helps after an abstention, from public parameters alone."""
     unit = release.privacy_unit
     smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
     share = release.shares[0] if release.shares else None

@@ -1,4 +1,4 @@
-"""What each mechanism needs in order to succeed, from its parameters alone: no data is read here."""
+"""Planning: what each mechanism needs in order to succeed, from public parameters alone. No data is read here."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ BASKET_CAP = "cap on basket size"
 BASKETS_CAP = "cap on baskets per unit"
 RANK_CAP = "public rank cap"
 
-# No larger epsilon is advised.
+# The largest epsilon that is advised.
 _LARGEST_ADVISED = 10
-# Far more ranks than itemsets can have; the search of tight-margin is followed through all of them.
+# More ranks than there can be itemsets; the search of tight-margin is followed through all that are given.
 _LARGEST_RANK = 10**30
 
 
@@ -46,17 +46,18 @@ def plan(
 ) -> Plan:
     """Return what each mechanism takes to succeed, and recommend one. No data is read.
 
-    units: n, how many baskets there are, or users where those are protected. size: items per itemset.
-    epsilon: > 0. delta: in (0, 1). neighbors: "replace-one" or "add-remove".
+    units: n >= 1, how many baskets there are, or users where those are protected. size: items per itemset, >= 1.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
     universe_size: the public number of items, all of which a catalogue lists; None where there is no catalogue.
-    max_basket: the public cap on items per basket, to which baskets are cut. max_baskets: that on baskets per unit,
-        1 if not given, of no use without it. Together they bound the itemsets of one unit.
-    max_rank: the public cap of those that look at the top itemsets only; each has a default of its own.
+    max_basket: the public cap on items per basket, at least the size, to which baskets are cut. max_baskets: that on
+        baskets per unit, >= 1, 1 if not given, of no use without it. Together they bound the itemsets of one unit.
+    max_rank: the public rank cap, 1 to 1e30, for mechanisms that have one; each has a default of its own.
     confidence: the probability of success that is planned for, in (0, 1).
 
-    Exponential, permute-and-flip and max-of-laplaces are planned over the catalogue, the others without.
-    Figures are exact for epsilon >= 0.1; below, those of three mechanisms are scaled, and up to 1 % too high.
-    Recommended is, of those that can run and whose support the units can reach, the one that asks for the least margin.
+    A mechanism over a public universe is planned over the catalogue, the others without.
+    Figures are exact for epsilon >= 0.1. Below, those of the mechanisms whose noise is averaged over are scaled, and up
+    to 1 % too high. Recommended is, of those that can run and whose support the units can reach, the one that needs
+    least.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
@@ -90,7 +91,7 @@ def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
 
 @dataclass(frozen=True)
 class _Given:
-    """The parameters of plan(), checked: plain values after construction."""
+    """The parameters of plan(), checked; once built, they are plain values."""
 
     units: int | None
     size: int
@@ -131,7 +132,7 @@ class _Given:
                 candidate_itemsets(count, self.size, "universe_size")
 
     def planned(self, spec: MechanismSpec) -> PlannedMechanism:
-        """Return the figures of a mechanism."""
+        """Return the figures of one mechanism."""
         needs = self._needs(spec)
         if missing := tuple(need for need in needs if need in self._missing):
             return PlannedMechanism(spec.name, None, None, None, None, None, False, needs, missing)
@@ -144,7 +145,7 @@ class _Given:
         return PlannedMechanism(spec.name, *figures, feasible, needs, ())
 
     def enough_epsilon(self, spec: MechanismSpec) -> float | None:
-        """Return epsilon, doubled until the units suffice; None where only a promise of next to nothing would do."""
+        """Return epsilon, doubled until the units suffice; None where it would have to exceed 10."""
         epsilon = 2 * float(self.epsilon)
         while epsilon <= _LARGEST_ADVISED:
             if replace(self, epsilon=epsilon).planned(spec).feasible:
@@ -153,26 +154,30 @@ class _Given:
         return None
 
     def _mechanism(self, spec: MechanismSpec) -> Mechanism:
+        """Return the mechanism as the public parameters build it."""
         candidates = self._candidates(spec)
         caps = (self.max_rank, self.max_basket, self.max_baskets)
         public = PublicParameters((self.size,), 1, self.neighbors, candidates, candidates is not None, *caps)
         return registry.build(spec, exact_epsilon(self.epsilon), exact_delta(self.delta), public)
 
     def _candidates(self, spec: MechanismSpec) -> int | None:
+        """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""
         if spec.universe is Universe.UNKNOWN or self.universe_size is None:
             return None
         return candidate_itemsets(self.universe_size, self.size, "universe_size")
 
     def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
+        """Return the public parameters that a mechanism takes, in words."""
         needs = [CATALOGUE] * (spec.universe is not Universe.UNKNOWN) + [RANK_CAP] * (
             spec.rank_cap is RankCap.CANDIDATES
         )
-        # Some make use of caps on baskets where there are some.
+        # An optional cap counts where it is given.
         if spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket):
             needs += [BASKET_CAP] + [BASKETS_CAP] * (self.max_baskets is not None)
         return tuple(needs)
 
     @property
     def _missing(self) -> set[str]:
+        """The public parameters, in words, that were not given."""
         given = {CATALOGUE: self.universe_size, BASKET_CAP: self.max_basket}
         return {need for need, value in given.items() if value is None}

@@ -15,10 +15,10 @@ from fim_private.mechanisms import registry
 class PlannedMechanism:
     """What one mechanism takes to succeed with the plan's confidence; figures in units, None where it never does.
 
-    required_support: least support of one itemset, where no other has any, to be released.
+    required_support: the least support with which an itemset is released, where no other has any.
     required_share: the same in % of all units; None where their number was not given.
-    required_margin: least margin of one itemset over many others that are tied, to be released.
-    required_margin_tied: least margin of ten that are tied over many others, for any of the ten to be released.
+    required_margin: the least margin of one itemset over many others that are tied, with which it is released.
+    required_margin_tied: the least margin of ten that are tied over many others, with which any of the ten is released.
     expected_regret: at required_support, the mean support that is lost; an abstention loses all of it.
     feasible: whether it can run, and required_support is no more than the units; None where it can run and
         they were not given.
@@ -74,9 +74,9 @@ class Plan:
 
 
 def recommended(mechanisms: Sequence[PlannedMechanism]) -> PlannedMechanism:
-    """Return, of those that can run, the one that asks for the least: support, margin, and margin when tied.
+    """Return, of those that can run, the one whose largest figure is least: of support, margin, and margin when tied.
 
-    First come those whose support the units can reach. Of equal ones fewer needs decide, then the order.
+    Those whose support the units can reach come first. Of equal ones fewer needs decide, then the order.
     """
 
     def cost(mechanism: PlannedMechanism) -> tuple[bool, bool, float, int]:
@@ -90,7 +90,7 @@ def recommended(mechanisms: Sequence[PlannedMechanism]) -> PlannedMechanism:
 def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: float, epsilon: float | None) -> str:
     """Return why this mechanism is recommended, or what to change if it will not do, in a sentence or two.
 
-    epsilon: a larger one with which the units suffice, None if there is none to advise.
+    units, size, confidence: as in plan(). epsilon: a larger one with which the units suffice; None if none is advised.
     """
     chance = percent(100 * confidence)
     if best.required_support is None:

@@ -1,5 +1,5 @@
-"""The least support, and the least margin, with which a mechanism succeeds: from its exact distribution on spectra that
-are made up here. No data is read.
+"""The least support, and the least margin, with which a mechanism succeeds: from its exact output distribution on
+spectra that are made up here. No data is read.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from fim_private.mechanisms.rank_search import Run, Search
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
-# How many lead together in Prospects.margin_tied.
+# How many are tied at the top in Prospects.margin_tied.
 LEADERS = 10
-# How many others a margin is over, where neither a universe nor a cap on ranks limits them.
+# How many others a margin is over, where neither a universe nor a rank cap limits them.
 OTHERS = 10_000
 
-# Where noise is averaged over, a distribution takes time and memory like 1/ε. Below this ε figures are scaled from it:
-# everything depends on ε times supports, up to rounding to whole units, which makes scaled figures up to 1 % higher.
+# Below this ε the figures of mechanisms that average over noise, in time and memory like 1/ε, are scaled from it: all
+# depends on ε times supports, up to rounding to whole units, which makes scaled figures up to 1 % higher.
 _LEAST_EPSILON = Fraction(1, 10)
-# Ranks of the large margin search that are looked at: what lies beyond only helps, by less than a unit in a thousand.
+# Ranks of the large margin search that are looked at: those beyond only help, by less than a unit in a thousand.
 _LARGE_RANKS = 1024
-# A tight margin search of more ranks than this is grouped more coarsely than in its distribution: from rank 256 on, in
-# groups of a 256th of their rank, which moves a probability by some 1e-8. It is first solved with larger groups still.
+# A tight margin search of more ranks than this is grouped more coarsely than in its distribution, from rank 256 on;
+# this moves a probability by some 1e-8. It is first solved with larger groups still.
 _MANY_RANKS = 1 << 14
 _TIGHT_GROUPS = 256
 _ROUGH_GROUPS = 32
 # The distributions of permute-and-flip and max-of-laplaces hold multiplicities as doubles.
 _LARGEST_CANDIDATES = 10**300
-# A margin that would have to be larger than this is none: base and margin are int64.
+# The largest margin that is sought: base and margin are int64.
 FARTHEST = 1 << 61
-# A search over ranks that does not succeed with so many times its threshold never does.
+# A rank search that does not succeed with so many times its threshold never does.
 _FAR = 64
 
 
@@ -52,7 +52,7 @@ _KnownSegments = dict[tuple[int, int], list[tuple[int, int]]]
 class Prospects:
     """What a mechanism takes, in units; None where it never succeeds with the confidence asked for.
 
-    support: of one itemset, where no other has any. regret: what is lost on average there, abstaining losing all.
+    support: of one itemset, where no other has any. regret: the mean support lost there, abstaining losing all.
     margin: of one itemset over many that are tied. margin_tied: of LEADERS that are tied, over many others.
     """
 
@@ -64,9 +64,10 @@ class Prospects:
 
 @lru_cache(maxsize=1024, typed=True)
 def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = None) -> Prospects:
-    """Return what the mechanism takes to succeed with that probability, in (0, 1).
+    """Return what the mechanism takes to succeed with probability `confidence`, in (0, 1).
 
-    candidates: K, the number of itemsets of a public universe, >= 1, up to any size; None where it is unknown.
+    candidates: K, the number of itemsets of a public universe, >= 1, of any size; None where it is unknown.
+    Raises ParameterError where the mechanism cannot run on such a universe.
     """
     if isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces) and mechanism.epsilon < _LEAST_EPSILON:
         return _scaled(mechanism, confidence, candidates)
@@ -85,13 +86,14 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     spec = spec_of(mechanism)
-    # A search over ranks sees differences only; zeros are others like any.
+    # A rank search sees differences only; zeros are others like any.
     margin = support if spec.searches else _margin(mechanism, confidence, 1, candidates)
     tied = None if spec.one_leader else _margin(mechanism, confidence, LEADERS, candidates)
     return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 
 def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: int | None) -> int | None:
+    """Return the least margin, in units, of tied leaders over many others that are tied; None if none is enough."""
     if candidates is not None:
         leaders = min(leaders, candidates)
         others = candidates - leaders
@@ -109,7 +111,7 @@ def _margin(mechanism: Mechanism, confidence: float, leaders: int, candidates: i
 
 
 def _base(mechanism: Mechanism) -> int:
-    """Return a support at which what weighs like a support near 0 weighs nothing."""
+    """Return a support in units at which whatever weighs like a support near 0 weighs next to nothing."""
     heaviest = 100.0
     if isinstance(mechanism, BoundedContribution) and mechanism.max_itemsets is not None:
         heaviest += math.log(mechanism.max_itemsets) - math.log(mechanism.delta)
@@ -119,9 +121,16 @@ def _base(mechanism: Mechanism) -> int:
 def _solve(
     mechanism: Mechanism, confidence: float, levels: Callable[[int], list[Level]], candidates: int | None
 ) -> tuple[int, float] | None:
+    """Return the least height, in units, with which an itemset of the first level is released, and how probably.
+
+    levels: the spectrum of each height. None where no height is enough.
+    """
+
     def released_by(one: Mechanism) -> Callable[[int], float]:
+        """Return the probability, by height, that a mechanism releases an itemset of the first level."""
+
         def released(height: int) -> float:
-            with np.errstate(over="ignore", invalid="ignore"):  # at an epsilon of thousands abstaining weighs infinity
+            with np.errstate(over="ignore", invalid="ignore"):  # abstaining may weigh infinity
                 outcomes = one.distribution(SupportSpectrum(levels(height), universe_size=candidates))
             return float(outcomes.probabilities[outcomes.levels == levels(height)[0][0]].sum())
 
@@ -145,7 +154,8 @@ def least(
 ) -> tuple[int, float] | None:
     """Return the least height >= 1 whose probability reaches the confidence, and that probability.
 
-    probability: nondecreasing. start: a guess, >= 1. slope: about how fast its logit grows at the confidence.
+    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit grows at the
+    confidence.
     Returns None where the farthest height does not reach it.
     """
     wanted = _logit(confidence)
@@ -172,6 +182,7 @@ def least(
 
 
 def _logit(probability: float) -> float:
+    """Return ln(p / (1 - p)) of a probability, clipped to be finite."""
     clipped = min(max(probability, 1e-15), 1 - 1e-15)
     return math.log(clipped) - math.log1p(-clipped)
 
@@ -179,6 +190,7 @@ def _logit(probability: float) -> float:
 def _scaled(
     mechanism: LargeMargin | TightMargin | MaxOfLaplaces, confidence: float, candidates: int | None
 ) -> Prospects:
+    """Return the prospects at a small epsilon, scaled from those at the least that is computed."""
     factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
     if isinstance(mechanism, MaxOfLaplaces):
         coarse = prospects(replace(mechanism, epsilon=_LEAST_EPSILON), confidence, candidates)
@@ -194,9 +206,9 @@ def _scaled(
 
 
 def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -> Prospects:
-    """Bound from above: the leader's noise is at least -a, and that of no other above what is left of its margin.
+    """Bound the prospects from above: its noise is at least -a, and no other's exceeds the margin less a.
 
-    P(Z >= k) <= e^{-k/b} for each; both shall fail with half of 1 - confidence at most.
+    P(Z >= k) <= e^{-k/b} for each; each of the two may fail with half of 1 - confidence.
     """
     scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
     margin = math.ceil(scale * miss) + math.ceil(scale * (math.log(candidates) + miss)) + 1
@@ -205,9 +217,10 @@ def _union_bound(mechanism: MaxOfLaplaces, confidence: float, candidates: int) -
 
 @dataclass(frozen=True)
 class _QuickTightMargin(TightMargin):
-    """The same mechanism, asked again and again: it keeps which ranks share a threshold.
+    """The tight margin mechanism, for being asked again and again: it remembers which ranks share a threshold.
 
-    groups: as _TIGHT_GROUPS; None for the distribution of TightMargin itself. known: shared with what is made of it.
+    groups: as _TIGHT_GROUPS; None for those of TightMargin itself. known: shared with the mechanisms made from this
+    one.
     """
 
     groups: int | None = None
@@ -224,12 +237,12 @@ class _QuickTightMargin(TightMargin):
 
 @dataclass(frozen=True)
 class _QuickSearch(Search):
-    """A search whose segments, which do not depend on supports, are found once."""
+    """A rank search whose segments, which do not depend on supports, are found only once."""
 
     known: _KnownSegments = field(default_factory=dict)
 
     def segments(self, run: Run) -> Iterator[Run]:
-        """Split a run, as in Search."""
+        """Split a run, as Search does."""
         ends = (run.first, run.last)
         if ends not in self.known:
             self.known[ends] = [(segment.first, segment.last) for segment in super().segments(run)]

@@ -88,6 +88,7 @@ def read_transactions(
 
 
 def _read(source: Any, options: Options) -> Transactions:
+    """Read a path or an object. Errors of Arrow become DataErrors that quote nothing."""
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
             raise DataError("the path is empty; name a file")
@@ -134,12 +135,14 @@ def read_catalogue(source: Any) -> Vocabulary:
 
 
 def _read_path(path: Path, options: Options) -> Transactions:
+    """Read a file, by its form."""
     with file_errors(path):
         file = open_file(path)
         return read_text(file, options) if is_text(file) else read_arrow(arrow_source(file), options)
 
 
 def _read_object(source: Any, options: Options) -> Transactions:
+    """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return read_arrow(table_source(source), options)
     if frames.is_instance(source, "pandas", "DataFrame"):

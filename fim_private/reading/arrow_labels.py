@@ -81,7 +81,8 @@ class ArrowLabels:
         return vocabulary, np.append(spread(code, used), np.int32(-1))[position]
 
     def _place(self, dictionary: pa.Array) -> tuple[int, NDArray[np.bool_]]:
-        # Batches of one file often share a dictionary: keep it once.
+        """Keep a dictionary; return the first of the provisional codes of its labels, and which labels are null."""
+        # Batches of one file often share a dictionary.
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1:]
         start = self._size
@@ -93,6 +94,7 @@ class ArrowLabels:
         return start, is_null
 
     def _normal(self, labels: pa.Array) -> pa.Array:
+        """Return labels as int64 or as strings; what stands for no label is null."""
         kind = labels.type
         if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
             return labels.cast(pa.int64())
@@ -119,6 +121,7 @@ def is_list_type(kind: pa.DataType) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
+    """Tell whether an Arrow type is text or bytes."""
     return bool(
         pa.types.is_string(kind)
         or pa.types.is_large_string(kind)
@@ -131,10 +134,11 @@ def _is_text(kind: Any) -> bool:
 
 
 def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
+    """Return values converted by Arrow. Raises DataError for a type that cannot be labels."""
     try:
         return convert(values)
     except pa.ArrowException:
-        # The exception's own text may quote a value.
+        # Its own text may quote a value.
         raise DataError(
             f"{where} has items of type {shown_type(values.type)}, which cannot be labels; "
             "make them strings or integers"
@@ -142,6 +146,7 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 
 
 def _as_strings(labels: pa.Array, where: str) -> pa.Array:
+    """Return labels as strings. Raises DataError for text that is not UTF-8."""
     if not _is_text(labels.type):
         return _converted(labels, lambda values: values.cast(pa.string()), where)
     try:
@@ -153,6 +158,7 @@ def _as_strings(labels: pa.Array, where: str) -> pa.Array:
 
 
 def _float_tokens(labels: pa.Array) -> pa.Array:
+    """Return floats as text, whole numbers without a point, NaN as null."""
     if pa.types.is_float16(labels.type):
         labels = labels.cast(pa.float32())
     numbers = numpy_of(labels)

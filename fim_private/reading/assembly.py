@@ -88,6 +88,7 @@ class _Growing:
         self._size = 0
 
     def append(self, values: NDArray[np.integer]) -> None:
+        """Append integers that fit into 32 bits."""
         size = self._size + len(values)
         if size > len(self._data):
             self._data.resize(max(size, len(self._data) * 5 // 4), refcheck=False)
@@ -101,6 +102,7 @@ class _Growing:
 
 
 def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
+    """Return which entries differ from the one before in any key; the first does: (entries,) bool. Nulls are equal."""
     changed = np.zeros(len(keys[0]), dtype=bool)
     changed[:1] = True
     for key in keys:
@@ -168,6 +170,7 @@ def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
 
 
 def _ascend(keys: pa.ChunkedArray) -> bool:
+    """Tell whether keys come in ascending order."""
     return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
 
 
@@ -234,4 +237,5 @@ def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
 
 
 def _pieces(codes: Codes) -> Iterator[Codes]:
+    """Yield the codes a chunk at a time."""
     return (codes[start : start + chunk_sizes.ENTRIES] for start in range(0, len(codes), chunk_sizes.ENTRIES))

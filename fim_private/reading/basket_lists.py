@@ -41,6 +41,7 @@ def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Tran
 
 
 def _parts(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Yield the array a chunk at a time."""
     for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
         for start in range(0, len(chunk), chunk_sizes.LIST_ROWS):
             yield chunk[start : start + chunk_sizes.LIST_ROWS]

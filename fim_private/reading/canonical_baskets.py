@@ -64,6 +64,7 @@ def _canonical_chunk(
 
 
 def _emptying(chunks: list[Chunk]) -> Iterable[Chunk]:
+    """Yield the chunks of a list in order, and take each out of it, so that its memory can be reused."""
     chunks.reverse()
     while chunks:
         yield chunks.pop()

@@ -83,12 +83,14 @@ def catalogue_of_values(values: Any) -> Vocabulary:
 
 
 def _listed(values: object) -> list[object]:
+    """Return a collection as a list. Raises DataError for what is none."""
     if isinstance(values, bytes) or not isinstance(values, Iterable):
         raise DataError(f"a catalogue must be a path or a collection of items, not {type(values).__name__}")
     return list(values)
 
 
 def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
+    """Return the vocabulary of all labels. Raises DataError if there are none."""
     vocabulary, _ = labels.finish(codes)
     if not len(vocabulary):
         raise DataError(f"{name} lists no items; a catalogue needs at least one")
@@ -96,6 +98,7 @@ def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
 
 
 def _fields(file: File) -> Iterator[str]:
+    """Yield the first field of each line of a text file. Raises DataError for an empty file."""
     with file.open() as stream:
         text = stream.read().decode("utf-8-sig")
     if not text:

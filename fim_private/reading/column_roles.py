@@ -141,6 +141,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+    """Return the name of the only list column. Raises DataError where there is none, or more than one."""
     found = [column.name for column in columns if column.is_list and column.name not in (options.basket, options.user)]
     if len(found) == 1:
         return found[0]
@@ -175,10 +176,12 @@ def listing(columns: Iterable[Column]) -> str:
 
 
 def _find(columns: Sequence[Column], name: str) -> Column:
+    """Return the column of that name, which exists."""
     return next(column for column in columns if column.name == name)
 
 
 def _check(columns: Sequence[Column], name: str, source: str) -> None:
+    """Raise DataError unless there is one column of that name."""
     count = sum(column.name == name for column in columns)
     if count == 0:
         raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
@@ -187,6 +190,7 @@ def _check(columns: Sequence[Column], name: str, source: str) -> None:
 
 
 def _wrong_type(column: Column, source: str, wanted: str) -> NoReturn:
+    """Raise DataError for a column that does not hold what is wanted."""
     raise DataError(
         f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
         f"which does not hold {wanted}; name another column, or convert this one"

@@ -116,6 +116,7 @@ def empty(name: str) -> DataError:
 
 
 def _name(path: Path) -> str:
+    """Return what errors call the file."""
     # As a literal: a name with a line break in it still makes one line.
     return "standard input" if str(path) == "-" else repr(str(path))
 
@@ -154,6 +155,7 @@ def arrow_source(file: File) -> ArrowSource:
 
 
 def _parquet(file: File) -> ArrowSource:
+    """Return a Parquet file as a source of record batches."""
     from pyarrow.parquet import ParquetFile
 
     # The file is decoded batch by batch from the mapped pages: nothing is read ahead.
@@ -161,6 +163,7 @@ def _parquet(file: File) -> ArrowSource:
     schema = parquet.schema_arrow
 
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed, one row group after the other."""
         names = schema.names if roles is None else roles.names
         encoded = [] if roles is None else _text_leaves(parquet, roles.values)
         size = chunk_sizes.LIST_ROWS if roles is None or roles.is_list else chunk_sizes.LONG_ROWS
@@ -183,10 +186,12 @@ def _text_leaves(parquet: Any, column: str) -> list[str]:
 
 
 def _ipc(file: File) -> ArrowSource:
+    """Return an Arrow IPC file as a source of record batches."""
     mapped = file.mapped()
     reader = pa.ipc.open_file(mapped)
 
     def batches(roles: Roles | None) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed."""
         included = None if roles is None else _positions(reader.schema, roles)
         options = pa.ipc.IpcReadOptions(included_fields=included) if included else None
         with pa.ipc.open_file(mapped, options=options) as narrow:
@@ -197,15 +202,18 @@ def _ipc(file: File) -> ArrowSource:
 
 
 def _ipc_stream(file: File) -> ArrowSource:
+    """Return an Arrow IPC stream as a source of record batches, which can be read once."""
     reader = pa.ipc.open_stream(file.mapped())
     return ArrowSource(file.name, reader.schema, lambda roles: map(_valid, reader))
 
 
 def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch if its buffers fit together. Raises ArrowException if not."""
     # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
     batch.validate(full=True)
     return batch
 
 
 def _positions(schema: pa.Schema, roles: Roles) -> list[int]:
+    """Return the positions of the columns needed, ascending."""
     return sorted(schema.get_field_index(name) for name in roles.names)

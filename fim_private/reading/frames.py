@@ -77,6 +77,7 @@ def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
 
 
 def _as_arrow(series: Any) -> bool:
+    """Tell whether Arrow keeps every element of a pandas series as it is."""
     # In an object column every element has a type of its own: Arrow would guess one from all of them.
     if str(series.dtype) == "category":
         return str(series.cat.categories.dtype) != "object"
@@ -84,14 +85,17 @@ def _as_arrow(series: Any) -> bool:
 
 
 def _dense_name(dtype: Any) -> str:
+    """Return the name of a pandas type, of a sparse one that of its elements."""
     return str(getattr(dtype, "subtype", dtype))
 
 
 def _is_number(dtype: str) -> bool:
+    """Tell whether the name of a pandas type is one of numbers or booleans."""
     return dtype.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
 
 
 def _column(frame: Any, index: int) -> Column:
+    """Return what is known of a pandas column; one of objects is judged by its first value."""
     name, series = frame.columns[index], frame.iloc[:, index]
     dtype = str(series.dtype)
     if dtype == "object":
@@ -105,6 +109,7 @@ def _column(frame: Any, index: int) -> Column:
 
 
 def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
+    """Yield the rows of a pandas frame a chunk at a time, at least one chunk."""
     if roles.basket is not None:
         frame = frame[~numpy_of(is_missing_id(_key(frame[roles.basket], roles.basket)))]
     users = None
@@ -154,11 +159,13 @@ def _exact(value: object) -> object:
 
 
 def _is_blank(value: object) -> bool:
+    """Tell whether a value is empty text or bytes, or white space only."""
     return isinstance(value, str | bytes) and not value.strip()
 
 
 @contextmanager
 def _identifier_errors(name: str) -> Iterator[None]:
+    """Turn what converting identifiers raises into a DataError that names the column: a context manager."""
     try:
         yield
     except (TypeError, pa.ArrowException):
@@ -166,6 +173,7 @@ def _identifier_errors(name: str) -> Iterator[None]:
 
 
 def _one(values: Any) -> Any:
+    """Return a chunked Arrow array as one array, and anything else as it is."""
     if not isinstance(values, pa.ChunkedArray):
         return values
     return (
@@ -174,6 +182,7 @@ def _one(values: Any) -> Any:
 
 
 def _read_pandas_one_hot(frame: Any) -> Transactions:
+    """Read a pandas frame of one boolean column for each item."""
     labels = PythonLabels()
     columns = labels.encode(frame.columns.tolist())
     if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes):

@@ -37,8 +37,10 @@ def by_value(ids: pa.Array) -> pa.Array:
 
 
 def _has_other_form(kind: pa.DataType) -> bool:
+    """Tell whether by_value changes identifiers of this type."""
     return bool(pa.types.is_floating(kind) or _is_short_decimal(kind))
 
 
 def _is_short_decimal(kind: pa.DataType) -> bool:
+    """Tell whether a type is a decimal of less than 128 bits."""
     return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)

@@ -65,6 +65,7 @@ def rows_at_a_time(columns: int) -> int:
 
 
 def _sparse_rows(offsets: Any, columns: Any, present: Any, labels: Labels) -> Iterator[KeyedRows]:
+    """Yield the rows of a compressed sparse matrix a chunk at a time, at least one chunk."""
     lengths = np.diff(offsets).astype(np.int64)
     done = 0
     for start in range(0, max(1, len(lengths)), chunk_sizes.LIST_ROWS):

@@ -74,8 +74,10 @@ def with_nulls(users: pa.Array) -> pa.Array:
 
 
 def _is_empty(texts: pa.Array) -> pa.Array:
+    """Return which texts are empty: (rows,) Arrow bool; a null is not."""
     return arrow_of((numpy_of(pc.binary_length(texts)) == 0) & ~null_mask(texts))
 
 
 def _without(users: pa.Array, names_nobody: pa.Array) -> pa.Array:
+    """Return the identifiers with null for those that name nobody."""
     return pc.if_else(names_nobody, pa.nulls(1, users.type)[0], users) if names_nobody.true_count else users

@@ -80,6 +80,7 @@ def is_missing(value: object) -> bool:
 
 
 def _is_unicode(label: str) -> bool:
+    """Tell whether a text has no lone surrogate."""
     try:
         label.encode()
     except UnicodeEncodeError:
@@ -88,6 +89,7 @@ def _is_unicode(label: str) -> bool:
 
 
 def _python_label(value: object) -> Item | None:
+    """Return a label as a Python int or str, None for a missing one. Raises DataError for another type."""
     if is_missing(value):
         return None
     if isinstance(value, str):
@@ -98,6 +100,7 @@ def _python_label(value: object) -> Item | None:
 
 
 def _basket(value: object) -> Collection[object]:
+    """Return a basket as a collection that has a length. Raises DataError for what is no collection."""
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
@@ -112,6 +115,7 @@ def _basket(value: object) -> Collection[object]:
 
 
 def _elements(value: Iterable[object]) -> Iterator[object]:
+    """Iterate over a collection. Raises DataError for what only claims to be one."""
     try:
         return iter(value)
     except TypeError:  # a 0-dimensional array claims to be iterable

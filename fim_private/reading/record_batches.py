@@ -82,6 +82,7 @@ def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) 
 
 
 def _is_nested(kind: Any) -> bool:
+    """Tell whether a type is one of lists, structs or maps, also inside a dictionary or an extension type."""
     if pa.types.is_dictionary(kind):
         return _is_nested(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -90,6 +91,7 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
+    """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
     batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         missing = is_missing_id(_column(batch, roles.basket))
@@ -104,6 +106,7 @@ def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> K
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """Return the column of that name."""
     return batch.column(batch.schema.get_field_index(name))
 
 
@@ -127,16 +130,19 @@ def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
 
 
 def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
+    """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
 
 
 def _read_one_hot(source: ArrowSource) -> Transactions:
+    """Read a table of one boolean column for each item."""
     labels = PythonLabels()
     column_codes = labels.encode(source.schema.names)
     size = rows_at_a_time(len(source.schema))
 
     def rows() -> Iterator[KeyedRows]:
+        """Yield the rows a chunk at a time; a null counts as false."""
         for batch in source.batches(None):
             for start in range(0, len(batch), size):
                 part = batch.slice(start, size)

@@ -97,6 +97,7 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
 
 
 def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, name: str) -> Iterator[KeyedRows]:
+    """Yield rows from blocks of a CSV with one basket per line. Raises DataError if it seems to have a header."""
     first = next(blocks)
     _refuse_header(first, name)
     for block in chain([first], blocks):
@@ -107,6 +108,7 @@ def _comma_lines(blocks: Iterator[bytes], delimiter: str, labels: ArrowLabels, n
 
 
 def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> KeyedRows:
+    """Return the rows of a block in which there are quotes, line by line."""
     # Not splitlines: it also cuts at characters that are no line ends in a CSV.
     baskets = [_fields(line.removesuffix("\r"), delimiter) for line in block.decode().split("\n")[:-1]]
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
@@ -122,6 +124,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _refuse_header(block: bytes, name: str) -> None:
+    """Raise DataError if the first line looks like the header of a CSV with one row per item."""
     fields = [
         re.sub(rb"[^a-z]", b"", field.lower()).decode() for field in re.split(rb"[,;\t]", block[: block.index(b"\n")])
     ]
@@ -133,6 +136,7 @@ def _refuse_header(block: bytes, name: str) -> None:
 
 
 def _read_long(file: File, options: Options, delimiter: str) -> Transactions:
+    """Read a CSV with one row per item. Raises as read_text."""
     if options.items is not None or options.item is None or options.basket is None:
         raise ParameterError(
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
@@ -203,6 +207,7 @@ def _ragged(name: str) -> Iterator[None]:
 
 
 def _header(file: File, delimiter: str) -> _Header:
+    """Return the first line of a CSV. Where it has semicolons and no commas, these are the delimiter."""
     with file.open() as stream:
         lines = _blocks(stream, file.name)
         first = next(lines).decode()

@@ -176,7 +176,7 @@ def _differing(mechanism: Any, mechanisms: list[Any]) -> str:
     if not is_dataclass(mechanism):
         return "…"
     same = [other for other in mechanisms if type(other) is type(mechanism)]
-    given = [field.name for field in fields(mechanism) if field.init]
+    given = [field.name for field in fields(mechanism)]
     names = [name for name in given if len({getattr(other, name) for other in same}) > 1]
     return ", ".join(f"{name}={getattr(mechanism, name)}" for name in names)
 

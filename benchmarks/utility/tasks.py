@@ -83,7 +83,7 @@ def _options(
     elif mechanism == "choosing":
         longest = int(np.diff(transactions(source).offsets).max())
         cap = next(cap for cap in CAPS if cap >= longest)
-    spec = registry.named(mechanism.split(",")[0])
+    spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
     return MiningOptions(spec, *budget, "add-remove", sizes, count, True, Fraction(1, 3), universe, max_basket=cap)
 

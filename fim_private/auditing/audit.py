@@ -27,7 +27,7 @@ from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
-from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, Universe
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, UniverseNeed
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import SupportSpectrum
@@ -114,7 +114,7 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
 
 def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:
     """Return a mechanism to be audited, whose caps and limits `settings` then replaces by small ones."""
-    candidates = None if spec.universe is Universe.UNKNOWN else len(NAMES)
+    candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
     max_basket = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
     public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=max_basket)
     return registry.build(spec, epsilon, delta, public)

@@ -28,7 +28,7 @@ from fim_private.mechanisms import (
     large_margin,
 )
 from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights
-from fim_private.mechanisms.mechanism_spec import Audit, Universe
+from fim_private.mechanisms.mechanism_spec import Audit, UniverseNeed
 from fim_private.mechanisms.rank_search import Search
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
 from fim_private.mechanisms.registry import spec_of
@@ -73,7 +73,7 @@ def distribution(
                 return _highest_noisy(_universe(spectrum), mechanism)
             case Audit.EXPONENTIAL_WEIGHTS, ExponentialWeights():
                 shares = _weighed(mechanism, spectrum)
-                if spec.universe is Universe.COUNTED:  # its level 0 is the unnamed outcome
+                if spec.universe is UniverseNeed.COUNTED:  # its level 0 is the unnamed outcome
                     shares[None] += shares.pop(0)
                 return shares
     raise TypeError(f"no exact output distribution of {type(mechanism).__name__}")
@@ -146,8 +146,9 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 def ranks(search: Search) -> Stops:
     """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
+    maximum = search.maximum
     slacks = (
-        (rank, search.maximum - run.next_support - search.threshold(rank))
+        (rank, maximum - run.next_support - search.threshold(rank))
         for run in search.runs()
         for rank in range(run.first, run.last + 1)
     )
@@ -219,12 +220,12 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
 
 def _distance(mechanism: Distance, spectrum: SupportSpectrum) -> Shares:
     """Return the distribution of the distance mechanism."""
-    level, lead = distance.leader(spectrum)
+    level, margin = distance.leader(spectrum)
     if level is None:
         return {None: Decimal(1)}
     if spectrum.universe_size == 1:
         return {level: Decimal(1), None: Decimal(0)}
-    clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - lead + 1)
+    clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
     return {level: clears, None: 1 - clears}
 
 

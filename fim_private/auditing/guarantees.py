@@ -25,7 +25,7 @@ from fim_private.auditing.pairs import NAMES, Counts, Pair, are_neighbors
 from fim_private.dp.parameters import Neighbors, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
 from fim_private.mechanisms.base import BoundedContribution
-from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, Universe
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.registry import spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
@@ -63,7 +63,7 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
     spec = spec_of(mechanism)
     known: tuple[int | None, str] = len(NAMES), "known universe"
     unknown: tuple[int | None, str] = None, "unknown universe"
-    universes = {Universe.LISTED: [known], Universe.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
+    universes = {UniverseNeed.LISTED: [known], UniverseNeed.COUNTED: [unknown]}.get(spec.universe, [unknown, known])
     small = _at_small_limits(mechanism, spec)
     if spec.rank_cap is RankCap.NONE:
         return [(small, universe, what) for universe, what in universes]
@@ -79,12 +79,12 @@ def settings(mechanism: Mechanism) -> list[tuple[Mechanism, int | None, str]]:
 def most_new(mechanism: Mechanism) -> int | None:
     """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no limit."""
     spec = spec_of(mechanism)
-    return MOST_NEW if spec.universe is Universe.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
+    return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
 
 
 def _at_small_limits(mechanism: Mechanism, spec: MechanismSpec) -> Mechanism:
     """Return the mechanism with small limits on a unit's itemsets, where it has any."""
-    if spec.universe is Universe.COUNTED:
+    if spec.universe is UniverseNeed.COUNTED:
         return _with(mechanism, universe_size=MOST_NEW)
     if not isinstance(mechanism, BoundedContribution) or mechanism.max_itemsets is None:
         return mechanism

@@ -52,16 +52,16 @@ class OutputDistributions:
         """Return the output distribution of the mechanism over a universe of that size; None: an unknown one."""
         return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
 
-    def in_order(self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str]) -> Outcomes:
+    def in_order(
+        self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
+    ) -> Outcomes:
         """Return the probabilities by name, None for abstaining, with ties at the cap broken in this order of names.
 
-        mechanism, universe: as for itemsets. counts: the data.
+        mechanism, universe: as for itemsets. counts: the data. cap: the mechanism's on ranks, None for none.
         """
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
-        taken = {
-            name: counts[name] for name in able[: mechanism.max_rank if isinstance(mechanism, RankCapped) else None]
-        }
+        taken = {name: counts[name] for name in able[:cap]}
         shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
         named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
         return {**named, None: shares.get(None, Decimal(0))}
@@ -151,11 +151,13 @@ def excess_range(
     mixture.
     """
 
+    cap = mechanism.max_rank if isinstance(mechanism, RankCapped) else None
+
     def spent(one: Counts, two: Counts) -> Decimal:
         """Return the largest excess over both orders of names."""
         with localcontext(exact.DIGITS):
             changes = (
-                _change(*(distributions.in_order(mechanism, universe, counts, order) for counts in (one, two)))
+                _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
                 for order in (sorted(one), sorted(one, reverse=True))
             )
             return max(Decimal(0), *(change / exact.number(epsilon).exp() - 1 for change in changes))

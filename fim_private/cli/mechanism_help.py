@@ -7,10 +7,10 @@ from fim_private import defaults
 
 def mechanisms_by_need() -> str:
     """Return every mechanism's name, by what it needs to know."""
-    from fim_private.mechanisms.mechanism_spec import BasketCap, Universe
+    from fim_private.mechanisms.mechanism_spec import BasketCap, UniverseNeed
     from fim_private.mechanisms.registry import MECHANISMS
 
-    unlisted = [spec for spec in MECHANISMS.values() if spec.universe is Universe.UNKNOWN]
+    unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
     capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
     composed = [spec.name for spec in unlisted if spec.composed]
     names = [spec.name for spec in unlisted if spec.name not in {*capped, *composed}]

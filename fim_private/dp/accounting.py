@@ -48,7 +48,7 @@ def _rising_root(function: Callable[[float], float]) -> float:
     return math.exp(high)
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 10, typed=True)
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved for ρ, rounded down.
 

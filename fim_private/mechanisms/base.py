@@ -52,6 +52,7 @@ class OutcomeDistribution:
     abstain: float
 
 
+@runtime_checkable
 class Mechanism(Protocol):
     """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset."""
 
@@ -76,7 +77,7 @@ class Mechanism(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Mechanisms of equal parameters are equal, so that what is computed of one serves for all."""
+        """The hash of its parameters: mechanisms are keys of caches."""
         ...
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:

@@ -8,11 +8,11 @@ universe), hence under add-remove as well. The paper's α is our ε.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Self, overload
 
 import numpy as np
@@ -25,7 +25,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential_weights import Candidate, choose, expected_shares, named, top
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.rank_search import Search, countable
+from fim_private.mechanisms.rank_search import Search, Threshold, countable
 from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
@@ -50,8 +50,6 @@ class LargeMargin:
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.REPLACE_ONE
     max_rank: int = defaults.MAX_RANK
-    # Thresholds found so far: each search asks for some 10,000.
-    known_thresholds: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -137,7 +135,7 @@ class LargeMargin:
         known = spectrum.universe_size
         # A known universe needs no margin at its last rank: the top K is the universe itself.
         last_rank = self.max_rank if known is None else known - 1
-        return Search(spectrum, self.integer_threshold, last_rank, TwoSidedSteps(*self.scales))
+        return Search(spectrum, self._thresholds, last_rank, TwoSidedSteps(*self.scales))
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -150,9 +148,11 @@ class LargeMargin:
 
         It is T(ℓ) plus what integer noise adds to the tails, rounded up.
         """
-        if rank not in self.known_thresholds:
-            self.known_thresholds[rank] = _integer_threshold(self.epsilon, self.delta, rank)
-        return self.known_thresholds[rank]
+        return self._thresholds(rank)
+
+    @property
+    def _thresholds(self) -> Threshold:
+        return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
 def _paper_margin(epsilon: float, delta: float, logarithm: float, successor: float) -> float:
@@ -170,7 +170,6 @@ def _correction(epsilon: float) -> float:
     )
 
 
-@lru_cache(maxsize=1 << 17, typed=True)  # a float and the Fraction equal to it mean different epsilons
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is, 120 digits do."""
     e, d = exact_epsilon(epsilon), exact_delta(delta)
@@ -178,6 +177,17 @@ def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank:
     if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
         return math.ceil(value)
     return _precise_threshold(e, d, rank)
+
+
+# A float and the Fraction equal to it mean different epsilons, so the cache is typed.
+@lru_cache(maxsize=64, typed=True)
+def _remembered(
+    threshold: Callable[[float | Fraction, float | Fraction, int], int],
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+) -> Threshold:
+    """Return T̂ of a budget, which remembers: a search asks for some 10,000 ranks, again for each itemset wanted."""
+    return lru_cache(maxsize=1 << 16)(partial(threshold, epsilon, delta))
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 
-class Universe(StrEnum):
+class UniverseNeed(StrEnum):
     """What must be public about the universe of items."""
 
     UNKNOWN = "nothing"
@@ -43,6 +43,12 @@ class Audit(StrEnum):
     COMPOSED = "of selections by other mechanisms, each audited by itself"
 
 
+def declared_bounded_range(mechanism: type[Any]) -> str | None:
+    """Return the theorem by which a class declares its selections bounded-range; none is inherited."""
+    theorem = vars(mechanism).get("bounded_range")
+    return theorem if isinstance(theorem, str) else None
+
+
 class LineStyle(NamedTuple):
     """How a mechanism is drawn in figures: matplotlib's names. Colours are Okabe and Ito's, told apart by everybody."""
 
@@ -70,7 +76,7 @@ class MechanismSpec(NamedTuple):
     spends_delta: bool
     style: LineStyle
     audit: Audit
-    universe: Universe = Universe.UNKNOWN
+    universe: UniverseNeed = UniverseNeed.UNKNOWN
     rank_cap: RankCap = RankCap.NONE
     basket_cap: BasketCap = BasketCap.NONE
     one_leader: bool = False
@@ -78,11 +84,15 @@ class MechanismSpec(NamedTuple):
     composed: bool = False
 
     @property
+    def path(self) -> str:
+        """The full name of its class."""
+        return f"{'fim_private' if self.home.count('.') > 1 else __package__}.{self.home}"
+
+    @property
     def mechanism(self) -> type[Any]:
         """The class, imported when it is asked for."""
-        module, _, name = self.home.rpartition(".")
-        path = f"fim_private.{module}" if "." in module else f"{__package__}.{module}"
-        found: type[Any] = getattr(import_module(path), name)
+        module, _, name = self.path.rpartition(".")
+        found: type[Any] = getattr(import_module(module), name)
         return found
 
     @property
@@ -98,13 +108,12 @@ class MechanismSpec(NamedTuple):
     @property
     def bounded_range(self) -> str | None:
         """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
-        theorem: str | None = vars(self.mechanism).get("bounded_range")
-        return theorem
+        return declared_bounded_range(self.mechanism)
 
     @property
     def must_know(self) -> str:
         """What must be public, in words: for documents."""
-        if self.universe is not Universe.UNKNOWN:
+        if self.universe is not UniverseNeed.UNKNOWN:
             return "catalogue of all items"
         if self.basket_cap is BasketCap.NEEDED:
             return "cap on basket size"

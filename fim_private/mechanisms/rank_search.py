@@ -109,20 +109,20 @@ class Search:
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where that is open."""
-        one = 1 << bits
+        one, maximum = 1 << bits, self.maximum
         survival = (one, one)
         factor = self.noise.rest_factor
         checked = 0
         for run in self.runs():
             if run.first > checked:
                 # Thresholds only rise and supports are at least 0: no later hazard is above this one.
-                most = self.noise.hazard(self.maximum - self.threshold(run.first) + shared, bits)[1]
+                most = self.noise.hazard(maximum - self.threshold(run.first) + shared, bits)[1]
                 rest = min(most * (self.last_rank - run.first + 1), one)
                 if uniform[1] <= survival[0] * (one - rest) >> bits:
                     return None
                 checked = 2 * run.first
             for segment in self.segments(run):
-                slack = self.maximum - run.next_support - self.threshold(segment.first) + shared
+                slack = maximum - run.next_support - self.threshold(segment.first) + shared
                 hazard = self.noise.hazard(slack, bits)
                 if factor is not None and not run.next_support and slack <= 0:
                     rest = hazard[1] * factor * (segment.first + 2)  # of all hazards that are left
@@ -145,17 +145,17 @@ class Search:
         to floating point.
         """
         shared, weights = self.noise.shared()
-        factor = self.noise.rest_factor
+        factor, maximum = self.noise.rest_factor, self.maximum
         lowest = -self.threshold(max(self.last_rank, 1)) + int(shared[0])
         # From this slack on a step stops, whatever the noise.
-        most = min(self.maximum, self.noise.step_reach - int(shared[0]))
+        most = min(maximum, self.noise.step_reach - int(shared[0]))
         highest = most + int(shared[-1])
         stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
         ranks: list[float] = []
         probabilities: list[float] = []
         alive, total, checked = weights, float(weights.sum()), self.single_ranks
         for group in self._groups():
-            slack = min(self.maximum - group.next_support - self.threshold(group.first), most)
+            slack = min(maximum - group.next_support - self.threshold(group.first), most)
             start = slack + int(shared[0]) - lowest
             log_stay = stays[start : start + len(shared)]
             if factor is not None and not group.next_support and group.first > checked:

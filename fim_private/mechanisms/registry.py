@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, Universe
+from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -45,7 +45,7 @@ REGISTRY = (
         _OVER_CATALOGUE,
         theorem="4",
         spends_delta=False,
-        universe=Universe.LISTED,
+        universe=UniverseNeed.LISTED,
         style=LineStyle("#0072B2", "-", "^"),
         audit=Audit.EXPONENTIAL_WEIGHTS,
     ),
@@ -55,7 +55,7 @@ REGISTRY = (
         "it chooses among all itemsets of a universe of public size, and names those that enough units have",
         theorem="5",
         spends_delta=True,
-        universe=Universe.COUNTED,
+        universe=UniverseNeed.COUNTED,
         style=LineStyle("#0072B2", "--", "^"),
         audit=Audit.EXPONENTIAL_WEIGHTS,
         asked_as="exponential",
@@ -66,7 +66,7 @@ REGISTRY = (
         _OVER_CATALOGUE,
         theorem="9",
         spends_delta=False,
-        universe=Universe.LISTED,
+        universe=UniverseNeed.LISTED,
         style=LineStyle("#56B4E9", "--", "v"),
         audit=Audit.FIRST_ACCEPTED,
     ),
@@ -76,7 +76,7 @@ REGISTRY = (
         _OVER_CATALOGUE,
         theorem="10",
         spends_delta=False,
-        universe=Universe.LISTED,
+        universe=UniverseNeed.LISTED,
         style=LineStyle("#0072B2", ":", "x"),
         audit=Audit.NOISY_MAX,
     ),
@@ -128,7 +128,7 @@ REGISTRY = (
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
-def named(name: str) -> MechanismSpec:
+def spec_named(name: str) -> MechanismSpec:
     """Return the mechanism asked for by that name. Raises ParameterError naming the choices."""
     try:
         return MECHANISMS[name]
@@ -146,17 +146,16 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
 
     Raises TypeError for a class that is not in the registry.
     """
-    homes = {spec.home: spec for spec in REGISTRY}
+    entries = {spec.path: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
-        home = f"{kind.__module__}.{kind.__qualname__}".removeprefix(f"{__package__}.")
-        if home in homes:
-            return homes[home]
+        if (spec := entries.get(f"{kind.__module__}.{kind.__qualname__}")) is not None:
+            return spec
     raise TypeError(f"{type(mechanism).__name__} is not in the registry of mechanisms")
 
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
     """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
-    forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is Universe.COUNTED)
+    forms = (other for other in REGISTRY if other.asked_as == spec.name and other.universe is UniverseNeed.COUNTED)
     return next(forms, None)
 
 
@@ -167,7 +166,7 @@ def build(
 
     Raises ParameterError for what is missing or out of range.
     """
-    if spec.universe is Universe.LISTED and not public.named:
+    if spec.universe is UniverseNeed.LISTED and not public.named:
         counted = form_for_counted(spec)
         if counted is None or public.candidates is None:
             raise ParameterError(_missing_universe(spec))

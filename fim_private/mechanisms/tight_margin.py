@@ -9,7 +9,7 @@ thresholds matter for utility only. (ε, δ)-DP for both neighbour relations (do
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
@@ -25,7 +25,7 @@ from fim_private.mechanisms.base import OutcomeDistribution, Selection
 from fim_private.mechanisms.exponential_weights import expected_shares, exponential_rate
 from fim_private.mechanisms.limited_domain import LimitedDomain
 from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.rank_search import Search, countable
+from fim_private.mechanisms.rank_search import Search, Threshold, countable
 from fim_private.mechanisms.rank_search_noise import OneSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
@@ -54,8 +54,6 @@ class TightMargin:
     max_rank: int = defaults.MAX_RANK
     shared_share: Fraction = SHARED_SHARE
     step_share: Fraction = STEP_SHARE
-    # s, q and ln δ: a search asks for the thresholds of 10,000 ranks and more.
-    _rates: tuple[float, float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -66,9 +64,6 @@ class TightMargin:
             raise ParameterError(
                 f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"
             )
-        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        rates = choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
-        object.__setattr__(self, "_rates", rates)
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
@@ -101,8 +96,17 @@ class TightMargin:
         1 + ⌈ln(ℓ/δ)/s + ln(10 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step (docs/privacy.md,
         equation (8)). In floating point, as only utility depends on it.
         """
-        choice, step, tail = self._rates
-        return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
+        return self._thresholds()(rank)
+
+    def _thresholds(self) -> Threshold:
+        """Return τ with its rates at hand: a search asks for those of 10,000 ranks and more."""
+        choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
+        step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
+
+        def threshold(rank: int) -> int:
+            return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
+
+        return threshold
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
@@ -151,4 +155,4 @@ class TightMargin:
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum."""
         # At the last rank the search ends whatever its margin.
-        return Search(spectrum, self.threshold, self.last_rank(spectrum) - 1, self.noise)
+        return Search(spectrum, self._thresholds(), self.last_rank(spectrum) - 1, self.noise)

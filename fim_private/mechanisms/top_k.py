@@ -18,6 +18,7 @@ from fim_private.dp.accounting import root_below
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms.base import Mechanism, Selection
+from fim_private.mechanisms.mechanism_spec import declared_bounded_range
 from fim_private.spectrum import SupportSpectrum
 
 Build = Callable[[Fraction, Fraction], Mechanism]
@@ -48,8 +49,7 @@ def is_bounded_range(mechanism: Mechanism) -> TypeGuard[BoundedRange]:
 
 def bounded_range_of(mechanism: Mechanism) -> str | None:
     """Return the theorem by which the mechanism's class declares its selections bounded-range; it is not inherited."""
-    theorem = vars(type(mechanism)).get("bounded_range")
-    return theorem if isinstance(theorem, str) else None
+    return declared_bounded_range(type(mechanism))
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def checked_options(
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     # The budget is checked last: the caps only need the mechanism.
     asked = MiningOptions(
-        registry.named(mechanism), _THIRD, _THIRD, relation, sizes, wanted, union, None, universe, **checked
+        registry.spec_named(mechanism), _THIRD, _THIRD, relation, sizes, wanted, union, None, universe, **checked
     )
     asked.check_caps(by_user=by_user)
     share = _supports_share(supports, supports_share)

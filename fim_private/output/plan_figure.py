@@ -11,7 +11,7 @@ from typing import Any
 
 from fim_private.dp.cost import at_least
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.registry import named
+from fim_private.mechanisms.registry import spec_named
 from fim_private.output.files import staged
 from fim_private.planning.results import Plan, of_units, percent
 
@@ -80,7 +80,7 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
     first = plans[0]
     curves = plan_curves(plans)
     for name, (epsilons, supports) in curves.items():
-        colour, line, marker = named(name).style
+        colour, line, marker = spec_named(name).style
         axes.plot(epsilons, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=name)
     axes.set(xscale="log", yscale="log")
     label = "ε, the privacy loss (smaller is more private)"

@@ -87,7 +87,7 @@ def _weaker(release: Release) -> str:
         return ""
     # Replacing is a removal and an addition, each at epsilon.
     return (
-        f", or --neighbors add-remove, which needs half the margin and promises less: "
+        f", or --neighbors add-remove, which needs half the margin and guarantees less: "
         f"replacing one {_protected(release)} then costs 2ε"
     )
 

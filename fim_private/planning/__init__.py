@@ -12,7 +12,7 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
-from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, Universe
+from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.planning.results import Plan, PlannedMechanism, reason, recommended
 from fim_private.planning.search import prospects
@@ -72,7 +72,7 @@ def plan(
         units=given.units,
         size=given.size,
         confidence=given.confidence,
-        epsilon=given.enough_epsilon(registry.named(best.name)) if best.feasible is False else None,
+        epsilon=given.enough_epsilon(registry.spec_named(best.name)) if best.feasible is False else None,
     )
     parameters = asdict(given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
     return Plan(**parameters, mechanisms=mechanisms, recommended=best.name, reason=words)
@@ -136,7 +136,8 @@ class _Given:
         needs = self._needs(spec)
         if missing := tuple(need for need in needs if need in self._missing):
             return PlannedMechanism(spec.name, None, None, None, None, None, False, needs, missing)
-        found = prospects(self._mechanism(spec), self.confidence, self._candidates(spec))
+        candidates = self._candidates(spec)
+        found = prospects(self._mechanism(spec, candidates), self.confidence, candidates)
         share = feasible = None
         if self.units is not None:
             feasible = found.support is not None and found.support <= self.units
@@ -153,22 +154,21 @@ class _Given:
             epsilon *= 2
         return None
 
-    def _mechanism(self, spec: MechanismSpec) -> Mechanism:
+    def _mechanism(self, spec: MechanismSpec, candidates: int | None) -> Mechanism:
         """Return the mechanism as the public parameters build it."""
-        candidates = self._candidates(spec)
         caps = (self.max_rank, self.max_basket, self.max_baskets)
         public = PublicParameters((self.size,), 1, self.neighbors, candidates, candidates is not None, *caps)
         return registry.build(spec, exact_epsilon(self.epsilon), exact_delta(self.delta), public)
 
     def _candidates(self, spec: MechanismSpec) -> int | None:
         """Return how many itemsets the mechanism chooses from over a public universe; None over an unknown one."""
-        if spec.universe is Universe.UNKNOWN or self.universe_size is None:
+        if spec.universe is UniverseNeed.UNKNOWN or self.universe_size is None:
             return None
         return candidate_itemsets(self.universe_size, self.size, "universe_size")
 
     def _needs(self, spec: MechanismSpec) -> tuple[str, ...]:
         """Return the public parameters that a mechanism takes, in words."""
-        needs = [CATALOGUE] * (spec.universe is not Universe.UNKNOWN) + [RANK_CAP] * (
+        needs = [CATALOGUE] * (spec.universe is not UniverseNeed.UNKNOWN) + [RANK_CAP] * (
             spec.rank_cap is RankCap.CANDIDATES
         )
         # An optional cap counts where it is given.

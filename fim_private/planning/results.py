@@ -105,7 +105,7 @@ def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: 
             f"{best.name} finds an itemset once {support} units have it and it leads. It takes {'; or '.join(ways)}."
         )
     share = None if best.required_share is None else f"{support} of {of_units(units)} ({percent(best.required_share)})"
-    described = f"{best.name}: {registry.named(best.name).description}"
+    described = f"{best.name}: {registry.spec_named(best.name).description}"
     found = (
         f"{described}. An itemset of {size} is found with {chance} probability once "
         f"{share or of_units(best.required_support)} have it"

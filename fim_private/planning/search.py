@@ -80,9 +80,7 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     elif isinstance(mechanism, TightMargin):
         groups = _TIGHT_GROUPS if mechanism.max_rank > _MANY_RANKS else None
-        mechanism = _QuickTightMargin(
-            **{f.name: getattr(mechanism, f.name) for f in fields(mechanism) if f.init}, groups=groups
-        )
+        mechanism = _QuickTightMargin(**{f.name: getattr(mechanism, f.name) for f in fields(mechanism)}, groups=groups)
     alone = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
     support, released = (None, 0.0) if alone is None else alone
     spec = spec_of(mechanism)

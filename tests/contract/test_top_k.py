@@ -199,7 +199,7 @@ def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> M
     universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
     cap = 10 if mechanism == "choosing" else None
     asked = {"universe": universe, "max_basket": cap, **more}
-    return MiningOptions(registry.named(mechanism), ONE, MILLIONTH, neighbors, **asked)
+    return MiningOptions(registry.spec_named(mechanism), ONE, MILLIONTH, neighbors, **asked)
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])

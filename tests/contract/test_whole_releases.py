@@ -86,7 +86,7 @@ class Ask:
                 universe = Catalogue(read_catalogue(list(items)))
         return allocate(
             MiningOptions(
-                registry.named(self.mechanism),
+                registry.spec_named(self.mechanism),
                 self.epsilon,
                 self.delta,
                 neighbors,

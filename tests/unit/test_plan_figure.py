@@ -10,7 +10,7 @@ import pytest
 
 from fim_private.errors import OutputError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.mechanism_spec import BasketCap, Universe
+from fim_private.mechanisms.mechanism_spec import BasketCap, UniverseNeed
 from fim_private.output import plan_figure
 from fim_private.output.plan_figure import draw_plan_figure, plan_curves
 from fim_private.planning import Plan, plan, plan_grid
@@ -23,7 +23,7 @@ def test_what_is_drawn() -> None:
     able = {
         spec.name
         for spec in registry.single().values()
-        if spec.universe is Universe.UNKNOWN and spec.basket_cap is not BasketCap.NEEDED
+        if spec.universe is UniverseNeed.UNKNOWN and spec.basket_cap is not BasketCap.NEEDED
     }
     assert set(curves) == able
     assert [supports[0] for _, supports in curves.values()] == sorted((s[0] for _, s in curves.values()), reverse=True)

@@ -207,6 +207,13 @@ def test_a_mechanism_that_the_units_suffice_for_comes_first() -> None:
     assert plan(units=60, max_rank=1000).recommended == "limited-domain"
 
 
+def test_the_least_epsilon_is_planned_for() -> None:
+    found = plan(epsilon=1e-9)
+    assert {m.name for m in found.mechanisms if m.required_support is not None} == {
+        m.name for m in plan().mechanisms if m.required_support is not None
+    }
+
+
 def test_the_json_form() -> None:
     found = json.loads(json.dumps(plan(units=np.int64(1000), **EVERYTHING).to_dict()))  # type: ignore[arg-type]
     assert set(found) == {*inspect.signature(plan).parameters, "mechanisms", "recommended", "reason"}

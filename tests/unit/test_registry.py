@@ -23,7 +23,7 @@ from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.abstention import AbstentionWeight
 from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named, top
-from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, Universe
+from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.registry import REGISTRY, spec_of
 from fim_private.output.plan_figure import draw_plan_figure
@@ -36,15 +36,15 @@ SINGLE = [spec for spec in REGISTRY if not spec.composed]
 
 def public_for(spec: MechanismSpec) -> PublicParameters:
     """What is public, of all that the mechanism may need."""
-    candidates = None if spec.universe is Universe.UNKNOWN else 28
+    candidates = None if spec.universe is UniverseNeed.UNKNOWN else 28
     return PublicParameters(
-        (2,), 1, "add-remove", candidates, spec.universe is Universe.LISTED, max_rank=7, max_basket=5
+        (2,), 1, "add-remove", candidates, spec.universe is UniverseNeed.LISTED, max_rank=7, max_basket=5
     )
 
 
 @pytest.mark.parametrize("spec", SINGLE, ids=lambda spec: spec.name)
 def test_what_it_says_is_so(spec: MechanismSpec) -> None:
-    asked = registry.named(spec.asked_as or spec.name)
+    asked = registry.spec_named(spec.asked_as or spec.name)
     built = registry.build(asked, 0.5, 1e-3, public_for(spec))
     assert type(built) is spec.mechanism
     assert spec_of(built) is spec
@@ -84,12 +84,12 @@ def test_what_is_not_public_is_asked_for() -> None:
     for name in ("permute-and-flip", "max-of-laplaces"):
         for public in (nothing, counted):
             with pytest.raises(ParameterError, match=f"the {name} mechanism needs a catalogue"):
-                registry.build(registry.named(name), 1, 1e-3, public)
+                registry.build(registry.spec_named(name), 1, 1e-3, public)
     with pytest.raises(ParameterError, match="needs a public item universe: give a catalogue or universe_size"):
-        registry.build(registry.named("exponential"), 1, 1e-3, nothing)
-    assert type(registry.build(registry.named("exponential"), 1, 1e-3, counted)) is mechanisms.NamedExponential
+        registry.build(registry.spec_named("exponential"), 1, 1e-3, nothing)
+    assert type(registry.build(registry.spec_named("exponential"), 1, 1e-3, counted)) is mechanisms.NamedExponential
     with pytest.raises(ParameterError, match="mechanism must be one of large-margin, tight-margin"):
-        registry.named("named-exponential")
+        registry.spec_named("named-exponential")
 
 
 def test_what_is_no_mechanism_has_no_entry() -> None:

@@ -1,4 +1,13 @@
-"""The command line: the only place that prints, exits and offers a seed."""
+"""The command line: the only place that prints, exits and offers a seed.
+
+mine            `fim-private mine`.
+plan            `fim-private plan`.
+audit           `fim-private audit`.
+destination     Where output goes: the screen, or a file.
+output_formats  What --format takes.
+mechanism_help  What help texts say of mechanisms.
+progress        A progress bar, on terminals only.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,16 @@
 
 `source.SupportSource` is the door for whoever selects; `itemset_spectrum` and `catalogue_spectrum` count transactions
 that are in memory, with one of the counters of `counter_registry`.
+
+source            `SupportSource`, the door from data to supports; `LocalSource`, for transactions in memory.
+universe          What is public about the items: nothing, their number, or a catalogue.
+itemset_spectra   The spectrum of itemsets of one size, and the names of what was selected.
+lazy_levels       Levels from the top, no further than they are read.
+work_limit        How much work a count may be, and its progress; with threads beside the one that counts.
+counter           What every counter does; counter_registry has those there are.
+compiled_counter  The fast one: kernel (Cython) on kernel_arrays.
+portable_counter  The one in numpy, which runs everywhere; item_counter is for single items.
+item_ranks        Items by descending support, the order of all counters.
 """
 
 from fim_private.counting.counter import Counter, MakeCounter

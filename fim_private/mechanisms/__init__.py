@@ -1,4 +1,14 @@
-"""Private selection mechanisms: each takes a support spectrum, and gives one level or abstains (see `registry.py`)."""
+"""Private selection mechanisms: each takes a support spectrum, and gives one level or abstains.
+
+registry             What each mechanism is, one entry each, as a mechanism_spec; each has a file of its own here.
+base                 The protocol: what every mechanism takes and gives.
+public_parameters    What a mechanism may be built from, besides its part of the budget.
+exponential_weights  A choice by weight, the step that most mechanisms end with.
+abstention           The weight of abstaining in it.
+rank_search          The first rank with a large margin; rank_search_noise is its noise.
+noisy_max            The highest of many noisy keys, exactly; laplace_sum: sums of Laplace noise, in closed form.
+top_k                Several selections by one mechanism, composed.
+"""
 
 from __future__ import annotations
 

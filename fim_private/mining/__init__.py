@@ -2,6 +2,12 @@
 
 Everything is decided before the data is opened: which mechanisms run, on which share of the budget, and with how much
 noise. What leaves is a Release.
+
+options         All that is asked for, checked before any data is read.
+budget          Budget allocation: which selections run on which part of ε and δ.
+levelwise       Several itemsets in two steps: frequent items, then sets of them.
+noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
+release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Planning: what each mechanism needs in order to succeed, from public parameters alone. No data is read here."""
+"""Planning: what each mechanism needs in order to succeed, from public parameters alone. No data is read here.
+
+search   The least support and the least margin with which a mechanism succeeds.
+results  The figures of every mechanism, which one is recommended, and why.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,24 @@
 The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a
 frame and from text (if their labels have the same types) give equal arrays. Errors name files, columns,
 types and options, never a value, an item, a row or a number that depends on the data.
+
+transactions         The one in-memory form of purchases: compressed sparse rows, by basket or by user.
+vocabulary           Which label each item code stands for, and when a text is a number.
+contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
+catalogue            The public list of all items.
+files                Paths and standard input: which form a file has.
+text                 FIMI and CSV files.
+record_batches       Parquet, Arrow, long CSV: what arrives as Arrow record batches.
+frames               Frames of pandas and polars.
+matrices             One-hot arrays and sparse matrices.
+basket_lists         Lists of baskets in memory.
+column_roles         Which column plays which part.
+identifiers          Ids of baskets and users: which are missing, and when two are one.
+missing_users        What becomes of rows without a user.
+labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
+assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
+arrow_numpy          Arrow to numpy and back without pandas.
+chunk_sizes          How much is read at a time.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
+from fim_private.mechanisms.registry import REGISTRY
+
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 
 # A room is a folder, or a module on top of the package. Which other rooms each may import; a new one is one line.
@@ -168,6 +170,14 @@ def test_randomness_comes_from_one_place(module: str) -> None:
     assert {"np.random", "numpy.random"}.isdisjoint(attributes)
     if module != "dp.randomness":
         assert "os.urandom" not in attributes
+
+
+def test_the_glossary_of_each_room_names_its_modules() -> None:
+    mechanisms = {spec.home.partition(".")[0] for spec in REGISTRY if not spec.composed}  # these are in the registry
+    for package in [name for name, path in MODULES.items() if name and path.name == "__init__.py"]:
+        named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
+        inside = {name.rpartition(".")[2] for name in {*MODULES, *COMPILED} if name.startswith(f"{package}.")}
+        assert inside - mechanisms <= named, package
 
 
 @every_module

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from fim_private.mechanisms.base import Buildable, Mechanism
     from fim_private.mechanisms.public_parameters import PublicParameters
 
+__all__ = [
+    "MECHANISMS",
+    "REGISTRY",
+    "MechanismSpec",
+    "build",
+    "form_for_counted",
+    "single",
+    "spec_named",
+    "spec_of",
+]
+
 _OVER_CATALOGUE = "it chooses among all itemsets of your public catalogue"
 
 REGISTRY = (

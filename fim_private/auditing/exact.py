@@ -8,11 +8,10 @@ infinite sums are cut where what is left is below 1e-36. NUMERICAL_ERROR bounds 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -82,17 +81,6 @@ def distribution(
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
     """Return the multiplicity of each level of a public universe, 0 included."""
     return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
-
-
-def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q.
-
-    p, q: probabilities by outcome; one that is not there has probability 0.
-    """
-    with localcontext(DIGITS):
-        growth = number(epsilon).exp()
-        zero = Decimal(0)
-        return sum((max(zero, chance - growth * q.get(o, zero)) for o, chance in p.items()), zero)
 
 
 def number(x: Fraction) -> Decimal:

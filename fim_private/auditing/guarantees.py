@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.auditing import exact
+from fim_private.auditing.divergence import hockey_stick
 from fim_private.auditing.outcomes import (
     Outcomes,
     OutputDistribution,
@@ -251,5 +252,5 @@ def _guarantee(
         setting,
         epsilon,
         delta,
-        lambda one, two: exact.hockey_stick(distribution(one), distribution(two), epsilon),
+        lambda one, two: hockey_stick(distribution(one), distribution(two), epsilon),
     )

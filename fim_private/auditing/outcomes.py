@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.auditing import exact
+from fim_private.auditing.divergence import hockey_stick
 from fim_private.auditing.pairs import Counts
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
@@ -122,7 +123,7 @@ def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: 
     def spent(one: Counts, two: Counts) -> Decimal:
         """Return the divergence from one to two where the rank is good, else 0."""
         return (
-            exact.hockey_stick(distribution(one), distribution(two), epsilon)
+            hockey_stick(distribution(one), distribution(two), epsilon)
             if _is_good(mechanism, one, rank)
             else Decimal(0)
         )
@@ -136,7 +137,7 @@ def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent
 
     def spent(one: Counts, two: Counts) -> Decimal:
         p, q = distribution(one), distribution(two)
-        return exact.hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
+        return hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
 
     return spent
 

@@ -3,8 +3,7 @@
 mine            `fim-private mine`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
-destination     Where output goes: the screen, or a file.
-output_formats  What --format takes.
+destination     Where output goes, the screen or a file, and what --format takes.
 mechanism_help  What help texts say of mechanisms.
 progress        A progress bar, on terminals only.
 """

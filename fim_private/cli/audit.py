@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination, screen_for
+from fim_private.cli.destination import Format, OutputFile, destination, screen_for
 from fim_private.cli.mechanism_help import some_mechanisms
-from fim_private.cli.output_formats import Format
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
 
 # Takes text; what it returns says nothing.
 Write = Callable[[str], object]
+
+
+class Format(StrEnum):
+    """How a plan or an audit is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class ReleaseFormat(StrEnum):
+    """How a release is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
 
 
 def output_path(text: str) -> Path:

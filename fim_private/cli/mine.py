@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination, screen_for
+from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.output_formats import ReleaseFormat
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"

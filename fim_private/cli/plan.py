@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination, output_path, screen_for
-from fim_private.cli.output_formats import Format
+from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
 from fim_private.errors import ParameterError
 
 EPILOG = (

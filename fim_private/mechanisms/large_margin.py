@@ -180,14 +180,14 @@ def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank:
 
 
 # A float and the Fraction equal to it mean different epsilons, so the cache is typed.
-@lru_cache(maxsize=64, typed=True)
+@lru_cache(maxsize=16, typed=True)
 def _remembered(
     threshold: Callable[[float | Fraction, float | Fraction, int], int],
     epsilon: float | Fraction,
     delta: float | Fraction,
 ) -> Threshold:
     """Return T̂ of a budget, which remembers: a search asks for some 10,000 ranks, again for each itemset wanted."""
-    return lru_cache(maxsize=1 << 16)(partial(threshold, epsilon, delta))
+    return lru_cache(maxsize=1 << 14)(partial(threshold, epsilon, delta))
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:

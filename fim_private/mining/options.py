@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -82,42 +82,6 @@ class MiningOptions:
             self.max_baskets,
         )
 
-    def check_caps(self, *, by_user: bool) -> None:
-        """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it.
-
-        by_user: whether users are protected, not baskets.
-        """
-        name = self.mechanism.name
-        if self.max_rank is not None and self.mechanism.rank_cap is RankCap.NONE:
-            ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-            raise ParameterError(
-                f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {name} has no cap on ranks"
-            )
-        if (
-            self.max_rank is not None
-            and self.mechanism.rank_cap is RankCap.SEARCH
-            and isinstance(self.universe, Catalogue)
-        ):
-            raise ParameterError(
-                f"{parameter('max_rank')} is of no use to {name} with a catalogue, all of which it searches"
-            )
-        if self.max_basket is not None and self.mechanism.basket_cap is BasketCap.NONE:
-            capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
-            raise ParameterError(
-                f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
-                "for it would only lose purchases"
-            )
-        if self.max_baskets is not None and (self.max_basket is None or not by_user):
-            raise ParameterError(
-                f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
-                "how many baskets of a user count at most"
-            )
-        if self.max_basket is not None and by_user and self.max_baskets is None:
-            raise ParameterError(
-                f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
-                "how many of their baskets count"
-            )
-
 
 def checked_options(
     *,
@@ -150,13 +114,12 @@ def checked_options(
     checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    # The budget is checked last: the caps only need the mechanism.
-    asked = MiningOptions(
-        registry.spec_named(mechanism), _THIRD, _THIRD, relation, sizes, wanted, union, None, universe, **checked
-    )
-    asked.check_caps(by_user=by_user)
+    spec = registry.spec_named(mechanism)
+    _check_caps(spec, universe, **checked, by_user=by_user)
     share = _supports_share(supports, supports_share)
-    return replace(asked, supports_share=share, epsilon=exact_epsilon(epsilon), delta=exact_delta(delta))
+    return MiningOptions(
+        spec, exact_epsilon(epsilon), exact_delta(delta), relation, sizes, wanted, union, share, universe, **checked
+    )
 
 
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
@@ -181,6 +144,43 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
         raise ParameterError(_SIZES.format(list(sizes)))
     return sizes
+
+
+def _check_caps(
+    spec: MechanismSpec,
+    universe: Universe,
+    max_rank: int | None,
+    max_basket: int | None,
+    max_baskets: int | None,
+    *,
+    by_user: bool,
+) -> None:
+    """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    if max_rank is not None and spec.rank_cap is RankCap.NONE:
+        ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
+        raise ParameterError(
+            f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {spec.name} has no cap on ranks"
+        )
+    if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
+        raise ParameterError(
+            f"{parameter('max_rank')} is of no use to {spec.name} with a catalogue, all of which it searches"
+        )
+    if max_basket is not None and spec.basket_cap is BasketCap.NONE:
+        capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
+        raise ParameterError(
+            f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
+            "for it would only lose purchases"
+        )
+    if max_baskets is not None and (max_basket is None or not by_user):
+        raise ParameterError(
+            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
+            "how many baskets of a user count at most"
+        )
+    if max_basket is not None and by_user and max_baskets is None:
+        raise ParameterError(
+            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
+            "how many of their baskets count"
+        )
 
 
 def _top(top: int) -> int:

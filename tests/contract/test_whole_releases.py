@@ -1,8 +1,8 @@
-"""Whole releases, end to end: their exact joint law on all neighbouring databases of 3 items and at most 3 baskets.
+"""Whole releases, end to end: their exact joint distribution on all neighbours of 3 items and at most 3 baskets.
 
 What is held to (ε, δ) is all that leaves: which itemsets, in which order, where it stops, and their noisy supports. The
-parameters are those that `agree` has decided on; probabilities come from `release_laws` alone. Then what the package
-draws is held to the same law. Whatever is broken on purpose must fail one or the other.
+parameters are those that `allocate` has decided on; probabilities come from `release_distributions` alone. Then what
+the package draws is held to the same distribution. Whatever is broken on purpose must fail one or the other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,19 @@ from typing import Any
 
 import oracles
 import pytest
-import release_laws
-from release_laws import ERROR, Itemset, Law, Noise, Picked, Picks, Plan, TwoSteps, divergence, release_law
+import release_distributions
+from release_distributions import (
+    ERROR,
+    Distribution,
+    Itemset,
+    Noise,
+    Picked,
+    Picks,
+    Plan,
+    TwoSteps,
+    divergence,
+    release_distribution,
+)
 
 import fim_private as fim
 from fim_private.counting import itemset_spectra
@@ -247,7 +258,7 @@ _RELABELLINGS = [
 def support_pairs(neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]) -> frozenset[tuple[Column, Column]]:
     """The supports of all neighbouring databases, one pair for all that differ in the names of the items.
 
-    The law looks at supports only, and at no name. Of sizes that are not asked for the supports are taken to be 0.
+    The distribution looks at supports only, and at no name. Of sizes not asked for the supports are taken to be 0.
     """
 
     def first(one: Column, other: Column) -> tuple[Column, Column]:
@@ -267,15 +278,15 @@ def supports_of(values: Column) -> dict[Itemset, int]:
 
 def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
     """The largest δ that any pair needs at the plan's ε, in both directions."""
-    laws: dict[Column, Law] = {}
+    distributions: dict[Column, Distribution] = {}
 
-    def law(values: Column) -> Law:
-        if values not in laws:
-            laws[values] = release_law(plan, supports_of(values))
-        return laws[values]
+    def distribution(values: Column) -> Distribution:
+        if values not in distributions:
+            distributions[values] = release_distribution(plan, supports_of(values))
+        return distributions[values]
 
     return max(
-        divergence(plan, supports_of(one), supports_of(other), law(one), law(other))
+        divergence(plan, supports_of(one), supports_of(other), distribution(one), distribution(other))
         for pair in pairs
         for one, other in (pair, pair[::-1])
     )
@@ -293,7 +304,7 @@ def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neig
     assert plan.epsilon <= ask.epsilon
     assert plan.delta <= ask.delta
     needed = worst(plan, all_pairs(ask, neighbors))
-    assert needed <= release_laws.decimal(plan.delta) + ERROR
+    assert needed <= release_distributions.decimal(plan.delta) + ERROR
 
 
 OTHERWISE_ALIKE = [*dict.fromkeys(replace(ask, epsilon=Fraction(1), delta=THIRD) for ask in ASKS)]
@@ -471,7 +482,8 @@ def test_what_is_broken_is_caught(name: str) -> None:
     ask, broken = MUTANTS[name]
     plans = [(broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors)) for neighbors in NEIGHBORS]
     assert any(
-        worst(plan, pairs) > release_laws.decimal(plan.delta * Fraction(11, 10)) + ERROR for plan, pairs in plans
+        worst(plan, pairs) > release_distributions.decimal(plan.delta * Fraction(11, 10)) + ERROR
+        for plan, pairs in plans
     )
 
 
@@ -500,8 +512,8 @@ def test_the_second_step_of_levelwise_keeps_to_what_the_first_leaves(factor: Fra
     for items in map(frozenset, [*combinations(ITEMS, 2), ITEMS]):
         for pair in all_pairs(LEVELWISE, "add-remove"):
             for one, other in (map(supports_of, pair), map(supports_of, pair[::-1])):
-                laws = (release_laws.second_step(mutant, side, items) for side in (one, other))
-                most = max(most, divergence(guarantee, one, other, *laws))
+                distributions = (release_distributions.second_step(mutant, side, items) for side in (one, other))
+                most = max(most, divergence(guarantee, one, other, *distributions))
     assert (most > ERROR) == broken
 
 
@@ -512,7 +524,7 @@ def printed(plan: Plan, database: Database, cut: int = 3) -> dict[Picked | tuple
     """P(each release as it is printed): itemsets in the order picked or, with supports, by what is said of these."""
     supports = supports_of(column(database, cut))
     result: defaultdict[Any, float] = defaultdict(float)
-    for picked, chance in release_law(plan, supports).items():
+    for picked, chance in release_distribution(plan, supports).items():
         named = [itemset for itemset in picked if itemset is not None]
         if not plan.noises or not named:
             result[picked] += float(chance)
@@ -520,7 +532,7 @@ def printed(plan: Plan, database: Database, cut: int = 3) -> dict[Picked | tuple
         noise = {z: float(p) for z, p in plan.noises[len(named) - 1].chances().items() if p > 1e-14}
         for values in product(noise, repeat=len(named)):
             noisy = [supports[itemset] + z for itemset, z in zip(named, values, strict=True)]
-            rows = list(zip(named, release_laws.consistent(named, noisy), strict=True))
+            rows = list(zip(named, release_distributions.consistent(named, noisy), strict=True))
             rows.sort(key=lambda row: -row[1])
             unnamed = [(None, None)] * (len(picked) - len(named))
             result[(*rows, *unnamed)] += float(chance) * math.prod(noise[z] for z in values)
@@ -564,7 +576,7 @@ class Drawn:
     def plan(self) -> Plan:
         return allocated_plan(self.ask, self.neighbors)
 
-    def law(self, factor: Fraction = Fraction(1)) -> dict[Any, float]:
+    def distribution(self, factor: Fraction = Fraction(1)) -> dict[Any, float]:
         return printed(weaker(self.plan, factor), self.database, self.ask.cut)
 
     def releases(self, draws: int, seed: int) -> Counter[Any]:
@@ -610,8 +622,8 @@ DRAWN_SLOWLY = [
 
 @cache
 def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
-    """The law, and as many draws as it takes to catch an ε that is wrong by 30 %, either way."""
-    right, wrong = drawn.law(), [drawn.law(Fraction(7, 10)), drawn.law(Fraction(13, 10))]
+    """The distribution, and as many draws as it takes to catch an ε that is wrong by 30 %, either way."""
+    right, wrong = drawn.distribution(), [drawn.distribution(Fraction(7, 10)), drawn.distribution(Fraction(13, 10))]
     draws = 250
     while min(oracles.detects(right, other, draws, level=LEVEL) for other in wrong) < 0.999:
         draws += draws // 4
@@ -622,16 +634,16 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("drawn", DRAWN, ids=str)
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
-    law, draws = law_and_draws(drawn)
-    assert oracles.chi_square_pvalue(drawn.releases(draws, 1), law, draws) > LEVEL
+    distribution, draws = law_and_draws(drawn)
+    assert oracles.chi_square_pvalue(drawn.releases(draws, 1), distribution, draws) > LEVEL
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("drawn", DRAWN + DRAWN_SLOWLY, ids=str)
 def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
-    law, enough = law_and_draws(drawn)
+    distribution, enough = law_and_draws(drawn)
     draws = 4 * enough
-    assert oracles.chi_square_pvalue(drawn.releases(draws, 2), law, draws) > LEVEL
+    assert oracles.chi_square_pvalue(drawn.releases(draws, 2), distribution, draws) > LEVEL
 
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -661,6 +673,6 @@ def test_what_is_broken_is_not_drawn_from_the_law(
     breaks: Callable[[pytest.MonkeyPatch], None], mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = next(drawn for drawn in DRAWN if drawn.ask.mechanism == mechanism)
-    law, draws = law_and_draws(drawn)
+    distribution, draws = law_and_draws(drawn)
     breaks(monkeypatch)
-    assert oracles.chi_square_pvalue(drawn.releases(draws, 1), law, draws) < LEVEL
+    assert oracles.chi_square_pvalue(drawn.releases(draws, 1), distribution, draws) < LEVEL

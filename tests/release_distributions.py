@@ -1,8 +1,8 @@
-"""The exact law of a whole release over a few named items: every pick of every selection, and the noise on supports.
+"""The exact distribution of a whole release over a few named items: every selection, and the noise on supports.
 
 Written from docs/privacy.md (equation 7, Theorems 5 to 13, "Noisy supports"), without the package. A `Plan` holds what
-is agreed before the data is read; `release_law` gives the probability of each sequence of itemsets, and `divergence`
-the exact δ of whole releases, noise included, between two data sets.
+is allocated before the data is read; `release_distribution` gives the probability of each sequence of itemsets, and
+`divergence` the exact δ of whole releases, noise included, between two data sets.
 
 Itemsets are named as the release names them. Equal supports are equally likely, and are picked without replacement.
 The single runs of the mechanisms that are not one pass of weights come from the oracles, which are independent too.
@@ -24,21 +24,21 @@ import oracles
 import selection_oracles
 
 PRECISION = 40
-# What the law may be wrong by in all: doubles in one of the oracles, and noise cut where less than this is left.
+# What a distribution may be wrong by in all: doubles in one of the oracles, and noise cut where less than this is left.
 ERROR = Decimal("1e-12")
 _TAIL = Decimal("1e-25")
 
 Itemset = tuple[str, ...]
 Supports = Mapping[Itemset, int]
 Picked = tuple[Itemset | None, ...]
-Law = dict[Picked, Decimal]
+Distribution = dict[Picked, Decimal]
 
 
 def decimal(value: Fraction | int) -> Decimal:
     return Decimal(Fraction(value).numerator) / Decimal(Fraction(value).denominator)
 
 
-# ------------------------------------------------------------------------------------------------ what is agreed
+# ------------------------------------------------------------------------------------------------ what is allocated
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], De
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is agreed. noises: that of n released supports, at n - 1; empty where none are released."""
+    """All that is allocated. noises: that of n released supports, at n - 1; empty where none are released."""
 
     selections: tuple[Picks | TwoSteps, ...]
     noises: tuple[Noise, ...]
@@ -150,29 +150,29 @@ class Plan:
     delta: Fraction
 
 
-# ------------------------------------------------------------------------------------------------ the law
+# ------------------------------------------------------------------------------------------------ the distribution
 
 
-def release_law(plan: Plan, supports: Supports) -> Law:
+def release_distribution(plan: Plan, supports: Supports) -> Distribution:
     """P(each sequence of itemsets released), all selections one after the other. supports: of every itemset, 0 too."""
-    law: Law = {(): Decimal(1)}
+    distribution: Distribution = {(): Decimal(1)}
     with localcontext(prec=PRECISION):
         for selection in plan.selections:
             own = selection_law(selection, supports)
-            joined: Law = {}
-            for (before, chance), (more, part) in ((x, y) for x in law.items() for y in own.items()):
+            joined: Distribution = {}
+            for (before, chance), (more, part) in ((x, y) for x in distribution.items() for y in own.items()):
                 joined[before + more] = joined.get(before + more, Decimal(0)) + chance * part
-            law = joined
-    return law
+            distribution = joined
+    return distribution
 
 
-def selection_law(selection: Picks | TwoSteps, supports: Supports) -> Law:
+def selection_law(selection: Picks | TwoSteps, supports: Supports) -> Distribution:
     if isinstance(selection, TwoSteps):
-        law: Law = {}
+        distribution: Distribution = {}
         for items, chance in item_sets(selection, supports).items():
             for picked, part in second_step(selection, supports, items).items():
-                law[picked] = law.get(picked, Decimal(0)) + chance * part
-        return law
+                distribution[picked] = distribution.get(picked, Decimal(0)) + chance * part
+        return distribution
     candidates = {
         itemset: support
         for itemset, support in supports.items()
@@ -192,17 +192,17 @@ def item_sets(selection: TwoSteps, supports: Supports) -> dict[frozenset[str], D
     return found
 
 
-def second_step(selection: TwoSteps, supports: Supports, items: frozenset[str]) -> Law:
-    """The law of the itemsets given the items: a public universe, those without support too (Theorem 13)."""
+def second_step(selection: TwoSteps, supports: Supports, items: frozenset[str]) -> Distribution:
+    """The distribution of the itemsets given the items: a public universe, those without support too (Theorem 13)."""
     return selection_law(selection.itemsets, {i: support for i, support in supports.items() if items.issuperset(i)})
 
 
-def _one_pass(picks: Picks, candidates: Supports) -> Law:
+def _one_pass(picks: Picks, candidates: Supports) -> Distribution:
     """Theorem 8: by weight among those left, until ⊥. ⊥ is reported as an itemset without a name by one mechanism."""
     rate = decimal(picks.epsilon / picks.offset)
     weights = {itemset: (rate * support).exp() for itemset, support in candidates.items()}
     if picks.mechanism == "limited-domain":
-        law: Law = {}
+        distribution: Distribution = {}
         following, tops = _tops(candidates, picks.max_rank)
         new = min(picks.max_rank, picks.units or picks.max_rank)
         bottom = Decimal(0)
@@ -213,8 +213,8 @@ def _one_pass(picks: Picks, candidates: Supports) -> Law:
             for picked, chance in _peeled(
                 {i: weights[i] for i in top}, bottom * decimal(picks.bottom_factor), picks.count
             ):
-                law[picked] = law.get(picked, Decimal(0)) + chance / len(tops)
-        return law
+                distribution[picked] = distribution.get(picked, Decimal(0)) + chance / len(tops)
+        return distribution
     if picks.known:
         return dict(_peeled(weights, Decimal(0), picks.count))
     assert picks.units is not None
@@ -260,19 +260,19 @@ def _peeled(
             yield (itemset, *picked), weight / total * chance
 
 
-def _runs(picks: Picks, candidates: Supports, runs: int) -> Law:
+def _runs(picks: Picks, candidates: Supports, runs: int) -> Distribution:
     """The mechanism run again and again, each time on what is left; a run that abstains releases nothing."""
     if not runs or (picks.known and not candidates):
         return {(): Decimal(1)}
-    law: Law = {}
+    distribution: Distribution = {}
     chances, abstain = _single(picks, tuple(sorted(candidates.values(), reverse=True)))
     for picked, chance in _runs(picks, candidates, runs - 1).items() if abstain else ():
-        law[picked] = law.get(picked, Decimal(0)) + abstain * chance
+        distribution[picked] = distribution.get(picked, Decimal(0)) + abstain * chance
     for itemset, support in candidates.items():
         left = {other: c for other, c in candidates.items() if other != itemset}
         for more, chance in _runs(picks, left, runs - 1).items() if chances[support] else ():
-            law[(itemset, *more)] = law.get((itemset, *more), Decimal(0)) + chances[support] * chance
-    return law
+            distribution[(itemset, *more)] = distribution.get((itemset, *more), Decimal(0)) + chances[support] * chance
+    return distribution
 
 
 @cache
@@ -325,20 +325,22 @@ def _tight_threshold(picks: Picks, split: selection_oracles.Split, rank: int) ->
 # ------------------------------------------------------------------------------------------------ the promise
 
 
-def divergence(plan: Plan, one: Supports, other: Supports, law: Law, other_law: Law) -> Decimal:
+def divergence(
+    plan: Plan, one: Supports, other: Supports, distribution: Distribution, other_distribution: Distribution
+) -> Decimal:
     """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set O of releases.
 
     A release is the sequence of itemsets and, where the plan says so, the noisy support of each: what is printed of
-    them is made of these alone. law, other_law: release_law of the two.
+    them is made of these alone. distribution, other_distribution: release_distribution of the two.
     """
     with localcontext(prec=PRECISION):
         factor = decimal(plan.epsilon).exp()
         alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()  # the names of items make no difference
-        for picked, chance in law.items():
+        for picked, chance in distribution.items():
             named = [itemset for itemset in picked if itemset is not None] if plan.noises else []
             moved = sum(abs(one[itemset] - other[itemset]) for itemset in named)
             assert moved <= len(named), "no neighbours"
-            alike[chance, other_law.get(picked, Decimal(0)), len(named), moved] += 1
+            alike[chance, other_distribution.get(picked, Decimal(0)), len(named), moved] += 1
         total = Decimal(0)
         for (chance, other_chance, count, moved), many in alike.items():
             if not other_chance:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting import portable_candidates
+from fim_private.counting.candidate_counts import CandidateSource, MakeCandidates
 from fim_private.counting.counter import Counter, MakeCounter
 from fim_private.counting.item_counter import ItemCounter
 from fim_private.counting.portable_counter import PortableCounter
@@ -12,13 +17,20 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.transactions import Transactions
 
+# Weighted sums of items, of transactions in which no unit has more distinct items than there are weights for.
+SumItems = Callable[[Transactions, NDArray[np.int64], Effort], NDArray[np.int64]]
+
 COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
+_CANDIDATES: dict[str, MakeCandidates] = {"numpy": portable_candidates.PortableCandidates}
+_ITEM_SUMS: dict[str, SumItems] = {"numpy": portable_candidates.item_sums}
 try:
     from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
 except ImportError:  # built without a compiler
     LARGEST_SIZE = 0
 else:
     COUNTERS = {"compiled": CompiledCounter, **COUNTERS}
+    _CANDIDATES["compiled"] = portable_candidates.PortableCandidates
+    _ITEM_SUMS["compiled"] = portable_candidates.item_sums
 
 
 def active_counter() -> str:
@@ -36,9 +48,36 @@ def counter_for(
     """
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
     min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
+    make = COUNTERS[_able(transactions, name, size)]
+    counter = make(transactions, size, min_support, effort or Effort())
+    return ItemCounter(counter, min_support) if size == 1 else counter
+
+
+def item_sums(
+    transactions: Transactions, weights: NDArray[np.int64], effort: Effort, name: str | None = None
+) -> NDArray[np.int64]:
+    """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
+
+    weights: (most + 1,) int64, >= 0; no unit may have more than most distinct items. name: as in counter_for.
+    Raises ParameterError for another name.
+    """
+    return _ITEM_SUMS[_able(transactions, name)](transactions, weights, effort)
+
+
+def candidates_among(
+    transactions: Transactions, codes: NDArray[np.integer], effort: Effort, name: str | None = None
+) -> CandidateSource:
+    """Return the candidates among the items of these codes, (m,), all different: codes[k] becomes number k.
+
+    name: as in counter_for. Raises ParameterError for another name.
+    """
+    return _CANDIDATES[_able(transactions, name)](transactions, codes, effort)
+
+
+def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
+    """Return which counter counts itemsets of that size: the one of that name, or the fastest that can."""
     if name is not None and name not in COUNTERS:
         raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {name!r}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
         name = "numpy"
-    make = partial(COUNTERS[name or active_counter()], transactions, size, min_support, effort or Effort())
-    return ItemCounter(make(), min_support) if size == 1 else make()
+    return name or active_counter()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from fim_private.counting.itemset_spectra import catalogue_spectrum, itemset_spectrum
 from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.weighted_items import ItemSource, LocalItems
 from fim_private.counting.work_limit import Effort
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.transactions import Transactions
@@ -38,6 +39,13 @@ class SupportSource(Protocol):
         Which units have an itemset does not depend on other units, so one unit moves each support by at most 1.
         Raises ParameterError for a size out of range, or none; reading the spectrum raises WorkLimitError where
         levels are out of reach.
+        """
+
+    def items(self, universe: Universe = UNKNOWN) -> ItemSource:
+        """Return the items, and what units have of them.
+
+        universe: unknown, or a number of items: the items that occur. A catalogue: all its items, those that nobody has
+            too, and those that it lacks are dropped.
         """
 
     def capped(self, max_basket: int, max_baskets: int) -> SupportSource:
@@ -75,6 +83,12 @@ class LocalSource:
             return union([catalogue_spectrum(listed, one, effort=self.effort) for one in sizes])
         counted = self.transactions.cut_to(universe.count) if isinstance(universe, SizedUniverse) else self.transactions
         return union([itemset_spectrum(counted, one, effort=self.effort) for one in sizes])
+
+    def items(self, universe: Universe = UNKNOWN) -> LocalItems:
+        """Return the items, and what units have of them; see `SupportSource.items`."""
+        if isinstance(universe, Catalogue):
+            return LocalItems(self.transactions.restricted_to(universe.items), self.effort)
+        return LocalItems(self.transactions, self.effort)
 
     def capped(self, max_basket: int, max_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

@@ -1,0 +1,420 @@
+"""Weighted sums of items, pairs and candidates are exact, whoever counts them, and one unit adds its own vector.
+
+Both implementations are tested, the compiled one with 1, 2 and 7 threads. Oracle: plain Python on small baskets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb, isqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from fim_private.counting import COUNTERS, Effort, LocalSource, portable_candidates
+from fim_private.counting.candidate_counts import CandidateSource
+from fim_private.counting.clipped_weights import clipped_weights
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.weighted_items import ItemSource, LocalItems
+from fim_private.errors import ParameterError, WorkLimitError
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
+
+Baskets = list[list[int]]
+# A set of item numbers.
+Candidate = tuple[int, ...]
+needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to count: which counter, with how many threads."""
+
+    counter: str
+    threads: int = 1
+
+    def items(self, transactions: Transactions, universe: Universe = UNKNOWN, **effort: Any) -> ItemSource:
+        source = LocalSource(transactions, Effort(threads=self.threads, **effort))
+        return replace(source.items(universe), counter=self.counter)
+
+    def among(self, transactions: Transactions, labels: Iterable[Item], **effort: Any) -> CandidateSource:
+        """Number these items in that order; codes stand for labels, so the data must have them all."""
+        items = self.items(transactions, **effort)
+        code_of = {transactions.vocabulary.label(code): code for code in range(len(transactions.vocabulary))}
+        return items.among(np.array([code_of[label] for label in labels], dtype=np.int64))
+
+
+NUMPY = Way("numpy")
+every_way = pytest.mark.parametrize(
+    "way",
+    [*(pytest.param(Way("compiled", threads), marks=needs_kernel) for threads in (1, 2, 7)), NUMPY],
+    ids=["kernel, 1 thread", "kernel, 2 threads", "kernel, 7 threads", "numpy"],
+)
+
+numbers = st.integers(0, 6)
+random_users = st.lists(st.lists(st.lists(numbers, max_size=6), max_size=4), max_size=8)
+random_baskets = st.lists(st.lists(numbers, max_size=6), max_size=12)
+random_candidates = st.lists(st.sets(numbers, min_size=1).map(sorted).map(tuple), unique=True, max_size=25)
+order_of_items = st.permutations(range(7))
+
+
+def of_users(users: Sequence[Sequence[Sequence[int]]]) -> Transactions:
+    """All seven items have a code: a last unit, taken off again, has them."""
+    baskets = [list(basket) for user in users for basket in user]
+    whole = read_transactions([*baskets, range(7)])
+    offsets = np.cumsum([0, *map(len, users)]).astype(np.int64)
+    return replace(whole, offsets=whole.offsets[:-1], items=whole.items[:-7], unit_offsets=offsets)
+
+
+def of_baskets(baskets: Baskets) -> Transactions:
+    return replace(of_users([[basket] for basket in baskets]), unit_offsets=None)
+
+
+def by_size(candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)) -> list[NDArray[np.int32]]:
+    """Write candidates as the kernel wants them: by item numbers, in arrays of one size each, in their order.
+
+    Equal sizes are in one array only where they are neighbours: an array a size is not asked for.
+    """
+    number_of = {item: number for number, item in enumerate(numbering)}
+    rows = [sorted(number_of[item] for item in candidate) for candidate in candidates]
+    arrays: list[list[list[int]]] = []
+    for row in rows:
+        if not arrays or len(arrays[-1][0]) != len(row):
+            arrays.append([])
+        arrays[-1].append(row)
+    return [np.array(array, dtype=np.int32) for array in arrays]
+
+
+def held_by(users: Sequence[Baskets], candidates: Sequence[Candidate]) -> list[list[int]]:
+    """Oracle: which candidates each unit holds, by the definition."""
+    return [
+        [number for number, candidate in enumerate(candidates) if any(set(candidate) <= set(b) for b in user)]
+        for user in users
+    ]
+
+
+def weighted(units: Sequence[Sequence[int]], weights: Sequence[int], cells: int) -> list[int]:
+    """Oracle: every unit adds the weight of its number of cells to each of them."""
+    sums = [0] * cells
+    for held in units:
+        for cell in held:
+            sums[cell] += weights[len(held)]
+    return sums
+
+
+def some_weights(length: int) -> NDArray[np.int64]:
+    """Weights of which no two are equal, and no sum of few hides another."""
+    return np.arange(length, dtype=np.int64) ** 5 + 3
+
+
+# ------------------------------------------------------------------------------------------- the weights
+
+
+@given(bound=st.integers(1, 300), largest=st.integers(0, 400), scale=st.integers(1, 2**62))
+@example(bound=1, largest=5, scale=2**20)
+@example(bound=400, largest=400, scale=7)
+def test_a_clipped_weight_is_the_root_rounded_down(bound: int, largest: int, scale: int) -> None:
+    expected = [0, *(min(scale, isqrt(scale**2 * bound // m)) for m in range(1, largest + 1))]
+    assert clipped_weights(bound, largest, scale).tolist() == expected
+
+
+@pytest.mark.parametrize(("bound", "scale"), [(1, 1), (1, 2**16), (20, 2**20), (999_983, 2**20), (3, 2**21 - 1)])
+def test_clipped_weights_are_exact_up_to_a_million_candidates(bound: int, scale: int) -> None:
+    weights = clipped_weights(bound, 1_200_000, scale).tolist()
+    assert len(weights) == 1_200_001
+    assert all(m * weight**2 <= scale**2 * bound for m, weight in enumerate(weights))
+    # The next multiple would be too much: for the norm, or for one candidate.
+    assert all(m * (weight + 1) ** 2 > scale**2 * bound or weight == scale for m, weight in enumerate(weights) if m)
+
+
+@pytest.mark.parametrize(("bound", "scale", "name"), [(0, 1, "bound"), (1, 0, "scale"), (1.5, 1, "bound")])
+def test_clipped_weights_of_no_whole_number_are_refused(bound: Any, scale: Any, name: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{name} must be a whole number of at least 1"):
+        clipped_weights(bound, 3, scale)
+
+
+# --------------------------------------------------------------------------------------------- the items
+
+
+def first_items(user: Baskets, most: int) -> list[int]:
+    return sorted({item for basket in user for item in basket})[:most]
+
+
+@every_way
+@given(users=random_users, most=st.integers(1, 8))
+@example(users=[], most=1)
+@example(users=[[], [[]]], most=3)
+@example(users=[[[1, 2], [2, 3], [0]], [[3]]], most=2)
+def test_sums_of_items_equal_brute_force(way: Way, users: list[Baskets], most: int) -> None:
+    weights = some_weights(most + 1)
+    units = [first_items(user, most) for user in users]
+    assert way.items(of_users(users)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+    baskets = [basket for user in users for basket in user]
+    units = [first_items([basket], most) for basket in baskets]
+    assert way.items(of_baskets(baskets)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+
+
+@every_way
+def test_a_catalogue_has_items_that_nobody_has_and_no_others(way: Way) -> None:
+    transactions = read_transactions([["b", 3, "zz", 1], ["b", "a"], ["zz"]])
+    items = way.items(transactions, Catalogue(read_catalogue(["b", 1, 2, "a"])))
+    assert [items.label(code) for code in range(4)] == [1, 2, "a", "b"]
+    assert items.sums(np.array([0, 10, 1])).tolist() == [1, 0, 1, 2]
+    # The first item in label order: 1 and a; zz is not listed, and takes no place.
+    assert items.sums(np.array([0, 10])).tolist() == [10, 0, 10, 0]
+    pair = items.among(np.array([3, 1, 0])).sums([np.array([[0, 2], [0, 1]], dtype=np.int32)], np.ones(3, np.int64))
+    assert pair.tolist() == [1, 0]
+
+
+@every_way
+@pytest.mark.parametrize("universe", [UNKNOWN, SizedUniverse(1)])
+def test_without_a_catalogue_the_items_are_those_that_occur(way: Way, universe: Universe) -> None:
+    items = way.items(read_transactions([["b", 3], ["b"]]), universe)
+    assert {items.label(code): total for code, total in enumerate(items.sums(np.array([0, 5, 2])).tolist())} == {
+        3: 2,
+        "b": 7,
+    }
+
+
+def test_another_counter_is_refused() -> None:
+    items = LocalItems(read_transactions([[1, 2]]), counter="abacus")
+    with pytest.raises(ParameterError, match="counter must be one of"):
+        items.sums(np.array([0, 1]))
+    with pytest.raises(ParameterError, match="counter must be one of"):
+        items.among(np.array([0]))
+
+
+# --------------------------------------------------------------------------------- pairs and candidates
+
+
+@every_way
+@given(users=random_users, order=order_of_items, items=st.integers(0, 7))
+@example(users=[], order=list(range(7)), items=7)
+@example(users=[[[0, 1], [0, 1]], [[0], [1]]], order=list(range(7)), items=2)
+def test_sums_of_pairs_equal_brute_force(way: Way, users: list[Baskets], order: list[int], items: int) -> None:
+    numbering = order[:items]
+    pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]  # in the order of their cells
+    weights = some_weights(comb(items, 2) + 1)
+    baskets = [basket for user in users for basket in user]
+    for transactions, units in [(of_users(users), users), (of_baskets(baskets), [[basket] for basket in baskets])]:
+        expected = weighted(held_by(units, pairs), weights.tolist(), len(pairs))
+        assert way.among(transactions, numbering).pair_sums(weights).tolist() == expected
+
+
+@every_way
+@given(users=random_users, candidates=random_candidates, order=order_of_items)
+@example(users=[], candidates=[(0,), (1, 2)], order=list(range(7)))
+@example(users=[[[0, 1]], []], candidates=[], order=list(range(7)))
+@example(users=[[[0, 1, 2], [0]]], candidates=[(0,), (0, 1), (0, 1, 2), (1,), (0, 2)], order=list(range(7)))
+@example(users=[[[0, 1], [1, 2]], [[0, 1, 2]]], candidates=[(0, 1, 2), (0, 1), (1, 2)], order=list(range(6, -1, -1)))
+@example(users=[[[*range(7)]]], candidates=[tuple(range(7)), (6,), (5, 6)], order=list(range(7)))
+def test_sums_and_numbers_of_candidates_equal_brute_force(
+    way: Way, users: list[Baskets], candidates: list[Candidate], order: list[int]
+) -> None:
+    rows = by_size(candidates, order)
+    weights = some_weights(len(candidates) + 1)
+    baskets = [basket for user in users for basket in user]
+    for transactions, units in [(of_users(users), users), (of_baskets(baskets), [[basket] for basket in baskets])]:
+        held = held_by(units, candidates)
+        source = way.among(transactions, order)
+        assert source.sums(rows, weights).tolist() == weighted(held, weights.tolist(), len(candidates))
+        ones = np.ones(len(candidates) + 1, dtype=np.int64)
+        assert source.sums(rows, ones).tolist() == weighted(held, ones.tolist(), len(candidates))
+        numbers = Counter(map(len, held))
+        assert source.held(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
+
+
+@every_way
+@given(users=random_users, candidates=random_candidates)
+def test_items_left_out_leave_the_candidates_among_the_others(
+    way: Way, users: list[Baskets], candidates: list[Candidate]
+) -> None:
+    """The restriction is no cut: a candidate among fewer items counts in the same baskets."""
+    kept = [4, 0, 5, 2]
+    inside = [candidate for candidate in candidates if set(candidate) <= set(kept)]
+    source = way.among(of_users(users), kept)
+    weights = some_weights(len(inside) + 1)
+    expected = weighted(held_by(users, inside), weights.tolist(), len(inside))
+    assert source.sums(by_size(inside, kept), weights).tolist() == expected
+
+
+@every_way
+def test_no_item_has_no_pair_and_no_candidate(way: Way) -> None:
+    source = way.among(of_baskets([[0, 1], [2]]), [])
+    one = np.array([7])
+    assert source.pair_sums(one).tolist() == source.sums([], one).tolist() == []
+    assert source.held([]).tolist() == [2]
+
+
+# ------------------------------------------------------------------------------------------- larger data
+
+
+def generated(units: int, *, seed: int, by_user: bool = True, items: int = 60, length: int = 12) -> Transactions:
+    """Users of 0 to 7 baskets, three of them of hundreds; some items are far more frequent than others."""
+    generator = np.random.default_rng(seed)
+    counts = generator.integers(0, 8, units) if by_user else np.ones(units, dtype=np.int64)
+    if by_user:
+        counts[:: units // 3 + 1] = 300
+    lengths = generator.integers(0, length, int(counts.sum()))
+    drawn = (items * generator.random(int(lengths.sum())) ** 3).astype(np.int64)
+    baskets = [basket.tolist() for basket in np.split(drawn, np.cumsum(lengths)[:-1])]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return replace(read_transactions(baskets), unit_offsets=offsets if by_user else None)
+
+
+def generated_candidates(items: int, *, seed: int) -> list[NDArray[np.int32]]:
+    """Items, pairs, and larger sets most of which begin like one another: few children here, many there."""
+    generator = np.random.default_rng(seed)
+    few = [sorted(generator.choice(items, size, replace=False).tolist()) for size in (3, 4, 6) for _ in range(40)]
+    many = [list(row) for row in combinations(range(9), 3)] + [[0, 1, 2, k] for k in range(3, items)]
+    candidates = {tuple(row) for row in [*few, *many, *([k] for k in range(0, items, 3))]}
+    candidates |= {(a, b) for a in range(5) for b in range(a + 1, items)}
+    return by_size(sorted(candidates, key=lambda row: (len(row), row)), range(items))
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["users", "baskets"])
+def large(request: pytest.FixtureRequest) -> Transactions:
+    return generated(6_000, seed=3, by_user=request.param)
+
+
+@every_way
+def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, monkeypatch: Any) -> None:
+    """Threads share it, and numpy cuts it into many batches."""
+    candidates = generated_candidates(60, seed=4)
+    width = sum(map(len, candidates))
+    assert len(set(map(len, candidates))) > 2
+
+    def counted(way: Way) -> list[NDArray[np.int64]]:
+        source = way.items(large)
+        labels = [source.label(code) for code in np.random.default_rng(5).permutation(60).tolist()]
+        among = way.among(large, labels)
+        return [
+            source.sums(some_weights(20)),
+            among.pair_sums(some_weights(comb(60, 2) + 1)),
+            among.sums(candidates, some_weights(width + 1)),
+            among.held(candidates),
+        ]
+
+    expected = counted(NUMPY)
+    assert all(array.any() for array in expected)
+    if way == NUMPY:
+        monkeypatch.setattr(portable_candidates, "_BATCH", 1_000)
+    for array, other in zip(counted(way), expected, strict=True):
+        assert array.dtype == np.int64
+        np.testing.assert_array_equal(array, other)
+
+
+@every_way
+def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
+    transactions = of_baskets([[0, 1, 2]] * 3 + [[0, 1]])
+    large = 2**60 + 1
+    weights = np.array([0, 1, large, large])
+    assert way.items(transactions).sums(np.array([0, 1, 1, large])).tolist()[0] == 3 * large + 1
+    among = way.among(transactions, range(3))
+    assert among.pair_sums(np.array([0, 1, 1, large])).tolist() == [3 * large + 1, 3 * large, 3 * large]
+    assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
+
+
+# ------------------------------------------------------------------------------------------- one unit
+
+
+@every_way
+@settings(max_examples=40)
+@given(users=random_users, order=st.randoms(use_true_random=False), candidates=random_candidates)
+def test_the_order_of_rows_does_not_matter(
+    way: Way, users: list[Baskets], order: Any, candidates: list[Candidate]
+) -> None:
+    shuffled = [order.sample(user, len(user)) for user in order.sample(users, len(users))]
+    rows, weights = by_size(candidates), some_weights(len(candidates) + 1)
+    one, other = (way.among(of_users(some), range(7)) for some in (users, shuffled))
+    assert one.sums(rows, weights).tolist() == other.sums(rows, weights).tolist()
+    assert one.pair_sums(some_weights(22)).tolist() == other.pair_sums(some_weights(22)).tolist()
+    items, others = (way.items(of_users(some)).sums(some_weights(4)) for some in (users, shuffled))
+    assert items.tolist() == others.tolist()
+
+
+@every_way
+@settings(max_examples=40)
+@given(
+    users=random_users,
+    more=st.lists(st.lists(numbers, max_size=6), max_size=4),
+    place=st.integers(0, 8),
+    candidates=random_candidates,
+    bound=st.integers(1, 30),
+)
+def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
+    way: Way, users: list[Baskets], more: Baskets, place: int, candidates: list[Candidate], bound: int
+) -> None:
+    """Whoever else is there: the privacy of the sums rests on this."""
+    scale = 1 << 20
+    rows = by_size(candidates)
+
+    def sums(held: list[Baskets]) -> list[list[int]]:
+        transactions = of_users(held)
+        among = way.among(transactions, range(7))
+        return [
+            way.items(transactions).sums(clipped_weights(bound, 5, scale)).tolist(),
+            among.pair_sums(clipped_weights(bound, 21, scale)).tolist(),
+            among.sums(rows, clipped_weights(bound, len(candidates), scale)).tolist(),
+        ]
+
+    together = sums([*users[:place], more, *users[place:]])
+    for before, after, own in zip(sums(users), together, sums([more]), strict=True):
+        assert [b - a for a, b in zip(before, after, strict=True)] == own
+        assert sum(weight**2 for weight in own) <= bound * scale**2
+
+
+# ----------------------------------------------------------------------------------------- how much work
+
+
+@every_way
+def test_more_work_than_allowed_is_refused(way: Way, large: Transactions) -> None:
+    candidates = generated_candidates(60, seed=4)
+    labels = [large.vocabulary.label(code) for code in range(60)]
+    width = sum(map(len, candidates))
+    little = way.among(large, labels, max_work=10)
+    with pytest.raises(WorkLimitError, match="itemsets of size 2 in these baskets took more than max_work = 10 steps"):
+        little.pair_sums(some_weights(comb(60, 2) + 1))
+    counts: list[Callable[[], object]] = [
+        lambda: little.sums(candidates, some_weights(width + 1)),
+        lambda: little.held(candidates),
+    ]
+    for count in counts:
+        with pytest.raises(WorkLimitError, match="itemsets of size 6 in these baskets took more than max_work"):
+            count()
+    assert way.among(large, labels, max_work=10**9).held(candidates).sum() == 6_000
+
+
+@every_way
+def test_progress_is_shown_and_may_end_the_count(way: Way, monkeypatch: Any) -> None:
+    class EnoughError(Exception):
+        """What a caller raises."""
+
+    shown: list[float] = []
+
+    def progress(fraction: float) -> None:
+        shown.append(fraction)
+        raise EnoughError
+
+    monkeypatch.setattr("fim_private.counting.work_limit._PROGRESS_SECONDS", 0.0)
+    data = generated(10_000, seed=1, by_user=False, length=30)
+    among = way.among(data, [data.vocabulary.label(code) for code in range(60)], progress=progress)
+    candidates = generated_candidates(60, seed=4)
+    width = sum(map(len, candidates))
+    counts: list[Callable[[], object]] = [
+        lambda: among.pair_sums(some_weights(comb(60, 2) + 1)),
+        lambda: among.sums(candidates, some_weights(width + 1)),
+    ]
+    for count in counts:
+        with pytest.raises(EnoughError):
+            count()
+    assert len(shown) >= 2
+    assert all(0 <= fraction <= 1 for fraction in shown)

@@ -58,7 +58,7 @@ corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
 	$(BIN)/python scripts/make_corner_shop.py
 
 clean: ## Remove the environment and every cache
-	rm -rf .venv build dist *.egg-info fim_private/counting/kernel.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:

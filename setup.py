@@ -1,4 +1,4 @@
-"""The compiled counter. Without a compiler the installation goes on without it, and numpy counts."""
+"""The compiled counters. Without a compiler the installation goes on without it, and numpy counts."""
 
 import os
 
@@ -7,10 +7,11 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "fim_private.counting.kernel",
-            ["fim_private/counting/kernel.pyx"],
+            f"fim_private.counting.{name}",
+            [f"fim_private/counting/{name}.pyx"],
             extra_compile_args=["-O3"] if os.name == "posix" else [],
             optional=True,
         )
+        for name in ("kernel", "candidate_kernel")
     ]
 )

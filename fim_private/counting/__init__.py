@@ -14,7 +14,7 @@ portable_counter  The one in numpy, which runs everywhere; item_counter is for s
 clipped_weights   Weights that bound what a unit adds to all its candidates together.
 weighted_items    Items and their weighted sums; candidate_counts is for pairs and candidates among some of them,
                   candidate_trie what these are looked up in.
-portable_candidates  Both in numpy.
+compiled_candidates  Both with candidate_kernel (Cython); portable_candidates in numpy.
 item_ranks        Items by descending support, the order of all counters.
 """
 

@@ -24,13 +24,14 @@ COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
 _CANDIDATES: dict[str, MakeCandidates] = {"numpy": portable_candidates.PortableCandidates}
 _ITEM_SUMS: dict[str, SumItems] = {"numpy": portable_candidates.item_sums}
 try:
+    from fim_private.counting import compiled_candidates
     from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
 except ImportError:  # built without a compiler
     LARGEST_SIZE = 0
 else:
     COUNTERS = {"compiled": CompiledCounter, **COUNTERS}
-    _CANDIDATES["compiled"] = portable_candidates.PortableCandidates
-    _ITEM_SUMS["compiled"] = portable_candidates.item_sums
+    _CANDIDATES["compiled"] = compiled_candidates.CompiledCandidates
+    _ITEM_SUMS["compiled"] = compiled_candidates.item_sums
 
 
 def active_counter() -> str:

@@ -6,7 +6,7 @@ of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -108,6 +108,20 @@ def one_basket_each(transactions: Transactions) -> bool:
 
 def item_supports(transactions: Transactions, effort: Effort) -> NDArray[np.int64]:
     """Return how many units have each item: (vocabulary,) int64."""
+
+    def count(first: int, last: int, table: NDArray[np.int64]) -> None:
+        kernel.count_items(transactions.items, transactions.offsets, transactions.unit_offsets, first, last, table)
+
+    return item_tables(transactions, count, effort)
+
+
+def item_tables(
+    transactions: Transactions, add: Callable[[int, int, NDArray[np.int64]], object], effort: Effort
+) -> NDArray[np.int64]:
+    """Return the sum of what is added for all units to tables of the items: (vocabulary,) int64.
+
+    add: called with a range of units, first and last, and the table to add to; by several threads, with a table each.
+    """
     units = transactions.baskets if transactions.unit_offsets is None else len(transactions.unit_offsets) - 1
     items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
@@ -116,12 +130,12 @@ def item_supports(transactions: Transactions, effort: Effort) -> NDArray[np.int6
     tables = np.zeros((min(threads, max(len(parts), 1)), items), dtype=np.int64)
     free = list(tables)
 
-    def count(first: int, last: int) -> None:
+    def work(first: int, last: int) -> None:
         table = free.pop()  # there are as many tables as threads
-        kernel.count_items(transactions.items, transactions.offsets, transactions.unit_offsets, first, last, table)
+        add(first, last, table)
         free.append(table)
 
-    replace(effort, threads=threads).share(partial(count, *part) for part in parts)
+    replace(effort, threads=threads).share(partial(work, *part) for part in parts)
     return np.asarray(tables.sum(axis=0))
 
 

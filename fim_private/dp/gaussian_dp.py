@@ -1,7 +1,7 @@
 """What many steps of Gaussian noise cost together, in Gaussian differential privacy (GDP), by certified rationals.
 
-A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one of
-N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
+A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
+of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
 
 - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP.
   Nothing that is computed from its output alone, such as a rounding, raises μ.

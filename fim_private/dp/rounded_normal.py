@@ -122,8 +122,8 @@ def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.
     # |Z| = h 2^-31 (place + [0, 1)): exact in a double.
     place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
     rounded, decided = _rounded(place, more, sigma2)
-    values: NDArray[np.int64] = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
-    kept = certain & decided
+    values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
+    kept: NDArray[np.bool_] = certain & decided
     open_ = np.flatnonzero(~kept)
     keeps, drops = _keeps(cells[open_], first[open_], place[open_])
     kept[open_] = keeps & decided[open_]

@@ -1,10 +1,14 @@
 """Differential privacy itself: parameters, costs, composition, and exact randomness. Nothing here knows itemsets.
 
-parameters       ε, δ and the neighbour relation, checked and made exact.
-cost             What a mechanism spends, as exact numbers; how a guarantee is written: exactly, or rounded up.
-accounting       Composition in zero-concentrated differential privacy (zCDP), by certified rationals.
-intervals        Certified bounds of e^-x, its powers, and Laplace tails: no float decides a release.
-randomness       Exact samplers from the operating system's bytes: the only place where randomness enters.
-weighted_choice  An exact choice among levels, by exponential weight.
-bisection        The least integer of which a condition holds.
+parameters         ε, δ and the neighbour relation, checked and made exact.
+cost               What a mechanism spends, as exact numbers; how a guarantee is written: exactly, or rounded up.
+accounting         Composition in zero-concentrated differential privacy (zCDP), by certified rationals.
+gaussian_dp        Composition in Gaussian differential privacy (GDP), by certified rationals.
+intervals          Certified bounds of e^-x, its powers, and Laplace tails: no float decides a release.
+directed_rounding  Decimal arithmetic rounded to one side, for certified bounds of many digits.
+normal_tail        Certified bounds of the tail of the normal distribution, however small.
+randomness         Exact samplers from the operating system's bytes: the only place where randomness enters.
+rounded_normal     Exact normal noise, rounded to whole numbers; certified bounds of its tail.
+weighted_choice    An exact choice among levels, by exponential weight.
+bisection          The least integer of which a condition holds.
 """

@@ -15,25 +15,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from fim_private.dp.directed_rounding import down, ln, quotient, up
 from fim_private.dp.intervals import exp_bounds
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 # ln x lies between minus this and this for every epsilon and delta allowed, and e^±700 is still a float.
 _LOG_REACH = 700.0
 # Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would need more digits.
-_LARGEST_DELTA = 1 - Fraction(1, 10**30)
+LARGEST_DELTA = 1 - Fraction(1, 10**30)
 # Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13).
 _DIGITS = 80
-_DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
-_UP = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+_DOWN, _UP = down(_DIGITS), up(_DIGITS)
 # Above this e^ε is so large that dividing δ by it leaves nothing of use.
 _LARGEST_EPSILON = 50
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
-_RATE_DIGITS = 12
+RATE_DIGITS = 12
 
 
 def _rising_root(function: Callable[[float], float]) -> float:
@@ -57,7 +57,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     nearer to 1 than 1e-30 is taken for 1 − 1e-30.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
-    log_delta = _quotient(_DOWN, min(delta, _LARGEST_DELTA)).ln(_DOWN).next_minus(_DOWN)
+    log_delta = ln(_DOWN, quotient(_DOWN, min(delta, LARGEST_DELTA)))
     spare, rate = -float(log_delta), float(epsilon)
     # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for {x: ρ(x) >= r}
     # is where the convex (C) is at most ln δ; so there is one root, and near it x hardly matters.
@@ -68,30 +68,23 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fraction:
     """Return a lower bound of ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), of 12 digits.
 
-    Each operation is rounded to the safe side; ln, which is correctly rounded, is moved on by one place.
+    Each operation is rounded to the safe side.
     """
     more = _DOWN.add(x, 1)  # exact: at most 45 digits
-    gained = _DOWN.add(
-        _DOWN.multiply(x, _quotient(_DOWN, epsilon)), _DOWN.multiply(more, more.ln(_DOWN).next_minus(_DOWN))
-    )
-    lost = _UP.multiply(x, x.ln(_UP).next_plus(_UP))
+    gained = _DOWN.add(_DOWN.multiply(x, quotient(_DOWN, epsilon)), _DOWN.multiply(more, ln(_DOWN, more)))
+    lost = _UP.multiply(x, ln(_UP, x))
     numerator = _DOWN.add(_DOWN.subtract(gained, lost), log_delta)
     rho = _DOWN.divide(numerator, _UP.multiply(x, more))
-    return Fraction(Context(prec=_RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
-
-
-def _quotient(context: Context, value: Fraction) -> Decimal:
-    """Return the fraction as a decimal, rounded as the context says."""
-    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
 
 
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for value > 0."""
     # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24 digits to cut.
-    places = 2 * _RATE_DIGITS - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
+    places = 2 * RATE_DIGITS - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
     scale = Fraction(10) ** places
     root = math.isqrt(math.floor(value * scale * scale))
-    surplus = 10 ** (len(str(root)) - _RATE_DIGITS)
+    surplus = 10 ** (len(str(root)) - RATE_DIGITS)
     return Fraction(root // surplus * surplus) / scale
 
 

@@ -77,14 +77,31 @@ def of(found: Plan, name: str) -> PlannedMechanism:
         (Exponential(1.0, AR), 10**27, 66),
         (Exponential(1.0, AR), 10**60, 142),
         (Exponential(1.0), 10**60, 283),
-        (TightMargin(1.0, 1e-6, AR), None, 30),
-        (TightMargin(1.0, 1e-6), None, 62),
+        (TightMargin(1.0, 1e-6, AR), None, 31),
+        (TightMargin(1.0, 1e-6), None, 63),
         (LargeMargin(1.0, 1e-6, AR), None, 438),  # 450 if only rank 1 counts
         (LargeMargin(1.0, 1e-6, AR, max_rank=1), None, 450),
     ],
 )
 def test_the_reference_values(mechanism: Any, candidates: int | None, support: int) -> None:
     assert prospects(mechanism, CONFIDENCE, candidates).support == support
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", AR])
+@pytest.mark.one_in(2)
+def test_limited_domain_takes_no_more_than_the_tight_margin_whatever_the_cap(neighbors: str) -> None:
+    before = np.zeros(3)
+    for cap in (10, 10**4, 10**17, 10**18, 10**25):  # from 10**18 on doubles do not tell it from ten itemsets more
+        limited, tight = (
+            np.array([found.support, found.margin, found.margin_tied], dtype=np.float64)
+            for found in (
+                prospects(LimitedDomain(1.0, 1e-6, neighbors, cap), CONFIDENCE),
+                prospects(TightMargin(1.0, 1e-6, neighbors, cap), CONFIDENCE),
+            )
+        )
+        assert (limited <= tight).all()
+        assert (tight > before).all()
+        before = tight
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ SANITIZED = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-fi
 	ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+KERNELS = fim_private/counting/kernel.pyx fim_private/counting/candidate_kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
 .PHONY: help demo test test-all sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop clean
@@ -21,12 +22,13 @@ test: .venv/installed-test ## Run the tests that every change has to pass; they 
 test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, and real data (see datasets/README.md)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
-sanitize: .venv/installed-test ## Run the tests of counting with the kernel under address and undefined-behaviour sanitizers
+sanitize: .venv/installed-test ## Run the tests of counting with the kernels under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
 	CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DFIM_SANITIZE' \
 		$(PIP) --no-deps --target build/sanitize .
-	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.kernel as k; assert "build/sanitize" in k.__file__'
-	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py
+	$(SANITIZED) $(BIN)/python -P -c 'import fim_private.counting.candidate_kernel as k; assert "build/sanitize" in k.__file__'
+	$(SANITIZED) $(BIN)/pytest -q -o pythonpath=tests -m "" tests/contract/test_counting.py tests/contract/test_counter_work.py \
+		tests/contract/test_weighted_counting.py
 
 lint: .venv/installed-lint ## Check style and types
 	$(BIN)/ruff check
@@ -67,22 +69,22 @@ clean: ## Remove the environment and every cache
 	$(PYTHON) -m venv .venv
 
 # Byte code is made now, so that the first run is as fast as the others (and where Python may not write any).
-.venv/installed: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+.venv/installed: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable .
 	$(COMPILE)
 	@touch $@
 
-.venv/installed-test: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+.venv/installed-test: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable '.[test]'
 	$(COMPILE)
 	@touch .venv/installed $@
 
-.venv/installed-lint: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+.venv/installed-lint: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable '.[test,lint]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 
-.venv/installed-bench: pyproject.toml setup.py fim_private/counting/kernel.pyx | .venv/bin/python
+.venv/installed-bench: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable '.[test,bench]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@

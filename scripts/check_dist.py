@@ -28,15 +28,17 @@ SHOP = "datasets/corner_shop.parquet"
 FOUND = "{semi-skimmed milk, tea bags}"
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
-IN_BOTH = ["fim_private/py.typed", "fim_private/counting/kernel.pyi", "fim_private/cli/__init__.py"]
+KERNELS = [f"fim_private/counting/{name}" for name in ("kernel", "candidate_kernel")]
+IN_BOTH = ["fim_private/py.typed", *(f"{kernel}.pyi" for kernel in KERNELS), "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,
-    *("pyproject.toml", "setup.py", "README.md", "CHANGELOG.md", "LICENSE", "fim_private/counting/kernel.pyx", SHOP),
+    *(f"{kernel}.pyx" for kernel in KERNELS),
+    *("pyproject.toml", "setup.py", "README.md", "CHANGELOG.md", "LICENSE", SHOP),
 ]
 IN_WHEEL = [*IN_BOTH, "fim_private-*.dist-info/licenses/LICENSE", "fim_private-*.dist-info/entry_points.txt"]
-COMPILED = "fim_private/counting/kernel.*.*"  # kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
-NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "*/kernel.c"]
-NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*/kernel.c"]
+COMPILED = [f"{kernel}.*.*" for kernel in KERNELS]  # kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
+NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "*kernel.c"]
+NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*kernel.c"]
 
 
 def main() -> None:
@@ -47,7 +49,7 @@ def main() -> None:
     compiler = has_compiler()
     source, wheel = build(output)
     check_names(source, names_in(source), IN_SOURCE, NOT_IN_SOURCE)
-    check_names(wheel, names_in(wheel), [*IN_WHEEL, *([COMPILED] if compiler else [])], NOT_IN_WHEEL)
+    check_names(wheel, names_in(wheel), [*IN_WHEEL, *(COMPILED if compiler else [])], NOT_IN_WHEEL)
     counter = "compiled" if compiler else "numpy"
     check_install(wheel, "without a compiler", NO_COMPILER, counter)
     if compiler:

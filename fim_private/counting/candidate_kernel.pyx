@@ -20,7 +20,13 @@ cdef extern from *:
     #define fim_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
     #define fim_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
     #define fim_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-    #define fim_ones(x) __builtin_popcountll(x)
+
+    /* How many bits are set. The builtin is a call where the processor's instruction may not be taken for granted. */
+    static inline int fim_ones(uint64_t x) {
+        x -= x >> 1 & 0x5555555555555555u;
+        x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+        return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+    }
     """
     int fim_load_int "fim_load"(int *) noexcept nogil
     int64_t fim_load(int64_t *) noexcept nogil
@@ -269,11 +275,6 @@ cdef class PairScan(UnitScan):
                 line[ranks[a]] += weight
 
 
-cdef struct Word:               # 64 items' bits: those by which a child of the root has children, the first being node
-    uint64_t bits
-    int64_t node
-
-
 cdef struct Node:               # of a trie
     int32_t accept              # the candidate that it ends, -1 for none
     int32_t first               # its children are first..first + children
@@ -286,15 +287,17 @@ cdef class CandidateScan(UnitScan):
     cdef const int32_t[::1] number_of, items
     cdef Node *nodes            # (nodes + 1,)
     cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
-    cdef Word *words            # (width + 1, span)
+    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
+    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
     cdef int64_t width, span, size
 
     def __cinit__(self):
-        self.nodes, self.words, self.firsts = NULL, NULL, NULL
+        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
 
     def __dealloc__(self):
         free(self.nodes)
-        free(self.words)
+        free(self.bits)
+        free(self.before)
         free(self.firsts)
 
     def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
@@ -305,8 +308,9 @@ cdef class CandidateScan(UnitScan):
         self.size, self.span = accepts.shape[0], (width + 63) // 64
         self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
         self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
-        self.words = <Word *>calloc((width + 1) * self.span + 1, sizeof(Word))
-        if self.nodes == NULL or self.words == NULL or self.firsts == NULL:
+        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
+        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
+        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
             raise MemoryError("not enough memory to look up candidates")
         for node in range(self.size):
             self.nodes[node].accept = accepts[node]
@@ -315,10 +319,10 @@ cdef class CandidateScan(UnitScan):
         for first in range(children[0], children[1]):
             self.firsts[items[first]] = <int32_t>first
             child = children[first]
-            for word in range(self.span):
-                self.words[items[first] * self.span + word].node = child
-                while child < children[first + 1] and items[child] >> 6 == word:
-                    self.words[items[first] * self.span + word].bits |= <uint64_t>1 << (items[child] & 63)
+            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
+                self.before[word] = <int32_t>child
+                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
+                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
                     child += 1
 
     cdef bint _prepare(self, Worker *w) noexcept:
@@ -332,34 +336,37 @@ cdef class CandidateScan(UnitScan):
         # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.
         cdef const int32_t *number_of = &self.number_of[0]
         cdef const Node *nodes = self.nodes
+        cdef const int32_t *firsts = self.firsts
+        cdef const uint64_t *bits
         cdef int32_t *row = w.row
         cdef int32_t *hits = w.hits
-        cdef Word *words
-        cdef Word word
-        cdef int64_t k, i, j, kept = 0, pairs = 0, waiting = 0, count = w.count
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
+        cdef int64_t k, i, j, word, span = self.span, kept = 0, pairs = 0, waiting = 0, count = w.count
         cdef int32_t item, accept, node
         for k in range(length - 1, -1, -1):
             item = number_of[ranks[k]]
             row[kept] = item
             kept += item >= 0
         for i in range(kept):
-            accept = nodes[self.firsts[row[i]]].accept
+            accept = nodes[firsts[row[i]]].accept
             hits[count] = accept
             count += accept >= 0
         for i in range(kept - 1):
-            words = self.words + row[i] * self.span
+            bits = self.bits + row[i] * span
             for j in range(i + 1, kept):
-                w.nodes[pairs], w.places[pairs] = <int32_t>i, <int32_t>j
-                pairs += words[row[j] >> 6].bits >> (row[j] & 63) & 1
+                item = row[j]
+                waits[pairs], places[pairs] = <int32_t>i, <int32_t>j
+                pairs += bits[item >> 6] >> (item & 63) & 1
         for k in range(pairs):
-            i, j = w.nodes[k], w.places[k]
-            item = row[j] & 63
-            word = self.words[row[i] * self.span + (row[j] >> 6)]
-            node = <int32_t>(word.node + fim_ones(word.bits & ((<uint64_t>1 << item) - 1)))
+            j = places[k]
+            item = row[j]
+            word = row[waits[k]] * span + (item >> 6)
+            node = self.before[word] + fim_ones(self.bits[word] & ((<uint64_t>1 << (item & 63)) - 1))
             accept = nodes[node].accept
             hits[count] = accept
             count += accept >= 0
-            w.nodes[waiting], w.places[waiting] = node, <int32_t>j
+            waits[waiting], places[waiting] = node, <int32_t>j
             waiting += (nodes[node].children > 0) & (j + 1 < kept)
         w.work += length + kept * (kept - 1) // 2 + pairs
         w.count = count
@@ -370,15 +377,18 @@ cdef class CandidateScan(UnitScan):
         """Look for what begins with the nodes that wait, and with what is found."""
         cdef const Node *nodes = self.nodes
         cdef const int32_t *items = &self.items[0]
+        cdef const int32_t *row = w.row
         cdef int32_t *place = w.place
         cdef int32_t *hits = w.hits
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
         cdef int64_t k = 0, child, low, middle, high, end, j, work = 0, count = w.count
         cdef int32_t item, found
         for j in range(kept):
-            place[w.row[j]] = <int32_t>(j + 1)
+            place[row[j]] = <int32_t>(j + 1)
         while k < waiting:
-            low, j = nodes[w.nodes[k]].first, w.places[k] + 1
-            end = low + nodes[w.nodes[k]].children
+            low, j = nodes[waits[k]].first, places[k] + 1
+            end = low + nodes[waits[k]].children
             k += 1
             if end - low < MANY * (kept - j):
                 work += end - low
@@ -386,12 +396,12 @@ cdef class CandidateScan(UnitScan):
                     found = place[items[child]]
                     hits[count] = nodes[child].accept
                     count += (found > 0) & (nodes[child].accept >= 0)
-                    w.nodes[waiting], w.places[waiting] = <int32_t>child, found - 1
+                    waits[waiting], places[waiting] = <int32_t>child, found - 1
                     waiting += (found > 0) & (nodes[child].children > 0)
                 continue
             work += MANY * (kept - j)
             for j in range(j, kept):
-                item = w.row[j]
+                item = row[j]
                 high = end
                 while low < high:
                     middle = (low + high) >> 1
@@ -404,9 +414,9 @@ cdef class CandidateScan(UnitScan):
                 if items[low] == item:
                     hits[count] = nodes[low].accept
                     count += nodes[low].accept >= 0
-                    w.nodes[waiting], w.places[waiting] = <int32_t>low, <int32_t>j
+                    waits[waiting], places[waiting] = <int32_t>low, <int32_t>j
                     waiting += nodes[low].children > 0
         for j in range(kept):
-            place[w.row[j]] = 0
+            place[row[j]] = 0
         w.work += work
         w.count = count

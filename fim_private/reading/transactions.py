@@ -80,6 +80,8 @@ class Transactions:
         items, and the unit supports at most C(count, size) itemsets. What a unit keeps depends on that unit alone.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
+        if (np.diff(bounds) <= count).all():
+            return self
         return self._with(first_of_unit(self.items, bounds, count))
 
     def _with(self, kept: NDArray[np.bool_]) -> Transactions:

@@ -53,10 +53,19 @@ class Way:
 
 
 NUMPY = Way("numpy")
-every_way = pytest.mark.parametrize(
+NAMES = ["kernel, 1 thread", "kernel, 2 threads", "kernel, 7 threads", "numpy"]
+KERNEL = {threads: pytest.param(Way("compiled", threads), marks=needs_kernel) for threads in (1, 2, 7)}
+every_way = pytest.mark.parametrize("way", [*KERNEL.values(), NUMPY], ids=NAMES)
+# Small data are counted before a second thread has begun: here the number makes no difference that shows often.
+every_way_on_small_data = pytest.mark.parametrize(
     "way",
-    [*(pytest.param(Way("compiled", threads), marks=needs_kernel) for threads in (1, 2, 7)), NUMPY],
-    ids=["kernel, 1 thread", "kernel, 2 threads", "kernel, 7 threads", "numpy"],
+    [
+        pytest.param(Way("compiled", 1), marks=[needs_kernel, pytest.mark.full]),
+        KERNEL[2],
+        pytest.param(Way("compiled", 7), marks=[needs_kernel, pytest.mark.full]),
+        NUMPY,
+    ],
+    ids=NAMES,
 )
 
 numbers = st.integers(0, 6)
@@ -148,7 +157,7 @@ def first_items(user: Baskets, most: int) -> list[int]:
     return sorted({item for basket in user for item in basket})[:most]
 
 
-@every_way
+@every_way_on_small_data
 @given(users=random_users, most=st.integers(1, 8))
 @example(users=[], most=1)
 @example(users=[[], [[]]], most=3)
@@ -195,7 +204,7 @@ def test_another_counter_is_refused() -> None:
 # --------------------------------------------------------------------------------- pairs and candidates
 
 
-@every_way
+@every_way_on_small_data
 @given(users=random_users, order=order_of_items, items=st.integers(0, 7))
 @example(users=[], order=list(range(7)), items=7)
 @example(users=[[[0, 1], [0, 1]], [[0], [1]]], order=list(range(7)), items=2)
@@ -209,7 +218,7 @@ def test_sums_of_pairs_equal_brute_force(way: Way, users: list[Baskets], order: 
         assert way.among(transactions, numbering).pair_sums(weights).tolist() == expected
 
 
-@every_way
+@every_way_on_small_data
 @given(users=random_users, candidates=random_candidates, order=order_of_items)
 @example(users=[], candidates=[(0,), (1, 2)], order=list(range(7)))
 @example(users=[[[0, 1]], []], candidates=[], order=list(range(7)))
@@ -232,7 +241,7 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
         assert source.held(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
 
 
-@every_way
+@every_way_on_small_data
 @given(users=random_users, candidates=random_candidates)
 def test_items_left_out_leave_the_candidates_among_the_others(
     way: Way, users: list[Baskets], candidates: list[Candidate]
@@ -313,6 +322,38 @@ def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, 
 
 
 @every_way
+def test_beginnings_that_few_and_that_many_candidates_share(way: Way) -> None:
+    """The kernel looks for the children of a node in one way or in the other, by how much of the basket is left."""
+    # Items 57 to 59 are the rarest, so that candidates begin with them whichever way they are read.
+    users: list[Baskets] = [[[*range(60)]], [[*range(57)]] * 3, [[57, 58, 59]]]
+    users += [[[k, k + 1, k + 2, 57, 58, 59]] for k in range(0, 54, 5)]
+    users += [[[k] for _ in range(20)] for k in range(57)]
+    users += [[[k]] for k in range(57) for _ in range(20)]
+    candidates: list[Candidate] = [(k, 57, 58, 59) for k in range(57)]
+    candidates += [(k, k + 1, 57, 58, 59) for k in range(0, 50, 7)] + [(0, 1, 2), (0, 1, 2, 3), (57, 58, 59), (58,)]
+    weights = some_weights(len(candidates) + 1)
+    baskets = [basket for user in users for basket in user]
+    transactions = read_transactions(baskets)
+    by_user = replace(transactions, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
+    for data, units in [(by_user, users), (transactions, [[basket] for basket in baskets])]:
+        expected = weighted(held_by(units, candidates), weights.tolist(), len(candidates))
+        assert all(expected)
+        for order in (list(range(60)), list(range(59, -1, -1))):
+            rows = by_size(candidates, order)
+            assert way.among(data, order).sums(rows, weights).tolist() == expected
+
+
+@every_way
+def test_all_baskets_of_a_user_count(way: Way) -> None:
+    baskets = [[0, 1]] * 70_000 + [[1, 2], [0, 1, 2]] + [[3]] * 70_000
+    transactions = replace(read_transactions(baskets), unit_offsets=np.array([0, len(baskets)]))
+    among = way.among(transactions, range(4))
+    assert way.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
+    assert among.pair_sums(some_weights(7)).tolist() == [246, 246, 246, 0, 0, 0]
+    assert among.sums(by_size([(0, 1, 2), (3,), (0, 3)]), np.array([0, 1, 5, 6])).tolist() == [5, 5, 0]
+
+
+@every_way
 def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
     transactions = of_baskets([[0, 1, 2]] * 3 + [[0, 1]])
     large = 2**60 + 1
@@ -326,7 +367,7 @@ def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
 # ------------------------------------------------------------------------------------------- one unit
 
 
-@every_way
+@every_way_on_small_data
 @settings(max_examples=40)
 @given(users=random_users, order=st.randoms(use_true_random=False), candidates=random_candidates)
 def test_the_order_of_rows_does_not_matter(
@@ -341,7 +382,7 @@ def test_the_order_of_rows_does_not_matter(
     assert items.tolist() == others.tolist()
 
 
-@every_way
+@every_way_on_small_data
 @settings(max_examples=40)
 @given(
     users=random_users,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 SIZE = 2
 TOP = 1
-MECHANISM = "large-margin"
+# Takes what public numbers say is best; see mining/choice.py.
+MECHANISM = "auto"
 NEIGHBORS = "replace-one"
 EPSILON = 1.0
 DELTA = 1e-6
-# A third of the budget, which no decimals write: this float means the third.
-SUPPORTS_SHARE = 1 / 3
 # The public cap on ranks, and on candidates.
 MAX_RANK = 10_000
 # Steps of counting: some minutes on one core. Requests that are out of reach are out of it by factors of thousands.

@@ -16,7 +16,10 @@ def mechanisms_by_need() -> str:
     names = [spec.name for spec in unlisted if spec.name not in {*capped, *composed}]
     names += [f"{name} (with --top)" for name in composed] + [f"{name} (with --max-basket)" for name in capped]
     listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
-    return f"No item universe needed: {', '.join(names)}. Over a public one: {', '.join(listed)}."
+    return (
+        f"auto: limited-domain for one itemset, levelwise for several. No item universe needed: {', '.join(names)}. "
+        f"Over a public one: {', '.join(listed)}."
+    )
 
 
 def what_max_rank_caps() -> str:

@@ -13,7 +13,7 @@ from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_cap
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
-    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --mechanism limited-domain --supports"
+    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports"
 )
 
 
@@ -37,8 +37,16 @@ def mine(
         bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.")
     ] = False,
     supports_share: Annotated[
-        float, typer.Option(help="The share of the budget that --supports spends.", show_default="1/3")
-    ] = defaults.SUPPORTS_SHARE,
+        float | None,
+        typer.Option(
+            help="The share of the budget that --supports spends: 0.15 with levelwise, 1/3 with others.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_all: Annotated[
+        bool,
+        typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
+    ] = False,
     epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = defaults.EPSILON,
     delta: Annotated[
         float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
@@ -135,6 +143,7 @@ def mine(
             union=union,
             supports=supports,
             supports_share=supports_share,
+            keep_all=keep_all,
             max_rank=max_rank,
             max_basket=max_basket,
             max_baskets=max_baskets,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -66,7 +67,8 @@ class MechanismSpec(NamedTuple):
     audit: how it is audited. universe, rank_cap, basket_cap: what it must, or may, know.
     one_leader: whether it finds an itemset only if that one alone has the highest support.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
-    composed: whether it is made of several selections (in mining/), which are planned and audited instead of it.
+    composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
+    supports_share: the part of the budget that noisy supports have beside it, where none is given.
     """
 
     name: str
@@ -82,6 +84,7 @@ class MechanismSpec(NamedTuple):
     one_leader: bool = False
     asked_as: str | None = None
     composed: bool = False
+    supports_share: Fraction = Fraction(1, 3)
 
     @property
     def path(self) -> str:

@@ -5,14 +5,13 @@ It imports a mechanism only to build it, since the command line reads names and 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from fim_private.mechanisms.base import Buildable, Mechanism
     from fim_private.mechanisms.public_parameters import PublicParameters
 
@@ -124,14 +123,14 @@ REGISTRY = (
     ),
     MechanismSpec(
         "levelwise",
-        "mining.levelwise.Levelwise",
-        "it needs no list of items: it finds the frequent items first, and then sets of them",
+        "levelwise.levelwise.Levelwise",
+        "it needs no list of items: it finds frequent items, then sets of them, and counts what is left twice",
         theorem="13",
         spends_delta=True,
-        rank_cap=RankCap.CANDIDATES,
         style=LineStyle("#009E73", "--", "h"),
         audit=Audit.COMPOSED,
         composed=True,
+        supports_share=Fraction(15, 100),
     ),
 )
 
@@ -139,12 +138,14 @@ REGISTRY = (
 MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
-def spec_named(name: str) -> MechanismSpec:
-    """Return the mechanism asked for by that name. Raises ParameterError naming the choices."""
+def spec_named(name: str, *others: str) -> MechanismSpec:
+    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the others first."""
     try:
         return MECHANISMS[name]
     except KeyError:
-        raise ParameterError(f"{parameter('mechanism')} must be one of {', '.join(MECHANISMS)}, not {name!r}") from None
+        raise ParameterError(
+            f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not {name!r}"
+        ) from None
 
 
 def single() -> dict[str, MechanismSpec]:

@@ -4,8 +4,8 @@ Everything is decided before the data is opened: which mechanisms run, on which 
 noise. What leaves is a Release.
 
 options         All that is asked for, checked before any data is read.
+choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of ε and δ.
-levelwise       Several itemsets in two steps: frequent items, then sets of them.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
 """
@@ -38,7 +38,8 @@ def mine(
     top: int = defaults.TOP,
     union: bool = False,
     supports: bool = False,
-    supports_share: float | Fraction = defaults.SUPPORTS_SHARE,
+    supports_share: float | Fraction | None = None,
+    keep_all: bool = False,
     max_rank: int | None = None,
     max_basket: int | None = None,
     max_baskets: int | None = None,
@@ -65,13 +66,16 @@ def mine(
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
         split by public parameters where there are several itemsets or sizes: Release.shares tells how.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
-        default, "large-margin", needs no item universe; "exponential" is one of those over a public universe;
-        "choosing" needs max_basket; "levelwise" finds several itemsets without a universe.
+        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a public
+        universe better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
+        "exponential" is one of those over a public universe; "choosing" needs max_basket.
     neighbors: "replace-one" or "add-remove".
     top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1; of no use without them.
+        above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
+    keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
+        levelwise can tell.)
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
@@ -111,6 +115,7 @@ def mine(
         union=union,
         supports=supports,
         supports_share=supports_share,
+        keep_all=keep_all,
         max_rank=max_rank,
         max_basket=max_basket,
         max_baskets=max_baskets,
@@ -140,4 +145,6 @@ def mine(
         union=options.union,
         shares=allocation.shares,
         noise=noise,
+        reason=options.reason,
+        keep_all=options.keep_all,
     )

@@ -1,7 +1,8 @@
 """Budget allocation: which selections are run on which part of the budget, decided before the data is read.
 
 The parts follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
-(zCDP) where all of them allow it: whichever lets smaller supports through (docs/privacy.md, Theorem 8).
+(zCDP) where all of them allow it: whichever lets smaller supports through (docs/privacy.md, Theorem 8). Levelwise has
+Gaussian noise only, which Gaussian differential privacy composes without loss (Theorem 13).
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private import defaults
 from fim_private.counting.source import SupportSource
-from fim_private.counting.universe import Universe
+from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import growth_bound, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
+from fim_private.levelwise.levelwise import Levelwise, levelwise
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining import noisy_supports
-from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Itemset, Share
@@ -55,16 +55,19 @@ class AllocatedSelection:
 
 @dataclass(frozen=True)
 class SupportsBudget:
-    """What the noisy supports may spend: either rho of zCDP, or epsilon and, unless None, delta."""
+    """What the noisy supports may spend: rho of zCDP, or μ² of GDP, or epsilon and, unless None, delta."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
+    mu_squared: Fraction | None = None
 
     def noise(self, count: int) -> SupportNoise:
         """Return the noise for that many supports, count >= 1."""
         if self.rho is not None:
             return SupportNoise.for_rho(self.rho, count)
+        if self.mu_squared is not None:
+            return SupportNoise.for_mu_squared(self.mu_squared, count)
         assert self.epsilon is not None
         return SupportNoise.for_budget(self.epsilon, self.delta, count)
 
@@ -74,23 +77,27 @@ class BudgetAllocation:
     """What is decided before the data is read.
 
     selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
-    released. cost: what all of it spends. shares: the same, part by part.
+    released. cost: what all of it spends. shares: the same, part by part. keep_all: whether itemsets are published
+    that do not stand out from the noise of their supports.
     """
 
     selections: tuple[AllocatedSelection, ...]
     supports: SupportsBudget | None
     cost: PrivacyCost
     shares: tuple[Share, ...]
+    keep_all: bool = False
 
     @property
     def margin(self) -> float:
         """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
-        return max(selection.run.margin for selection in self.selections)
+        return max(selection.run.margin for selection in self.selections if isinstance(selection.run, TopK))
 
     def published(self, found: list[Found], randomness: Randomness) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
         """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
 
-        With supports, itemsets are in descending order of noisy support, unnamed ones last.
+        With supports, itemsets are in descending order of noisy support, unnamed ones last; those of a selection that
+        picks itemsets however rare they are (TopK) only if their intervals lie above 0, unless all are kept. Levelwise
+        has left out its own, by other noise, so that its intervals cover as they say.
         """
         named = [(items, support) for items, support in found if items is not None]
         unnamed = [Itemset(None) for items, _ in found if items is None]
@@ -102,7 +109,12 @@ class BudgetAllocation:
         sets = [items for items, _ in named]
         consistent = noisy_supports.consistent(sets, values, noise.half_width)
         rows = zip(sets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
-        itemsets = [Itemset(items, estimate, (lower, upper)) for items, estimate, lower, upper in rows]
+        picked = not all(isinstance(selection.run, Levelwise) for selection in self.selections)
+        itemsets = [
+            Itemset(items, estimate, (lower, upper))
+            for items, estimate, lower, upper in rows
+            if lower > 0 or self.keep_all or not picked
+        ]
         return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
 
 
@@ -111,6 +123,8 @@ def allocate(options: MiningOptions) -> BudgetAllocation:
 
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
+    if options.mechanism.composed:
+        return _by_gdp_composition(options)
     selections = options.selections()
     ways = [_by_basic_composition(options, selections)]
     if (way := _by_zcdp_composition(options, selections)) is not None:
@@ -136,12 +150,12 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     part, part_delta = epsilon * fraction, rest / len(selections)
     allocated = []
     for public in selections:
-        run = _run_by_basic_composition(options.mechanism, public, part, part_delta)
-        own = part_delta if isinstance(run, Levelwise) or run.mechanism.cost.delta else Fraction(0)
+        run = TopK.by_basic_composition(_build(options.mechanism, public), public.top, part, part_delta)
+        own = part_delta if run.mechanism.cost.delta else Fraction(0)
         spent += own
         allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe))
         shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares))
+    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), options.keep_all)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation | None:
@@ -152,16 +166,15 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     epsilon, delta = options.epsilon, options.delta
     for_supports = options.supports_share or Fraction(0)
     growth = growth_bound(epsilon)
-    whole = None if options.mechanism.composed else registry.build(options.mechanism, epsilon, delta, selections[0])
-    if growth is None or not (whole is None or is_bounded_range(whole)):
+    whole = registry.build(options.mechanism, epsilon, delta, selections[0])
+    if growth is None or not is_bounded_range(whole):
         return None
-    pure = whole is not None and not whole.cost.delta
-    rho = zcdp_rho(epsilon, delta if pure else delta / 2)
+    rho = zcdp_rho(epsilon, delta / 2 if whole.cost.delta else delta)
     part = rho * (1 - for_supports) / len(selections)
     bottom_delta = delta / 2 / (1 + growth) / len(selections)
     allocated = [
         AllocatedSelection(
-            _run_by_zcdp_composition(options.mechanism, public, part, bottom_delta),
+            TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, part, bottom_delta),
             public.sizes,
             options.counted_universe,
         )
@@ -171,27 +184,36 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     if for_supports:
         shares.append(Share("supports", options.sizes, for_supports, rho=Exact(rho * for_supports)))
     budget = SupportsBudget(rho=rho * for_supports) if for_supports else None
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, delta), tuple(shares))
+    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, delta), tuple(shares), options.keep_all)
 
 
-def _run_by_basic_composition(
-    spec: MechanismSpec, public: PublicParameters, epsilon: Fraction, delta: Fraction
-) -> TopK | Levelwise:
-    """Return what runs one selection on its part of (epsilon, delta)."""
-    if spec.composed:
-        rank = public.rank(defaults.MAX_RANK)
-        return Levelwise.by_basic_composition(public.sizes, public.top, epsilon, delta, public.neighbors, rank)
-    return TopK.by_basic_composition(_build(spec, public), public.top, epsilon, delta)
-
-
-def _run_by_zcdp_composition(
-    spec: MechanismSpec, public: PublicParameters, rho: Fraction, bottom_delta: Fraction
-) -> TopK | Levelwise:
-    """Return what runs one selection on its part of rho; bottom_delta as for TopK.by_zcdp_composition."""
-    if spec.composed:
-        rank = public.rank(defaults.MAX_RANK)
-        return Levelwise.by_zcdp_composition(public.sizes, public.top, rho, bottom_delta, public.neighbors, rank)
-    return TopK.by_zcdp_composition(_build(spec, public), public.top, rho, bottom_delta)
+def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
+    """Allocate in Gaussian differential privacy (Theorem 13): one run for all sizes, and their supports."""
+    for_supports = options.supports_share or Fraction(0)
+    universe = options.counted_universe
+    options.selections()  # raises for a catalogue that is too small for a size
+    run = levelwise(
+        options.sizes,
+        options.top,
+        union=options.union,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        neighbors=options.neighbors,
+        listed=isinstance(universe, Catalogue),
+        part=1 - for_supports,
+        keep_all=options.keep_all,
+    )
+    shares = [
+        Share(purpose, sizes, share * run.budget.part, mu_squared=Exact(run.budget.spent(share)))
+        for purpose, sizes, share in run.steps
+    ]
+    budget = None
+    if for_supports:
+        budget = SupportsBudget(mu_squared=for_supports * run.budget.mu**2)
+        shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * run.budget.mu**2)))
+    selection = AllocatedSelection(run, options.sizes, universe)
+    cost = PrivacyCost(options.epsilon, options.delta)
+    return BudgetAllocation((selection,), budget, cost, tuple(shares), options.keep_all)
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:

@@ -6,7 +6,8 @@ L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"
 - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
   privacy mechanisms", 2009), or
 - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
-  privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ).
+  privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
+- normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), where all other steps are Gaussian too.
 
 Everything after the noise is post-processing: it sees the noisy integers, and no data.
 """
@@ -29,6 +30,7 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.intervals import laplace_tail_bounds, precisions
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, discrete_gaussian, discrete_laplace
+from fim_private.dp.rounded_normal import rounded_normal, rounded_normal_half_width
 
 CONFIDENCE = Fraction(95, 100)
 # Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
@@ -42,16 +44,17 @@ class NoiseKind(StrEnum):
 
     LAPLACE = "discrete-laplace"
     GAUSSIAN = "discrete-gaussian"
+    NORMAL = "rounded-normal"
 
 
 @dataclass(frozen=True)
 class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
-    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the discrete Gaussian,
-    in units squared. half_width: >= 0, in units: one noise value is within it, either way, with probability >= 95 %.
+    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
+    units squared. half_width: >= 0, in units: one noise value is within it, either way, with probability >= 95 %.
     count: >= 1, the number of supports it is enough for. cost: of them all together; None where they are a part of a
-    larger sum in zCDP.
+    larger sum in zCDP or GDP.
     """
 
     kind: NoiseKind
@@ -86,6 +89,22 @@ class SupportNoise:
         """
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
+
+    @classmethod
+    def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+        """Return rounded normal noise that is μ-GDP for `count` supports: σ² = count/μ², for μ² > 0.
+
+        Raises ParameterError for a count below 1.
+        """
+        sigma2 = positive_integer("count", count) / mu_squared
+        return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
+
+
+_DRAW = {
+    NoiseKind.LAPLACE: discrete_laplace,
+    NoiseKind.GAUSSIAN: discrete_gaussian,
+    NoiseKind.NORMAL: rounded_normal,
+}
 
 
 @lru_cache(maxsize=1 << 10)
@@ -141,8 +160,7 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
     """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
-    draw = discrete_laplace if noise.kind is NoiseKind.LAPLACE else discrete_gaussian
-    drawn = draw(noise.parameter, len(true_supports), randomness=randomness).tolist()
+    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
     return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
 
 

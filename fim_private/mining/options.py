@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -17,14 +17,14 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
 from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mining.choice import AUTO, choose
 from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
-_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
-# What the float that is the default share stands for.
 _THIRD = Fraction(1, 3)
+_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class MiningOptions:
     epsilon, delta: of the whole release. supports_share: the part of it for noisy supports; None where none are
     released.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
+    keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
+    was left to "auto".
     """
 
     mechanism: MechanismSpec
@@ -49,6 +51,8 @@ class MiningOptions:
     max_rank: int | None = None
     max_basket: int | None = None
     max_baskets: int | None = None
+    keep_all: bool = False
+    reason: str | None = None
 
     @property
     def counted_universe(self) -> Universe:
@@ -93,7 +97,8 @@ def checked_options(
     top: int,
     union: bool,
     supports: bool,
-    supports_share: float | Fraction,
+    supports_share: float | Fraction | None,
+    keep_all: bool,
     max_rank: int | None,
     max_basket: int | None,
     max_baskets: int | None,
@@ -114,12 +119,18 @@ def checked_options(
     checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    spec = registry.spec_named(mechanism)
+    budget = exact_epsilon(epsilon), exact_delta(delta)
+    reason = None
+    if mechanism == AUTO:
+        several = wanted > 1 or (len(sizes) > 1 and not union)
+        mechanism, reason = choose(
+            *budget, relation, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
+        )
+    spec = registry.spec_named(mechanism, AUTO)
     _check_caps(spec, universe, **checked, by_user=by_user)
-    share = _supports_share(supports, supports_share)
-    return MiningOptions(
-        spec, exact_epsilon(epsilon), exact_delta(delta), relation, sizes, wanted, union, share, universe, **checked
-    )
+    share = _supports_share(spec, supports, supports_share)
+    asked = MiningOptions(spec, *budget, relation, sizes, wanted, union, share, universe, **checked)
+    return replace(asked, keep_all=keep_all, reason=reason)
 
 
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
@@ -190,9 +201,11 @@ def _top(top: int) -> int:
     return top
 
 
-def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
+def _supports_share(spec: MechanismSpec, supports: bool, share: float | Fraction | None) -> Fraction | None:
     """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
-    if isinstance(share, float) and share == defaults.SUPPORTS_SHARE:
+    if share is None:
+        return spec.supports_share if supports else None
+    if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     try:
         exact = share if isinstance(share, Fraction) else by_digits(float(share))
@@ -200,7 +213,7 @@ def _supports_share(supports: bool, share: float | Fraction) -> Fraction | None:
         exact = Fraction(0)
     if not 0 < exact < 1:
         raise ParameterError(f"{parameter('supports_share')} must be a number above 0 and below 1, not {share!r}")
-    if not supports and exact != _THIRD:
+    if not supports:
         raise ParameterError(
             f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
         )

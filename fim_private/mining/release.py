@@ -42,9 +42,10 @@ class Itemset:
 class Share:
     """One part of the budget, and what it was spent on.
 
-    purpose: "selection" or "supports". sizes: of the itemsets it is about. fraction: the part, of 1.
+    purpose: "selection" or "supports"; with levelwise "items", "candidates", "first count", "histogram" and "second
+    count" for the steps of its selection. sizes: of the itemsets it is about. fraction: the part, of 1.
     epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
-    it spends. All are exact: together they are the whole.
+    it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.
     """
 
     purpose: str
@@ -53,6 +54,7 @@ class Share:
     epsilon: Exact | None = None
     delta: Exact | None = None
     rho: Exact | None = None
+    mu_squared: Exact | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the budget rounded up to floats."""
@@ -66,14 +68,16 @@ class Share:
     @property
     def _spent(self) -> dict[str, Exact | None]:
         """What it spends, by name."""
-        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return spent if self.mu_squared is None else {**spent, "mu_squared": self.mu_squared}
 
 
 @dataclass(frozen=True)
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
-    mechanism: its name. sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it
+    mechanism: its name. reason: why it was taken, where that was left to "auto"; None where it was named.
+    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it
         was split. top: how many itemsets were asked for, of each size or, with union, of all sizes together.
     neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
         their baskets.
@@ -83,6 +87,7 @@ class Release:
     missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a user were
         left out, None where all had one, or none were needed.
     noise: the noise of the supports; None where none were released.
+    keep_all: whether itemsets are among them that do not stand out from the noise.
     """
 
     mechanism: str
@@ -98,6 +103,8 @@ class Release:
     union: bool = False
     shares: tuple[Share, ...] = ()
     noise: SupportNoise | None = None
+    reason: str | None = None
+    keep_all: bool = False
 
     @property
     def size(self) -> int | str:
@@ -127,7 +134,8 @@ class Release:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).
 
-        What was not asked for has no key: top, shares, noise and intervals. noise is None where nothing was named.
+        What was not asked for has no key: top, shares, noise, intervals and keep_all; nor has the reason where the
+        mechanism was named. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
         split = {"shares": [share.to_dict() for share in self.shares]} if len(self.shares) > 1 else {}
@@ -136,12 +144,14 @@ class Release:
             "schema": SCHEMA,
             "private": self.private,
             "mechanism": self.mechanism,
+            **({} if self.reason is None else {"reason": self.reason}),
             "size": self.size,
             **several,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
+            **({"keep_all": True} if self.keep_all else {}),
             "abstained": self.abstained,
             "itemsets": [itemset.to_dict() for itemset in self.itemsets],
             **split,

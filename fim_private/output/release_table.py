@@ -67,18 +67,37 @@ def _title(release: Release) -> str:
 
 
 def _remarks(release: Release) -> Iterator[str]:
-    """Say how many itemsets are missing, how the budget was split, and what noise supports have."""
+    """Say why this mechanism, how many itemsets are missing, how the budget was split, and what noise supports have."""
+    if release.reason is not None:
+        yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.itemsets) < release.wanted:
-        yield f"{len(release.itemsets):,} of {release.wanted:,} came out: for the others the mechanism abstained."
+        yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
         yield f"To find more: a larger --epsilon{_weaker(release)}."
     if len(release.shares) > 1:
-        yield f"The budget was split: {'; '.join(map(_part, release.shares))}."
+        total = sum(share.mu_squared or 0 for share in release.shares)
+        whole = f" (μ² = {at_least(total)} of Gaussian privacy)" if total else ""
+        yield f"The budget{whole} was split: {'; '.join(map(_part, release.shares))}."
     if release.noise is not None:
         units = f"{release.privacy_unit}s"
         yield (
             f"Supports count {units}, with {str(release.noise.kind).replace('-', ' ')} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
+
+
+def _missing(release: Release) -> str:
+    """Say why there are fewer itemsets than were asked for."""
+    if release.mechanism == "levelwise":
+        why = "no other was found"
+        return (
+            why if release.keep_all else f"{why} that stands out from the noise (--keep-all names what does not, too)"
+        )
+    if release.noise is None or release.keep_all:
+        return "for the others the mechanism abstained"
+    return (
+        "for the others the mechanism abstained, or their noisy supports do not stand out from 0 "
+        "(--keep-all names these, too)"
+    )
 
 
 def _weaker(release: Release) -> str:
@@ -94,7 +113,11 @@ def _weaker(release: Release) -> str:
 
 def _part(share: Share) -> str:
     """Return a part of the budget in words."""
-    what = share.purpose if share.purpose == "supports" else f"selection of size {_range(share.sizes)}"
+    what = share.purpose if share.purpose != "selection" else f"selection of size {_range(share.sizes)}"
+    if share.mu_squared is not None:
+        if share.purpose == "candidates":
+            what = f"candidates of size {_range(share.sizes)}"
+        return f"{what}: {float(share.fraction):.1%}"
     if share.epsilon is not None:
         return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
     return f"{what}: {float(share.fraction):.0%} (ρ = {at_least(share.rho or 0)} of zero-concentrated privacy)"

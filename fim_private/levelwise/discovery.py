@@ -1,0 +1,143 @@
+"""The items, and the candidates of each size: found under noise, so public from here on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting.candidate_counts import CandidateSource
+from fim_private.counting.clipped_weights import clipped_weights
+from fim_private.counting.weighted_items import ItemSource
+from fim_private.dp.randomness import Randomness
+from fim_private.levelwise.closed_sets import Itemsets, closed_sets, pairs_of
+from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_weights
+from fim_private.levelwise.item_threshold import item_threshold
+from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT, Recipe
+from fim_private.levelwise.shrinkage import shrunken
+
+
+@dataclass(frozen=True)
+class Level:
+    """Itemsets of one size that were found.
+
+    sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
+    """
+
+    sets: Itemsets
+    weights: NDArray[np.float64]
+    deviation: float
+
+    @cached_property
+    def logs(self) -> Mapping[tuple[int, ...], float]:
+        """The logarithm of each one's weight, at least that of the noise's σ."""
+        logs = np.log(np.maximum(self.weights, self.deviation))
+        return dict(zip(map(tuple, self.sets.tolist()), logs.tolist(), strict=True))
+
+    def best(self, count: int) -> Level:
+        """Return the `count` of the highest weights, descending."""
+        best = np.argsort(-self.weights, kind="stable")[:count]
+        return Level(self.sets[best], self.weights[best], self.deviation)
+
+
+def found_items(
+    items: ItemSource, budget: GaussianBudget, recipe: Recipe, delta: Fraction | None, randomness: Randomness
+) -> tuple[NDArray[np.int64], Level]:
+    """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
+
+    delta: the probability with which an item may be named that one unit alone has; None where the items are public.
+    """
+    variance = budget.variance(recipe.items, 1)
+    sums = items.sums(clipped_weights(1, MOST_ITEMS_OF_UNIT, GRID))
+    codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
+    weights = noisy_weights(sums[codes], variance, randomness)
+    if delta is not None:  # multiples of 1/GRID, compared without rounding
+        named = weights * GRID >= item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)
+        codes, weights = codes[named], weights[named]
+    best = np.argsort(-weights, kind="stable")[: recipe.most_items]
+    numbers = np.arange(len(best), dtype=np.int32)[:, None]
+    return codes[best], Level(numbers, weights[best], sqrt(variance))
+
+
+def found_levels(
+    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: Recipe, randomness: Randomness
+) -> dict[int, Level]:
+    """Return what was found of each size, from 1 to the largest; nothing of a size whose parts were not found."""
+    levels = {1: items}
+    for size, share in enumerate(recipe.levels, start=2):
+        make = _pairs if size == 2 else _larger
+        levels[size] = make(counts, levels, size, budget, recipe, share, randomness).best(recipe.kept)
+    return levels
+
+
+def _pairs(
+    counts: CandidateSource,
+    levels: Mapping[int, Level],
+    size: int,
+    budget: GaussianBudget,
+    recipe: Recipe,
+    share: Fraction,
+    randomness: Randomness,
+) -> Level:
+    """Return all pairs of the items, those of weight 0 as well, by noisy weight."""
+    items = len(levels[1].sets)
+    cells = items * (items - 1) // 2
+    if not cells:
+        return _nothing(size)
+    variance = budget.variance(share, 1, cells)
+    weights = noisy_weights(counts.pair_sums(clipped_weights(1, cells, GRID)), variance, randomness)
+    # Only the best go on: it is quicker to name no others.
+    best = np.argpartition(-weights, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
+    best.sort()
+    return Level(pairs_of(best), weights[best], sqrt(variance))
+
+
+def _larger(
+    counts: CandidateSource,
+    levels: Mapping[int, Level],
+    size: int,
+    budget: GaussianBudget,
+    recipe: Recipe,
+    share: Fraction,
+    randomness: Randomness,
+) -> Level:
+    """Return the itemsets all of whose parts were found, by their estimates."""
+    sets = closed_sets(levels[size - 1].sets)
+    if len(sets) > recipe.most_closed:
+        likely = part_logs(sets, levels[size - 1]).mean(axis=1)
+        sets = sets[np.sort(np.argsort(-likely, kind="stable")[: recipe.most_closed])]
+    if not len(sets):
+        return _nothing(size)
+    variance = budget.variance(share, 1, len(sets))
+    weights = noisy_weights(counts.sums([sets], clipped_weights(1, len(sets), GRID)), variance, randomness)
+    estimates = shrunken(weights, float(variance), parts_features(sets, levels))
+    return Level(sets, estimates, sqrt(variance))
+
+
+def part_logs(sets: Itemsets, parts: Level) -> NDArray[np.float64]:
+    """Return the logarithm of the weight of each part with one item less, all of which are there: (n, size)."""
+    logs = parts.logs
+    columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
+    return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
+
+
+def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.float64]:
+    """Return what the parts say of itemsets of two items or more: (n, 2), of three or more (n, 4).
+
+    The mean and the least logarithm of the items' weights, and of the largest parts'.
+    """
+    size = sets.shape[1]
+    items = levels[1]
+    logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
+    if size > 2:
+        logs.append(part_logs(sets, levels[size - 1]))
+    return np.column_stack([f(part, axis=1) for part in logs for f in (np.mean, np.min)])
+
+
+def _nothing(size: int) -> Level:
+    return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)

@@ -1,0 +1,112 @@
+"""Levelwise: the whole run, and what it may be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fim_private.counting.source import SupportSource
+from fim_private.counting.universe import Universe
+from fim_private.dp.gaussian_dp import gdp_mu
+from fim_private.dp.randomness import Randomness
+from fim_private.levelwise.candidate_pool import CandidatePool
+from fim_private.levelwise.discovery import found_items, found_levels
+from fim_private.levelwise.gaussian_budget import GaussianBudget
+from fim_private.levelwise.item_threshold import LARGEST_DELTA
+from fim_private.levelwise.recipe import Recipe
+from fim_private.levelwise.two_counts import counted_twice
+from fim_private.reading.vocabulary import Item
+
+# The part of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
+_ITEMS_DELTA = Fraction(1, 10)
+# An estimate below so many σ of the noise in it does not stand out from 0: one of 0 does once in 44.
+STANDS_OUT = 2.0
+
+
+@dataclass(frozen=True)
+class Levelwise:
+    """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md, Theorem 13).
+
+    sizes: consecutive, >= 1. budget: of all steps. items_delta: of naming items; None where they are public.
+    keep_all: whether itemsets are named whose count does not stand out from the noise.
+    """
+
+    sizes: tuple[int, ...]
+    count: int
+    union: bool
+    budget: GaussianBudget
+    recipe: Recipe
+    items_delta: Fraction | None
+    keep_all: bool = False
+
+    @property
+    def steps(self) -> list[tuple[str, tuple[int, ...], Fraction]]:
+        """What each step is for, the sizes of the itemsets it is about, and its share of the part of μ²."""
+        recipe = self.recipe
+        levels = [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
+        return [
+            ("items", (1,), recipe.items),
+            *levels,
+            ("first count", self.sizes, recipe.first),
+            ("histogram", self.sizes, recipe.histogram),
+            ("second count", self.sizes, recipe.second),
+        ]
+
+    def find(
+        self, source: SupportSource, universe: Universe, randomness: Randomness
+    ) -> list[tuple[tuple[Item, ...], int]]:
+        """Return itemsets, each with its true support in units, which must not leave; the highest estimates first.
+
+        There are fewer than `count` where too few were found, or stand out. universe: a catalogue where the items are
+        public, otherwise unknown.
+        """
+        items = source.items(universe)
+        codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
+        counts = items.among(codes)
+        levels = found_levels(counts, found, self.budget, self.recipe, randomness)
+        pool = CandidatePool.of_levels(levels, self.sizes, self.recipe.pool)
+        if not len(pool):
+            return []
+        counted = counted_twice(
+            counts, pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
+        )
+        pool = counted.pool
+        places = pool.best(self.count, union=self.union)
+        if not self.keep_all:
+            places = places[pool.estimates[places] >= STANDS_OUT * counted.deviation]
+        chosen = pool.at(places)
+        supports = counts.sums(chosen.sets, np.append(0, np.ones(len(chosen), dtype=np.int64)))
+        order = np.argsort(-chosen.estimates, kind="stable")
+        sets = [row for own in chosen.sets for row in own.tolist()]
+        return [
+            (tuple(items.label(code) for code in sorted(codes[sets[i]].tolist())), int(supports[i]))
+            for i in order.tolist()
+        ]
+
+
+def levelwise(
+    sizes: Sequence[int],
+    count: int,
+    *,
+    union: bool,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbors: str,
+    listed: bool,
+    part: Fraction = Fraction(1),
+    keep_all: bool = False,
+) -> Levelwise:
+    """Return the run that spends `part` of a budget of (epsilon, delta) (Theorem 13).
+
+    listed: whether the items are public. Otherwise a tenth of delta goes to naming them; ε and the rest make μ, of
+    whose square the run has the part, and whoever releases supports the rest.
+    Raises ParameterError for a budget out of range.
+    """
+    items_delta = None if listed else min(delta * _ITEMS_DELTA, LARGEST_DELTA)
+    spent = items_delta or Fraction(0)
+    budget = GaussianBudget(gdp_mu(epsilon, (delta - spent) / (1 - spent)), neighbors, part)
+    recipe = Recipe.of(sizes, count, union=union, epsilon=epsilon, neighbors=neighbors)
+    return Levelwise(tuple(sizes), count, union, budget, recipe, items_delta, keep_all)

@@ -1,0 +1,105 @@
+"""The parts of the budget and the numbers of candidates, from public numbers alone.
+
+Tuned on four of seven public data sets and checked on the others (docs/benchmarks.md); within a third of these numbers,
+either way, hardly anything changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+from fim_private.dp.parameters import Neighbors
+from fim_private.levelwise.closed_sets import most_of_size
+
+# A unit's items beyond so many do not count where items are found; see Theorem 13.
+MOST_ITEMS_OF_UNIT = 1_000
+# Items that go on to the pairs, at most: a million pairs.
+_MOST_ITEMS = 1_500
+# Candidates of one size in one count, at most.
+_MOST_CANDIDATES = 50_000
+# Up to so many itemsets, telling the candidates apart is harder than finding them.
+_FEW = 20
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run spends, and on how many candidates.
+
+    items, levels, first, histogram, second: parts of μ², which add up to 1: for the items; for the sets of 2, 3, …
+    items; for the first count; for how many candidates units hold; for the second count.
+    most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
+    on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
+    all, are counted again. first_bound: the squared norm of a unit's weights in the first count.
+    """
+
+    items: Fraction
+    levels: tuple[Fraction, ...]
+    first: Fraction
+    histogram: Fraction
+    second: Fraction
+    most_items: int
+    most_closed: int
+    kept: int
+    pool: tuple[int, ...]
+    second_pool: int
+    first_bound: int = 16
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str) -> Recipe:
+        """Return the recipe for the `count` >= 1 most frequent itemsets, of each size or with union of all.
+
+        sizes: consecutive, >= 1.
+        """
+        together = union and sizes[0] == 1
+        items = _items_share(sizes, count, together, float(epsilon), neighbors)
+        levels = _level_shares(sizes, count, together=together)
+        rest = 1 - items - sum(levels)
+        first = rest * Fraction(40 if count <= _FEW else 25, 100)
+        histogram = rest * Fraction(3, 100)
+        # 20, 10, 8 times as many as are sought, of 10, 50, 100.
+        wide = min(max(round(20 * count * (count / 10) ** -0.4), 2 * count), _MOST_CANDIDATES)
+        pool = tuple(3 * most_of_size(count, sizes, size) if union else wide for size in sizes)
+        return cls(
+            items,
+            levels,
+            first,
+            histogram,
+            rest - first - histogram,
+            # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
+            most_items=max(3 * count, 30) if together else _MOST_ITEMS,
+            most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
+            kept=max(1_000, *pool),
+            pool=pool,
+            second_pool=2 * count + 10,
+        )
+
+
+def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: float, neighbors: str) -> Fraction:
+    """Return the items' part: more where the threshold is high, and all of discovery where there are only items."""
+    doubled = sqrt(2) if neighbors == Neighbors.REPLACE_ONE else 1.0
+    if tuple(sizes) == (1,):
+        share = 0.2 + 0.003 * count
+    elif together:
+        share = 0.12 if epsilon <= 0.5 else 0.1
+    else:
+        share = max((0.05 if count <= _FEW else 0.075) * doubled / epsilon, 0.05)
+    return _rounded(min(share, 0.5 if tuple(sizes) == (1,) else 0.3))
+
+
+def _level_shares(sizes: Sequence[int], count: int, *, together: bool) -> tuple[Fraction, ...]:
+    """Return the part of each level of 2, 3, … items, all together 0.45 at most."""
+    levels = sizes[-1] - 1
+    if not levels:
+        return ()
+    each = 0.1 if together or count <= _FEW else 0.15
+    shares = [0.05 if together else each] + [each] * (levels - 1)
+    shrink = min(1.0, 0.45 / sum(shares))
+    return tuple(_rounded(share * shrink) for share in shares)
+
+
+def _rounded(share: float) -> Fraction:
+    """Return a part as a rational with three decimals, at least one thousandth."""
+    return Fraction(max(round(1000 * share), 1), 1000)

@@ -1,0 +1,45 @@
+"""Which mechanism suits a request, by public numbers, where that is left to "auto".
+
+Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism that
+needs the smallest margin (docs/privacy.md, "What it takes"): limited-domain without a public universe, or exponential
+weights over one that is small enough. Not large-margin: it needs no rank cap, and pays for it with a margin of 438
+units instead of 27 (ε = 1, δ = 1e-6, add-remove).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import log
+
+from fim_private import defaults
+from fim_private.counting.universe import Universe, UnknownUniverse
+
+AUTO = "auto"
+
+
+def choose(
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbors: str,
+    sizes: Sequence[int],
+    universe: Universe,
+    *,
+    several: bool,
+    capped: bool,
+) -> tuple[str, str]:
+    """Return the name of a mechanism, and why it: a clause that follows the name.
+
+    several: whether more than one itemset is wanted. capped: whether a public cap on ranks or baskets is given.
+    """
+    if capped:
+        return "limited-domain", "it makes use of the public cap that you give"
+    if several:
+        return "levelwise", "it finds many itemsets with the least noise, without a list of items"
+    if not isinstance(universe, UnknownUniverse):
+        candidates = sum(universe.candidates(size) for size in sizes)
+        # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
+        # without a list by ln(k / δ) / rate.
+        if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
+            return "exponential", "over your public universe it needs a smaller margin than without it"
+    return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -56,7 +57,7 @@ _ROUNDING = 2.0**-50
 _MARGIN = 2.0**-30
 # Arithmetic of the tail. Smaller bounds are not told: as fractions, they would be long and of no use.
 _DOWN, _UP = down(72), up(72)
-_LEAST_BOUND = Fraction(1, 10**1000)
+_LEAST_BOUND = Decimal("1e-1000")
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +240,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
     """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
     x = Fraction(sqrt(_DOWN, quotient(_DOWN, square))) if k > 0 else -Fraction(sqrt(_UP, quotient(_UP, square)))
-    return max(Fraction(normal_tail_bounds(x)[1]), _LEAST_BOUND)
+    return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)

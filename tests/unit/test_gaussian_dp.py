@@ -6,6 +6,7 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
+import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,6 +54,17 @@ def test_delta_upper_is_the_printed_formula_rounded_up(epsilon: Fraction, delta:
     mu = gdp_mu(epsilon, delta)
     lower, upper = delta_bounds(epsilon, mu)
     assert lower <= decimal(gdp_delta_upper(epsilon, mu)) <= PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
+
+
+@given(st.fractions(Fraction(1, 100), 10), st.fractions(0, 10))
+def test_delta_upper_is_never_below_the_truth(mu: Fraction, place: Fraction) -> None:
+    epsilon = mu * place  # ε/μ up to 10: so far the digits of the oracle reach
+    if place + mu / 2 > 12:
+        return
+    far, near = oracles.normal_tail(place + mu / 2), oracles.normal_tail(place - mu / 2)
+    growth = PRECISE.exp(decimal(epsilon))
+    truth = PRECISE.subtract(near, PRECISE.multiply(growth, far))
+    assert 0 <= gdp_delta_upper(epsilon, mu) / Fraction(truth) - 1 < Fraction(1, 10**35)
 
 
 # dp_accounting 0.6, GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon(epsilon), in floats.

@@ -167,10 +167,10 @@ def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, n
 
 
 @on_both_paths
+@pytest.mark.parametrize("sigma2", [VARIANCES[1], VARIANCES[3]], ids=["7/3", "2^48"])
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1))
-def test_a_proposal_that_only_later_bits_of_x_drop(choice: int, share: Fraction) -> None:
-    # u < (first + 1)/2^16, which p falls to between one x of 31 digits and the next.
-    sigma2 = VARIANCES[1]
+def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int, share: Fraction) -> None:
+    # u < (first + 1)/2^16, which p falls to between one x of 31 digits, or 95, and the next.
     start, width, _ = cell(choice, 0)
     least, most = (math.ceil(Fraction(acceptance(choice, Fraction(x))) * 2**16) for x in (1, 0))
     first = least + math.floor(share * (most - 2 - least))

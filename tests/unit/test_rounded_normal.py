@@ -123,10 +123,12 @@ def words_of(sigma2: Fraction, choice: int, first: int, negative: bool, x: Fract
     return [word(choice, first, negative, digits >> 64), digits & 2**64 - 1]
 
 
-@pytest.fixture(params=["doubles", "rationals"])
+@pytest.fixture(params=["doubles", "rationals", "coarse"])
 def paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is; and with margins so wide that whatever is not certain at the edge of a cell goes the slow way."""
-    if request.param == "rationals":
+    """As it is; with margins so wide that all that is not certain at a cell's edge goes the slow way; digit by digit."""
+    if request.param == "coarse":
+        monkeypatch.setattr(sampler, "_FIRST_BITS", 1)
+    if request.param != "doubles":
         monkeypatch.setattr(sampler, "_MARGIN", 2.0)
         monkeypatch.setattr(sampler, "_ROUNDING", 2.0)
 
@@ -139,11 +141,11 @@ PROPOSALS = {
         st.builds(Fraction, st.integers(0, 2**95 - 1), st.just(2**95)), st.sampled_from([0, 1 - Fraction(1, 2**95)])
     ),
 }
-on_both_paths = pytest.mark.usefixtures("paths")
+on_all_paths = pytest.mark.usefixtures("paths")
 each_variance = pytest.mark.parametrize("sigma2", VARIANCES, ids=["1/10", "7/3", "2^39", "2^48", "2^77"])
 
 
-@on_both_paths
+@on_all_paths
 @each_variance
 @given(**PROPOSALS, ever=st.integers(0, 1))
 def test_any_proposal(sigma2: Fraction, choice: int, first: int, negative: bool, x: Fraction, ever: int) -> None:
@@ -153,7 +155,7 @@ def test_any_proposal(sigma2: Fraction, choice: int, first: int, negative: bool,
     assert drawn(sigma2, words, ever) == defined(sigma2, words, ever)
 
 
-@on_both_paths
+@on_all_paths
 @each_variance
 @given(choice=PROPOSALS["choice"], negative=PROPOSALS["negative"], x=PROPOSALS["x"])
 def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, negative: bool, x: Fraction) -> None:
@@ -166,7 +168,7 @@ def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, n
         assert drawn(sigma2, words, 1) is None
 
 
-@on_both_paths
+@on_all_paths
 @pytest.mark.parametrize("sigma2", [VARIANCES[1], VARIANCES[3]], ids=["7/3", "2^48"])
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1))
 def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int, share: Fraction) -> None:
@@ -183,7 +185,20 @@ def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int
     assert drawn(sigma2, words, 1) is None
 
 
-@on_both_paths
+@pytest.mark.parametrize("paths", ["rationals"], indirect=True)
+@on_all_paths
+def test_a_proposal_that_only_the_65th_bit_decides() -> None:
+    # 64 bits of u as near to p as they can be: with zeros after them it is below, with ones it is not.
+    sigma2 = VARIANCES[3]
+    for x in (Fraction(k, 499) for k in range(1, 499)):
+        digits = math.floor(Fraction(acceptance(0, x)) * 2**64)
+        words = words_of(sigma2, 0, digits >> 48, False, x)
+        later = (digits % 2**48).to_bytes(6, "little")
+        assert drawn(sigma2, words, 0, later) is not None
+        assert drawn(sigma2, words, 1, later) is None
+
+
+@on_all_paths
 @each_variance
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1), negative=PROPOSALS["negative"])
 def test_a_rounding_that_only_later_bits_decide(sigma2: Fraction, choice: int, share: Fraction, negative: bool) -> None:
@@ -200,7 +215,7 @@ def test_a_rounding_that_only_later_bits_decide(sigma2: Fraction, choice: int, s
     assert drawn(sigma2, words, 1) == sign * (n + 1)
 
 
-@on_both_paths
+@on_all_paths
 @pytest.mark.parametrize("coins", [0, 1, 2, 7])
 def test_a_draw_from_the_wide_cells(coins: int) -> None:
     sigma2 = Fraction(10**6)
@@ -209,6 +224,13 @@ def test_a_draw_from_the_wide_cells(coins: int) -> None:
         for x in (Fraction(0), Fraction(1, 5), Fraction(7, 9)):
             words = words_of(sigma2, TAIL, first, False, x)
             assert drawn(sigma2, words, 0, before) == defined(sigma2, words, 0, coins)
+
+
+def test_no_acceptance_is_above_one() -> None:
+    starts = [acceptance(choice, Fraction(0)) for choice in [0, *accumulate(weights())][:-1]]
+    assert max(starts) <= 1
+    wide = [acceptance(TAIL, Fraction(0), coins) for coins in range(50)]
+    assert max(wide) == wide[0] < Decimal("0.5")
 
 
 def test_what_the_first_words_decide_takes_no_other_bytes() -> None:

@@ -108,7 +108,7 @@ class WideCells(Randomness):
 
 def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
     """From 4.75 on: |Z| >= 4.75 has the tail Q(z) / Q(4.75). The steps are 1/16, so the cells of 1/4 are seen."""
-    draws = 4000
+    draws = 2000
     drawn = rounded_normal(Fraction(256), draws, randomness=WideCells(124)).tolist()
     least = 76  # 16 · 4.75
 

@@ -125,7 +125,7 @@ def words_of(sigma2: Fraction, choice: int, first: int, negative: bool, x: Fract
 
 @pytest.fixture(params=["doubles", "rationals", "coarse"])
 def paths(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is; with margins so wide that all that is not certain at a cell's edge goes the slow way; digit by digit."""
+    """As it is; all that is not certain at a cell's edge by rationals; the same, digit by digit."""
     if request.param == "coarse":
         monkeypatch.setattr(sampler, "_FIRST_BITS", 1)
     if request.param != "doubles":

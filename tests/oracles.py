@@ -91,6 +91,34 @@ def geometric_pmf(rate: Real, k: npt.ArrayLike) -> Floats:
     return np.where(at >= 0, -math.expm1(-r) * np.exp(-r * np.maximum(at, 0.0)), 0.0)
 
 
+@cache
+def _root_two_pi() -> Decimal:
+    """√(2π), with π = 16 arctan 1/5 - 4 arctan 1/239 (Machin)."""
+    with localcontext() as context:
+        context.prec = DIGITS
+
+        def arctan_of_inverse(n: int) -> Decimal:
+            terms = range(DIGITS)  # of which each is less than 1/25 of the one before
+            return sum(((-1) ** k / Decimal((2 * k + 1) * n ** (2 * k + 1)) for k in terms), Decimal(0))
+
+        return (2 * (16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239))).sqrt()
+
+
+def normal_tail(x: Real) -> Decimal:
+    """P(Z >= x) = 1/2 - Σ (-1)^n x^(2n+1) / (2^n n! (2n+1)) / √(2π): right to 100 digits for |x| <= 12."""
+    if abs(Fraction(x)) > 12:
+        raise ValueError(f"too many digits cancel at {x}")
+    with localcontext() as context:
+        context.prec = DIGITS
+        power = exact = _decimal(x)
+        total, n = Decimal(0), 0
+        while n < 72 or abs(power) > Decimal(10) ** -DIGITS:  # 72 = 12²/2: from there on the terms fall
+            total += power / (2 * n + 1)
+            n += 1
+            power *= -exact * exact / (2 * n)
+        return Decimal("0.5") - total / _root_two_pi()
+
+
 # --------------------------------------------------------------------------------------- large margin
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -32,7 +33,8 @@ from fim_private.dp.normal_tail import normal_tail_bounds, normal_tail_point
 from fim_private.dp.randomness import Integers, Randomness, UniformReal
 
 # Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last of the 2^16 numbers
-# stands for all of the wide cells, of which the i-th has the part 2^-(i+1), so it takes coins.
+# stands for all of the wide cells, of which the i-th has the part 2^-(i+1), so it takes coins. There p < 1/2 for i = 0,
+# and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
 _CELLS = 152
 _FINE = 32
 _START = Fraction(_CELLS, _FINE)
@@ -54,9 +56,11 @@ _BLOCK = 1 << 15
 _ROUNDING = 2.0**-50
 # Absolute error of p in doubles, and how far it falls between one 31-digit x and the next: see _keeps.
 _MARGIN = 2.0**-30
+# Rationals are first tried with so many digits of x and u.
+_FIRST_BITS = 64
 # Arithmetic of the tail. Smaller bounds are not told: as fractions, they would be long and of no use.
 _DOWN, _UP = down(72), up(72)
-_LEAST_BOUND = Fraction(1, 10**1000)
+_LEAST_BOUND = Decimal("1e-1000")
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +204,7 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
 def _is_kept(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
     """Decide u < p of equation (N), for a = start, w = width and c = weight."""
     height = _HEIGHT * width * _FINE / weight
-    for bits in precisions(64):
+    for bits in precisions(_FIRST_BITS):
         digits = x.digits(bits)
         near, far = ((start + width * Fraction(d, 1 << bits)) ** 2 / 2 for d in (digits, digits + 1))
         most, least = exp_bounds(*near.as_integer_ratio(), bits)[1], exp_bounds(*far.as_integer_ratio(), bits)[0]
@@ -213,7 +217,7 @@ def _is_kept(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal,
 
 def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction) -> int:
     """Return ⌊σ(start + width x) + 1/2⌋, which is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋."""
-    for bits in precisions(64):
+    for bits in precisions(_FIRST_BITS):
         digits = x.digits(bits)
         ends = (start + width * Fraction(d, 1 << bits) for d in (digits, digits + 1))
         lower, upper = ((math.isqrt(math.floor(4 * sigma2 * end * end)) + 1) // 2 for end in ends)
@@ -239,7 +243,7 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
     """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
     x = Fraction(sqrt(_DOWN, quotient(_DOWN, square))) if k > 0 else -Fraction(sqrt(_UP, quotient(_UP, square)))
-    return max(Fraction(normal_tail_bounds(x)[1]), _LEAST_BOUND)
+    return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
 
 
 @lru_cache(maxsize=1 << 10)

@@ -1,0 +1,42 @@
+"""Directed rounding of decimals: never on the wrong side, and by one place at most, seen at few digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fim_private.dp.directed_rounding import down, exp, ln, quotient, sqrt, up
+
+PRECISE = Context(prec=60)
+VALUES = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-3))
+
+
+@pytest.mark.parametrize(
+    ("bound", "true"), [(exp, PRECISE.exp), (ln, PRECISE.ln), (sqrt, PRECISE.sqrt)], ids=["exp", "ln", "sqrt"]
+)
+@given(x=VALUES)
+@example(x=Decimal(1))
+def test_functions_are_bounded_from_both_sides(
+    bound: Callable[[Context, Decimal], Decimal], true: Callable[[Decimal], Decimal], x: Decimal
+) -> None:
+    value = true(x)
+    lower, upper = bound(down(4), x), bound(up(4), x)
+    assert lower <= value <= upper
+    assert upper - lower <= Decimal("0.003") * max(abs(lower), abs(upper))
+
+
+@given(st.fractions(-100, 100))
+def test_quotients_are_bounded_from_both_sides(value: Fraction) -> None:
+    lower, upper = quotient(down(4), value), quotient(up(4), value)
+    assert Fraction(lower) <= value <= Fraction(upper)
+    assert upper == lower or upper == down(4).next_plus(lower)
+
+
+def test_what_must_not_be_negative_is_not() -> None:
+    assert exp(down(4), Decimal("-1e30")) == sqrt(down(4), Decimal(0)) == 0
+    assert exp(up(4), Decimal("-1e30")) > 0

@@ -1,0 +1,146 @@
+"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed, and is the best."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_mu
+from fim_private.dp.normal_tail import normal_tail_bounds
+from fim_private.errors import ParameterError
+
+PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
+EXPONENTS = st.integers(-9, 7)
+EPSILONS = st.builds(lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS)
+DELTAS = st.builds(
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), st.integers(-300, -1)
+)
+
+
+def delta_bounds(epsilon: Fraction, mu: Fraction) -> tuple[Decimal, Decimal]:
+    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8: the digits that cancel are few."""
+    growth = PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
+    near, far = normal_tail_bounds(epsilon / mu - mu / 2), normal_tail_bounds(epsilon / mu + mu / 2)
+    return (
+        PRECISE.subtract(near[0], PRECISE.multiply(growth, far[1])),
+        PRECISE.subtract(near[1], PRECISE.multiply(growth, far[0])),
+    )
+
+
+def decimal(value: Fraction) -> Decimal:
+    return PRECISE.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+@given(EPSILONS, DELTAS)
+def test_mu_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> None:
+    mu = gdp_mu(epsilon, delta)
+    lower, upper = delta_bounds(epsilon, mu)
+    slack = PRECISE.multiply(decimal(delta), Decimal("1e-25"))  # the bounds of the tails have 40 digits
+    assert PRECISE.subtract(upper, lower) < slack
+    assert lower <= decimal(delta)
+    assert delta_bounds(epsilon, mu * (1 + Fraction(1, 10**11)))[0] > PRECISE.add(decimal(delta), slack)
+    assert len(Context(prec=400).create_decimal(decimal(mu)).normalize().as_tuple().digits) <= 12
+
+
+@given(EPSILONS, DELTAS)
+def test_delta_upper_is_the_printed_formula_rounded_up(epsilon: Fraction, delta: Fraction) -> None:
+    mu = gdp_mu(epsilon, delta)
+    lower, upper = delta_bounds(epsilon, mu)
+    assert lower <= decimal(gdp_delta_upper(epsilon, mu)) <= PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
+
+
+@given(st.fractions(Fraction(1, 100), 10), st.fractions(0, 10))
+def test_delta_upper_is_never_below_the_truth(mu: Fraction, place: Fraction) -> None:
+    epsilon = mu * place  # ε/μ up to 10: so far the digits of the oracle reach
+    if place + mu / 2 > 12:
+        return
+    far, near = oracles.normal_tail(place + mu / 2), oracles.normal_tail(place - mu / 2)
+    growth = PRECISE.exp(decimal(epsilon))
+    truth = PRECISE.subtract(near, PRECISE.multiply(growth, far))
+    assert 0 <= gdp_delta_upper(epsilon, mu) / Fraction(truth) - 1 < Fraction(1, 10**35)
+
+
+# dp_accounting 0.6, GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon(epsilon), in floats.
+@pytest.mark.parametrize(
+    ("epsilon", "mu", "delta"),
+    [
+        ("1", "0.235501453808", 8.999999999928356e-07),
+        ("0.5", "1", 0.23842170813487656),
+        ("10", "3", 0.018589514315857855),
+    ],
+)
+def test_delta_as_other_software_has_it(epsilon: str, mu: str, delta: float) -> None:
+    assert math.isclose(gdp_delta_upper(Fraction(epsilon), Fraction(mu)), delta, rel_tol=1e-10)
+
+
+def test_delta_at_epsilon_zero_is_the_total_variation() -> None:
+    # 2Φ(μ/2) - 1, here 1 - 2Q(1).
+    tail = Fraction(normal_tail_bounds(Fraction(1))[1])
+    assert abs(gdp_delta_upper(Fraction(0), Fraction(2)) - (1 - 2 * tail)) < Fraction(1, 10**40)
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), [("1e9", "1e-9"), ("1e9", "1e-4"), ("1", "1e-9")])
+def test_a_delta_of_next_to_nothing_stays_a_short_fraction(epsilon: str, mu: str) -> None:
+    assert gdp_delta_upper(Fraction(epsilon), Fraction(mu)) == Fraction(1, 10**1000)
+
+
+def test_a_delta_near_one_stays_below_one() -> None:
+    delta = gdp_delta_upper(Fraction(1), Fraction(20))
+    assert 1 - Fraction(1, 10**20) < delta < 1
+    assert gdp_delta_upper(Fraction(1), Fraction(10**9)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "mu"),
+    [
+        (Fraction(1), Fraction("9e-7"), 0.235501453808),
+        (Fraction(1, 10), Fraction("1e-6"), 0.0275446502438),
+        (Fraction(2), Fraction("1e-8"), 0.376942180252),
+        (Fraction("1e-9"), Fraction("1e-300"), 2.75584234499e-11),
+        (Fraction("1e-9"), Fraction(1, 2), 1.34897950117),
+        (Fraction(10**9), Fraction("1e-300"), 44684.3278209),
+        (Fraction(10**9), 1 - Fraction(1, 10**30), 44732.8250664),
+        (Fraction(1), 1 - Fraction(1, 10**1000), 23.1335881546),
+    ],
+)
+def test_mu_at_chosen_places_and_the_ends_of_its_range(epsilon: Fraction, delta: Fraction, mu: float) -> None:
+    # Each checked against mpmath at 120 digits when it was written down.
+    found = gdp_mu(epsilon, delta)
+    assert math.isclose(found, mu, rel_tol=1e-15)
+    assert gdp_delta_upper(epsilon, found) <= delta
+    assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > min(delta, 1 - Fraction(1, 10**30))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")]
+)
+def test_mu_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
+    with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):
+        gdp_mu(Fraction(epsilon), Fraction(delta))
+
+
+@settings(max_examples=50)
+@given(EPSILONS, DELTAS, st.fractions(1, 2))
+def test_mu_grows_with_epsilon_and_delta(epsilon: Fraction, delta: Fraction, factor: Fraction) -> None:
+    assert gdp_mu(epsilon * factor, delta) >= gdp_mu(epsilon, delta)
+    assert gdp_mu(epsilon, min(delta * factor, Fraction(1, 2))) >= gdp_mu(epsilon, min(delta, Fraction(1, 2)))
+
+
+@settings(max_examples=50)
+@given(EPSILONS, DELTAS)
+def test_zcdp_never_allows_more(epsilon: Fraction, delta: Fraction) -> None:
+    """μ-GDP is (μ²/2)-zCDP, so what that route proves is proved here too."""
+    assert gdp_mu(epsilon, delta) ** 2 / 2 > zcdp_rho(epsilon, delta)
+
+
+def test_of_epsilon_one_the_gain_over_zcdp_is_known() -> None:
+    rho = gdp_mu(Fraction(1), Fraction("9e-7")) ** 2 / 2
+    assert math.isclose(rho, 0.0277304673728, rel_tol=1e-10)
+    assert 1.11 < rho / zcdp_rho(Fraction(1), Fraction("9e-7")) < 1.18

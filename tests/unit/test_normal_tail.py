@@ -1,0 +1,98 @@
+"""The certified bounds of the normal tail hold the true value and are tight: another formula, and known values."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from fim_private.dp.directed_rounding import Interval
+from fim_private.dp.normal_tail import (
+    mills_ratio_bounds,
+    normal_density_bounds,
+    normal_tail_bounds,
+    normal_tail_point,
+)
+
+PRECISE = Context(prec=60)
+# From mpmath 1.4 at 70 digits: erfc(x / √2) / 2.
+KNOWN = {
+    "-2.5": "0.993790334674223864833021895425807778872102253",
+    "0.001": "0.499601057786088937415409677555673058731496752",
+    "1": "0.158655253931457051414767454367962077522087033",
+    "4.999": "0.000000288142014146413161300424424874322775206707653",
+    "5": "0.000000286651571879193911673752332874645353854423014",
+    "37.5": "4.60535300958195484382796909761089623892069264e-308",
+    "1000": "2.29064614654549841064310908113818131679298776e-217151",
+}
+ANY_SIZE = st.one_of(
+    st.fractions(-50, 50), st.builds(lambda x, e: x * Fraction(10) ** e, st.fractions(-10, 10), st.integers(-30, 5))
+)
+
+
+def relative_width(bounds: Interval) -> Decimal:
+    lower, upper = bounds
+    assert lower <= upper
+    return PRECISE.divide(PRECISE.subtract(upper, lower), upper)
+
+
+@pytest.mark.parametrize(("x", "tail"), KNOWN.items())
+def test_known_values(x: str, tail: str) -> None:
+    lower, upper = normal_tail_bounds(Fraction(x))
+    digit = Decimal(1).scaleb(Decimal(tail).adjusted() - 40)
+    assert lower < PRECISE.add(Decimal(tail), digit)
+    assert upper > PRECISE.subtract(Decimal(tail), digit)
+    assert relative_width((lower, upper)) < Decimal("1e-40")
+
+
+@given(st.fractions(-12, 12))
+@example(Fraction(0))
+@example(Fraction(5))
+@example(Fraction(11, 2))  # where the continued fraction takes an odd number of steps
+def test_bounds_contain_the_tail(x: Fraction) -> None:
+    lower, upper = normal_tail_bounds(x)
+    assert lower <= oracles.normal_tail(x) <= upper
+
+
+@given(ANY_SIZE)
+def test_bounds_are_tight(x: Fraction) -> None:
+    assert relative_width(normal_tail_bounds(x)) < Decimal("1e-40")
+    assert relative_width(normal_density_bounds(x)) < Decimal("1e-50")
+    assert relative_width(mills_ratio_bounds(abs(x))) < Decimal("1e-40")
+
+
+@given(ANY_SIZE)
+def test_floats_agree(x: Fraction) -> None:
+    special = pytest.importorskip("scipy.special")
+    if abs(x) < 37:
+        assert math.isclose(normal_tail_bounds(x)[0], special.ndtr(-float(x)), rel_tol=1e-12)
+
+
+@given(st.fractions(-100, 100), st.fractions(Fraction(1, 10**9), 1))
+def test_the_tail_falls_and_both_sides_make_one(x: Fraction, step: Fraction) -> None:
+    lower, upper = normal_tail_bounds(x)
+    # Its slope is -φ: over a step it falls by at least the step times the lesser density at its ends.
+    fall = min(normal_density_bounds(x)[0], normal_density_bounds(x + step)[0])
+    below = normal_tail_bounds(x + step)[1]
+    assert Fraction(below) <= (Fraction(upper) - step * Fraction(fall)) * (1 + Fraction(1, 10**40))
+    other = normal_tail_bounds(-x)
+    assert Fraction(lower) + Fraction(other[0]) <= 1 <= Fraction(upper) + Fraction(other[1])
+
+
+def test_far_beyond_all_decimals_the_bounds_still_hold() -> None:
+    lower, upper = normal_tail_bounds(Fraction(10**12))
+    assert 0 <= lower <= upper < Decimal("1e-400_000_000")
+    assert normal_tail_bounds(Fraction(-(10**12)))[1] == 1
+
+
+@settings(max_examples=30)
+@given(st.one_of(st.fractions(0, 1), st.integers(1, 310).map(lambda e: Fraction(7, 10**e))).filter(lambda p: 0 < p < 1))
+def test_the_tail_point_has_that_tail(tail: Fraction) -> None:
+    lower, upper = normal_tail_bounds(normal_tail_point(tail))
+    assert abs(Fraction(lower) / tail - 1) < Fraction(1, 10**30)
+    assert abs(Fraction(upper) / tail - 1) < Fraction(1, 10**30)

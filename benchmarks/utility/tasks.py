@@ -112,7 +112,7 @@ def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, An
     kept = float((outcomes.levels * outcomes.probabilities).sum()) / maximum
     unnamed = outcomes.levels == 0 if isinstance(run.mechanism, NamedExponential) else np.zeros(1, dtype=bool)
     abstain = outcomes.abstain + float((outcomes.probabilities * unnamed).sum())
-    return certain(1 - best, 1 - kept, abstain)
+    return certain(1 - best, 1 - kept, abstain, float(outcomes.probabilities[outcomes.levels > 0].sum()))
 
 
 def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -178,6 +178,8 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
             assert -1e-9 <= row["low"] - 1e-9 <= row["fnr"] <= row["high"] + 1e-9 <= 1 + 1e-8, key
             assert -1e-9 <= row["regret"] <= 1
             assert 0 <= row["abstained"] <= 1
+            if row["precision"] is not None:
+                assert 0 <= row["precision"] <= row["supported"] <= 1
             assert row["trials"] >= 30
         assert rows[0].get("exact", False) == (key.split("/")[2] in OURS and "levelwise" not in key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,18 @@ import numpy as np
 import pytest
 
 from benchmarks.utility import tasks
-from benchmarks.utility.measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+from benchmarks.utility.measures import (
+    ABSTAINED,
+    Releases,
+    Row,
+    among_best,
+    certain,
+    least,
+    mean,
+    means,
+    measures,
+    names,
+)
 from benchmarks.utility.sections import sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
@@ -26,6 +38,7 @@ def test_measures_by_hand() -> None:
     assert found["regret"] == pytest.approx(0.5)
     assert found["error_median"] == pytest.approx(0.1)  # of 0.1, 0 and 3
     assert 0 <= found["low"] <= 0.5 <= found["high"] <= 1
+    assert (found["precision"], found["supported"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_fewer_itemsets_than_k() -> None:
@@ -34,6 +47,31 @@ def test_fewer_itemsets_than_k() -> None:
     assert (found["fnr"], found["abstained"]) == (0.25, 0.25)
     empty = measured([[ABSTAINED]], [[0]], 1, ())
     assert (empty["fnr"], empty["regret"], empty["abstained"], empty["error_median"]) == (0, 0, 0, None)
+    assert (empty["precision"], empty["supported"]) == (None, None)
+
+
+def test_precision_is_of_what_was_released() -> None:
+    # Of three released one is in the top 2, and one occurs below it; any of the two of support 8 would be as good.
+    found = measured([[8, 5], [0, ABSTAINED]], [[8, 5], [0, 0]], 2)
+    assert (found["precision"], found["supported"]) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    # Right in all of the little that is said.
+    found = measured([[10, ABSTAINED], [ABSTAINED, ABSTAINED]], [[10, 0], [0, 0]], 2)
+    assert (found["fnr"], found["precision"], found["supported"]) == (0.75, 1, 1)
+    # What is released where nothing occurs is wrong.
+    found = measured([[0]], [[0]], 1, ())
+    assert (found["precision"], found["supported"]) == (0, 0)
+    exact = certain(0.6, 0.5, 0.5, 0.45)
+    assert (exact["precision"], exact["supported"]) == (pytest.approx(0.8), pytest.approx(0.9))
+    assert (certain(1, 1, 1, 0)["precision"], certain(1, 1, 1, 0)["supported"]) == (None, None)
+
+
+def test_means_are_of_what_there_is() -> None:
+    none = row("a", 1.0)
+    none.found["precision"] = None
+    rows = [row("a", 0.5), none, replace(none, entry="b")]
+    assert mean(rows, "precision") == 0.5
+    assert mean(rows[1:], "precision") is None
+    assert means(rows, "precision") == {"a": 0.5}
 
 
 def test_the_rule_of_three() -> None:
@@ -41,11 +79,12 @@ def test_the_rule_of_three() -> None:
     assert (none["fnr"], none["low"], none["high"]) == (0, 0, pytest.approx(0.03))
     every = measured([[5, 5]] * 50, [[5, 5]] * 50, 2)
     assert (every["fnr"], every["low"], every["high"]) == (1, pytest.approx(0.97), 1)
-    assert certain(-1e-16, 1 + 1e-12, 0.5)["low"] == 0
+    assert certain(-1e-16, 1 + 1e-12, 0.5, 0.5)["low"] == 0
 
 
 def row(entry: str, fnr: float, *, low: float | None = None, k: int = 10, epsilon: float = 1.0) -> Row:
     found = {"trials": 100, "fnr": fnr, "low": fnr if low is None else low, "high": fnr, "regret": fnr}
+    found |= {"precision": 1 - fnr, "supported": 1.0}
     return Row("d", "2", entry, epsilon, 1e-6, k, {**found, "abstained": 0.0, "error_median": 0.1, "error_95": 0.2})
 
 

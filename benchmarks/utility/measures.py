@@ -14,6 +14,8 @@ from benchmarks.frame.support_spectra import Levels
 from benchmarks.utility import simulation
 
 ABSTAINED = simulation.ABSTAINED
+BASKET, USER = "basket", "user"
+ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 # False-negative rates that differ by no more are taken for equal.
 WITHIN = 0.005
 # A false-negative rate from here on is finding nothing.
@@ -107,7 +109,10 @@ def certain(fnr: float, regret: float, abstained: float, supported: float) -> di
 
 @dataclass(frozen=True)
 class Row:
-    """One setting and what was found in it (measures)."""
+    """One setting and what was found in it (measures).
+
+    unit: "basket" or "user", whom the guarantee is about. neighbors: the relation.
+    """
 
     data: str
     sizes: str
@@ -116,6 +121,8 @@ class Row:
     delta: float
     k: int
     found: dict[str, Any]
+    unit: str = BASKET
+    neighbors: str = ADD_REMOVE
 
 
 def label(sizes: tuple[int, ...]) -> str:
@@ -123,13 +130,18 @@ def label(sizes: tuple[int, ...]) -> str:
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
+def key(data: str, sizes: tuple[int, ...], entry: str, unit: str, neighbors: str, epsilon: float, delta: float) -> str:
+    """Return the key of the task of one setting, of all k."""
+    return f"{data}/{label(sizes)}/{entry}/{unit}/{neighbors}/{epsilon}/{delta}"
+
+
 def rows_of(results: Mapping[str, Any]) -> list[Row]:
     """Return all settings."""
     found = []
-    for key, answer in results["answers"].items():
-        data, sizes, entry, epsilon, delta = key.split("/")
+    for name, answer in results["answers"].items():
+        data, sizes, entry, unit, neighbors, epsilon, delta = name.split("/")
         for row in answer:
-            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row))
+            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row, unit, neighbors))
     return found
 
 

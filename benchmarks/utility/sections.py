@@ -8,8 +8,11 @@ from itertools import product
 from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
-from benchmarks.utility import tasks
+from benchmarks.utility import tasks, variants
+from benchmarks.utility.mean_tables import RATES, best, by_k, least_at
 from benchmarks.utility.measures import (
+    ADD_REMOVE,
+    BASKET,
     WITHIN,
     Row,
     among_best,
@@ -23,6 +26,7 @@ from benchmarks.utility.measures import (
     rows_of,
     written,
 )
+from benchmarks.utility.runs import RUNS
 from benchmarks.utility.tasks import ENTRIES, HISTOGRAM, UNIVERSE, UNKNOWN
 
 DELTA = 1e-6  # of all tables but that of δ
@@ -33,12 +37,21 @@ COMPARED = (HISTOGRAM, "PrivBasis, zCDP", "exponential", "large-margin")
 
 def sections(results: Results) -> Iterator[Section]:
     """Say which wins where."""
-    rows = rows_of(results)
-    if not rows:
+    everything = rows_of(results)
+    if not everything:
         yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
         return
+    yield Section("What was measured", _method(everything))
+    at_delta = [row for row in everything if row.delta == DELTA]
+    rows = [row for row in everything if (row.unit, row.neighbors) == (BASKET, ADD_REMOVE)]
     main_rows = [row for row in rows if row.epsilon == 1 and row.delta == DELTA]
-    yield Section("What was measured", _method(rows))
+    if main_rows:
+        yield from _of_baskets(rows, main_rows)
+    yield from variants.sections(at_delta)
+
+
+def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
+    """Say which wins where a basket is a unit and neighbours have one more or less; main_rows: at ε = 1."""
     yield _winners(main_rows, [row for row in rows if row.delta == DELTA])
     for sizes in dict.fromkeys(row.sizes for row in main_rows):
         yield _missed([row for row in main_rows if row.sizes == sizes], sizes)
@@ -51,19 +64,23 @@ def sections(results: Results) -> Iterator[Section]:
 
 def _method(rows: list[Row]) -> str:
     exact = sum(bool(row.found.get("exact")) for row in rows)
-    trials = min(row.found["trials"] for row in rows)
+    trials = max(row.found["trials"] for row in rows)
+    run = sorted({row.entry for row in rows} & set(RUNS))
     return f"""\
 False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
 will do; a mechanism that abstains misses. {len(rows):,} settings.
 
 - {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
-  seeds for all. Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3
-  by the itemsets looked for in all trials).
-- Neighbours differ in one basket (add-remove), which is what the peers use. Every release spends (ε, δ) on selection
-  and supports together; ours spend two thirds on selection and one third on supports.
+  seeds for all; {" and ".join(f"{entry} is run as it is shipped, {min(RUNS[entry], trials)} times" for entry in run)}.
+  Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
+  itemsets looked for in all trials).
+- Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
+  what the peers use. Every release spends (ε, δ) on selection and supports together; ours spend two thirds on
+  selection and one third on supports.
 - The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, which is more than an
   analyst may take from the data. The stability histogram gets, for every k, the cut of baskets that suits the data
-  best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket.
+  best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket
+  (and of users no number of baskets).
 - OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
   simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
   others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
@@ -73,29 +90,11 @@ will do; a mechanism that abstains misses. {len(rows):,} settings.
 
 def _missed(rows: list[Row], sizes: str) -> Section:
     reading = (
-        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: {_best(rows, sorted({row.k for row in rows}))} "
+        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: {best(rows, sorted({row.k for row in rows}))} "
         "Precision is the share of what was released that belongs to the true top k, and supported the share that any "
         "unit has, where anything was released: who says little can be right in all of it."
     )
-    fields = {"FNR": "fnr", "precision": "precision", "supported": "supported"}
-    return Section(f"False negatives and precision, itemsets of {sizes}", reading, None, (_by_k(rows, fields),))
-
-
-def _by_k(rows: list[Row], fields: dict[str, str]) -> Table:
-    """Return the means of some measures by entry and k. fields: the measures by what they are called, "" for none."""
-    counts = sorted({row.k for row in rows})
-    lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
-        own = [[row for row in rows if row.entry == entry and row.k == k] for k in counts]
-        if any(own):
-            cells = (mean(part, field) for part in own for field in fields.values())
-            lines.append((entry, "yes" if entry in UNIVERSE else "no", *cells))
-    columns = [f"k = {k}" + (name and f": {name}") for k in counts for name in fields]
-    return Table(("mechanism", "needs the items", *columns), tuple(lines))
-
-
-def _best(rows: list[Row], counts: list[int]) -> str:
-    return f"{'. '.join(f'k = {k}: {_least_at(rows, k)}' for k in counts)}."
+    return Section(f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),))
 
 
 def _winners(rows: list[Row], of_all: list[Row]) -> Section:
@@ -103,7 +102,7 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
     counts = sorted({row.k for row in rows})
     wins, won = _wins(rows, counts)
     compared, ahead, behind = _compared(of_all)
-    best = "".join(f"- k = {k}: {_least_at(rows, k)}.\n" for k in counts)
+    best = "".join(f"- k = {k}: {least_at(rows, k)}.\n" for k in counts)
     reading = (
         f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data sets and sizes:\n\n"
         f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best: its interval "
@@ -116,13 +115,6 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         "is ahead of them on each data set."
     )
     return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
-
-
-def _least_at(rows: list[Row], k: int) -> str:
-    known = means(row for row in rows if row.k == k)
-    unknown = {entry: value for entry, value in known.items() if entry not in UNIVERSE}
-    text = names(known)
-    return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
 
 
 def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], str]]:
@@ -205,7 +197,7 @@ def _regret(rows: list[Row]) -> Section:
         f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
         "what is released instead is nearly as frequent."
     )
-    return Section("Regret", reading, None, (_by_k(rows, {"": "regret"}),))
+    return Section("Regret", reading, None, (by_k(rows, {"": "regret"}),))
 
 
 def _supports(rows: list[Row]) -> Section:

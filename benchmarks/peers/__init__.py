@@ -3,6 +3,7 @@
 privbasis            PrivBasis, from its paper, in pure and zCDP form.
 privbasis_budget     What it may spend, under both relations of neighbours.
 stability_histogram  Cut, count, add noise, release what clears a threshold: with OpenDP's own noise and thresholds.
+weighted_gaussian    Set union: a unit's weights of norm 1, with OpenDP's noise and threshold.
 best_cut             How the histogram cuts units: as suits the very data best.
 cut_baskets          Baskets and users with a limited number of items, and the itemsets in them.
 integer_noise        Discrete Laplace and Gaussian noise.

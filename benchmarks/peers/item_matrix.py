@@ -68,13 +68,18 @@ class ItemMatrix:
 
     def support(self, codes: Codes) -> int:
         """Return how many units have a basket that holds all the items; at least one item must be given."""
+        return int(np.bitwise_count(self._held(codes)).sum()) if self._users is None else len(self.units(codes))
+
+    def units(self, codes: Codes) -> Int64:
+        """Return which units have a basket that holds all the items, ascending."""
+        held = np.flatnonzero(np.unpackbits(self._held(codes).view(np.uint8), bitorder="little", count=self.baskets))
+        return held.astype(np.int64) if self._users is None else np.unique(self._users[held])
+
+    def _held(self, codes: Codes) -> NDArray[np.uint64]:
         both = self.bits(codes[0])
         for code in codes[1:]:
             both = both & self.bits(code)
-        if self._users is None:
-            return int(np.bitwise_count(both).sum())
-        held = np.flatnonzero(np.unpackbits(both.view(np.uint8), bitorder="little", count=self.baskets))
-        return len(np.unique(self._users[held]))
+        return both
 
     def pairs(self, codes: Sequence[int]) -> Int64:
         """Return the supports of the pairs (i, j), i < j, of these items, in the order of np.triu_indices.

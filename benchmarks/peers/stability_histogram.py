@@ -42,7 +42,8 @@ _STEPS = 20  # of a thousandth, to the Gaussian scale that OpenDP's map allows
 
 
 @contextmanager
-def _opendp() -> Iterator[Any]:
+def opendp() -> Iterator[Any]:
+    """Give OpenDP, with the features that its thresholds need."""
     import opendp.prelude as dp
     from opendp.mod import GLOBAL_FEATURES
 
@@ -68,7 +69,7 @@ class Threshold:
 
     def measurement(self) -> Any:
         """Return OpenDP's measurement, from a dict of counts to the dict of noisy counts released."""
-        with _opendp() as dp:
+        with opendp() as dp:
             domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
             distance = dp.absolute_distance(T="i64")
             if self.gaussian:
@@ -88,7 +89,7 @@ class Threshold:
         """Return (ε, δ) by OpenDP's maps; the Gaussian form spends delta, and ε is ∞ if that is too little."""
         from opendp.mod import OpenDPException
 
-        with _opendp() as dp:
+        with opendp() as dp:
             measurement = self.measurement()
             if self.gaussian:
                 measurement = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(measurement), delta)

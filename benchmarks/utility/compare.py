@@ -72,7 +72,7 @@ def _tasks(source: Source, sizes: tuple[int, ...], budgets: list[Budget], how: d
         elif entry.startswith("PrivBasis"):
             yield Task(name, tasks.privbasis, {**budget, "delta": None if entry == tasks.PURE else delta})
         else:
-            yield Task(name, tasks.histogram, budget)
+            yield Task(name, tasks.weighted if entry == tasks.WEIGHTED else tasks.histogram, budget)
 
 
 STUDY = Study(

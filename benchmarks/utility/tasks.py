@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_of, mixed_levels, transactions
+from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.best_cut import best_cuts
 from benchmarks.peers.privbasis import privbasis_trials
 from benchmarks.peers.released import Released
@@ -191,6 +192,22 @@ def _first(releases: list[Released], count: int) -> list[Released]:
     return [Released(release.true[:count], release.noisy[:count]) for release in releases]
 
 
+def weighted(
+    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
+) -> list[dict[str, Any]]:
+    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
+    rows = []
+    for count in counts:
+        kept = weighted_gaussian.best_cut(source, sizes, count, epsilon, delta, neighbors)
+        budget = epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
+
+        def trials(count: int, budget: Any = budget) -> list[Released]:
+            return weighted_gaussian.weighted_trials(source, sizes, count, *budget)
+
+        rows += [{**row, **kept._asdict()} for row in _peer(source, sizes, [count], trials, how["seed"])]
+    return rows
+
+
 def privbasis(
     source: Source,
     sizes: tuple[int, ...],
@@ -239,7 +256,8 @@ OURS = (
 )
 HISTOGRAM = "stability histogram (OpenDP)"
 PURE = "PrivBasis, pure"
-PEERS = (HISTOGRAM, PURE, "PrivBasis, zCDP")
+WEIGHTED = "weighted Gaussian (OpenDP)"
+PEERS = (HISTOGRAM, WEIGHTED, PURE, "PrivBasis, zCDP")
 # They have no form for users with many baskets: see privbasis.py.
 BY_BASKET_ONLY = (PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)

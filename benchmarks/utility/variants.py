@@ -29,9 +29,9 @@ def _users(rows: list[Row], of_all: list[Row]) -> Section:
         f"A unit is a user with all their baskets, in {' and '.join(data)}; the support of an itemset is the number of "
         "users with a basket that contains it. ε = 1, δ = 1e-6, add-remove. Least mean FNR: "
         f"{best(rows, counts)} PrivBasis is not here: its bins rest on a unit that is in one bin of each basis, and a "
-        "user has many baskets. The histogram gets the better of three cuts: a user's baskets cut to B items in all, "
-        "or 1 or 4 random baskets of each user cut to B items each. The first table has means over data sets and "
-        "sizes; the others FNR by data set and size, and by ε."
+        "user has many baskets. The histogram and the weighted Gaussian get the best of three cuts: a user's baskets "
+        "cut to B items in all, or 1 or 4 random baskets of each user cut to B items each. The first table has means "
+        "over data sets and sizes; the others FNR by data set and size, and by ε."
     )
     sizes = list(dict.fromkeys(row.sizes for row in rows))
     shown = [k for k in counts if k >= 10]
@@ -74,7 +74,7 @@ def _replaced(rows: list[Row], unit: str) -> Section:
         f"under add-remove, in the mean over k) and least for {fewest} ({changes[fewest]:.3f}). PrivBasis is converted "
         "by group privacy, a unit replaced being one removed and one added: half of ε, or a quarter of ρ but for the "
         "Gaussian bins, of which two are moved and half of ρ is enough. OpenDP's map is asked for twice as many "
-        "counts, each moved by 1. Large margin has the same noise under both."
+        "counts, each moved by 1, or for weights √2 apart. Large margin has the same noise under both."
     )
     columns = (f"k = {k}: {relation}" for k in counts for relation in both)
     title = f"One {unit} replaced"

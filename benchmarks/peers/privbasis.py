@@ -1,8 +1,8 @@
 """PrivBasis, re-implemented from its paper: Li, Qardaji, Su and Cao, VLDB 2012, section 4. A baseline from outside.
 
-It releases the k most frequent itemsets of some sizes with noisy supports, under adding or removing one basket. It
-needs a public universe of items and is given the items that occur: generous. The noise is of floats out of a seeded
-generator: good for measuring utility, not for releasing anything.
+It releases the k most frequent itemsets of some sizes with noisy supports, under adding or removing one basket, or
+replacing one (privbasis_budget.py). It needs a public universe of items and is given the items that occur: generous.
+The noise is of floats out of a seeded generator: good for measuring utility, not for releasing anything.
 
 What is spent, and why. A selection by the exponential mechanism that costs c has the rate ε₀ = c in the pure form, and
 √(8c) under zCDP, for it is ε₀-bounded-range, hence (ε₀²/8)-zCDP (Dong, Durfee and Rogers 2020). Each stage depends
@@ -12,13 +12,14 @@ on the data through what the stages before released only: basic adaptive composi
    One basket moves all supports by 0 or 1 in one direction: weight e^{ε₀c}, without the factor 2.
 3. The bins of w bases, one half. One basket is in one bin of each basis, which moves by 1: L1 sensitivity w, L2 √w.
    With c = share / w for each basis, that is noise Lap(1/c), or Gaussian of variance 1/(2c).
+That a basket is in one bin of each basis is what the sensitivities rest on. A user has many baskets, in many bins: by
+user there is no PrivBasis without a cut of its own, which the paper does not have.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
@@ -35,37 +36,17 @@ from benchmarks.peers.item_matrix import (
     support_at_rank,
     supports_of_subsets,
 )
+from benchmarks.peers.privbasis_budget import Budget
 from benchmarks.peers.released import Released, nothing
-from fim_private.dp.accounting import zcdp_rho
-from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-# As in the paper: the shares of the stages, the longest basis, and how many more than k itemsets are aimed at.
-SHARES = (Fraction(1, 10), Fraction(4, 10), Fraction(5, 10))
+# As in the paper: the longest basis, and how many more than k itemsets are aimed at.
 LONGEST_BASIS = 12
 MARGIN = Fraction(11, 10)
 LEFT_OVER_BASIS = 3
-
-
-@dataclass(frozen=True)
-class Budget:
-    """total: ε, or ρ where zcdp."""
-
-    total: Fraction
-    zcdp: bool
-
-    @classmethod
-    def of(cls, epsilon: float, delta: float | None) -> Budget:
-        """Return the budget that is (epsilon, delta)-private: pure where delta is None."""
-        exact = exact_epsilon(epsilon)
-        return cls(exact, False) if delta is None else cls(zcdp_rho(exact, exact_delta(delta)), True)
-
-    def stage(self, number: int) -> Fraction:
-        """Return what stage 1, 2 or 3 may spend."""
-        return self.total * SHARES[number - 1]
 
 
 def pick(utilities: Floats, picks: int, cost: Fraction, zcdp: bool, rng: np.random.Generator) -> Int64:
@@ -285,6 +266,7 @@ def privbasis_trials(
     delta: float | None,
     trials: int,
     seed: int,
+    neighbors: str = "add-remove",
 ) -> list[Released]:
     """Release the count most frequent itemsets of the sizes so many times; delta None: pure ε, else by zCDP.
 
@@ -292,7 +274,7 @@ def privbasis_trials(
     """
     if not 1 <= min(sizes) <= max(sizes) <= LONGEST_BASIS:
         raise ValueError(f"sizes must lie between 1 and {LONGEST_BASIS}, not {sizes}")
-    budget = Budget.of(epsilon, delta)
+    budget = Budget.of(epsilon, delta, neighbors)
     sizes = tuple(sorted(set(sizes)))
     theta = support_at_rank(source, sizes, math.ceil(MARGIN * count))
     streams = np.random.default_rng(seed).spawn(trials)

@@ -3,8 +3,11 @@
 compare               The study, as it is run.
 tasks                 Releases of a mechanism or peer with supports, and how good they are.
 simulation            A hundred releases of a mechanism at a time, in floating point: fast, not private.
-levelwise_simulation  The same of the levelwise mechanism.
+runs                  The same of a mechanism that is run as it is shipped.
+levelwise_simulation  The levelwise mechanism simulated, which tests hold the runs against.
 measures              False-negative rates, regret, errors of supports, with intervals; who is among the best.
 sections              What is said of the answers.
+variants              What is said of users, and of neighbours that have one replaced.
+mean_tables           Tables of means, and who is least, for both.
 figures               Its figures.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Results
-from benchmarks.utility.measures import rows_of
+from benchmarks.utility.measures import ADD_REMOVE, BASKET, Row, rows_of
 
 # Those that a figure can hold; tables have all.
 SHOWN = (
@@ -22,9 +22,14 @@ SHOWN = (
 )
 
 
+def _rows(results: Results) -> list[Row]:
+    """Return the settings that figures are of."""
+    return [row for row in rows_of(results) if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)]
+
+
 def epsilon(figure: Any, results: Results) -> None:
     """Mean FNR over the data sets against ε, by k and size."""
-    rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.k in (10, 100)]
+    rows = [row for row in _rows(results) if row.k in (10, 100)]
     if not rows:
         return
     sizes = list(dict.fromkeys(row.sizes for row in rows))
@@ -53,7 +58,7 @@ def epsilon(figure: Any, results: Results) -> None:
 def supports(figure: Any, results: Results) -> None:
     """Median relative error of supports against the share that is released."""
     panel = figure.subplots()
-    rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.epsilon == 1]
+    rows = [row for row in _rows(results) if row.epsilon == 1]
     if not rows:
         return
     for place, entry in enumerate(SHOWN):
@@ -76,7 +81,7 @@ def supports(figure: Any, results: Results) -> None:
 
 def data(figure: Any, results: Results) -> None:
     """FNR by data set, with intervals."""
-    rows = [row for row in rows_of(results) if row.delta == 1e-6 and row.epsilon == 1 and row.k == 10]
+    rows = [row for row in _rows(results) if row.epsilon == 1 and row.k == 10]
     if not rows:
         return
     sizes = list(dict.fromkeys(row.sizes for row in rows))

@@ -14,6 +14,8 @@ from benchmarks.frame.support_spectra import Levels
 from benchmarks.utility import simulation
 
 ABSTAINED = simulation.ABSTAINED
+BASKET, USER = "basket", "user"
+ADD_REMOVE, REPLACE_ONE = "add-remove", "replace-one"
 # False-negative rates that differ by no more are taken for equal.
 WITHIN = 0.005
 # A false-negative rate from here on is finding nothing.
@@ -35,11 +37,14 @@ def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[
     """Return how good the releases are, relative to min(k, itemsets that occur).
 
     fnr: the share of the top k that is missing, where any itemset with at least the k-th support will do. regret: the
-    share of the top k's supports that is lost. abstained: the share of k that was not named. error_median, error_95:
-    |noisy - true| / true of what was released, true at least 1. low, high: of fnr, see interval.
+    share of the top k's supports that is lost. abstained: the share of k that was not named. precision: the share of
+    all that was released that is in the top k, with the k-th support or more; supported: of what was released, the
+    share that occurs at all. error_median, error_95: |noisy - true| / true of what was released, true at least 1; these
+    four are None where no trial released anything. low, high: of fnr, see interval.
     """
     top = np.array([s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count])
     named = released.true != ABSTAINED
+    true = released.true[named]
     if len(top):
         hits = (released.true >= top[-1]).sum(axis=1)
         missing = np.clip(1 - hits / len(top), 0, 1)
@@ -47,7 +52,7 @@ def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[
         unnamed = 1 - np.minimum(named.sum(axis=1), len(top)) / len(top)
     else:  # nothing can be missed
         missing = lost = unnamed = np.zeros(len(named))
-    errors = np.abs(released.noisy - released.true)[named] / np.maximum(released.true[named], 1)
+    errors = np.abs(released.noisy[named] - true) / np.maximum(true, 1)
     low, high = interval(missing, max(len(top), 1), seed)
     return {
         "trials": len(missing),
@@ -56,6 +61,8 @@ def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[
         "high": high,
         "regret": float(lost.mean()),
         "abstained": float(unnamed.mean()),
+        "precision": float((true >= top[-1]).mean() if len(top) else 0) if len(true) else None,
+        "supported": float((true > 0).mean()) if len(true) else None,
         "error_median": float(np.median(errors)) if len(errors) else None,
         "error_95": float(np.quantile(errors, 0.95)) if len(errors) else None,
     }
@@ -77,10 +84,24 @@ def interval(missing: NDArray[np.float64], count: int, seed: int) -> tuple[float
     return min(float(low), mean), max(float(high), mean)
 
 
-def certain(fnr: float, regret: float, abstained: float) -> dict[str, Any]:
-    """Return measures that are known exactly, without what rounding adds."""
-    fnr, regret, abstained = (min(max(share, 0.0), 1.0) for share in (fnr, regret, abstained))
-    return {"fnr": fnr, "low": fnr, "high": fnr, "regret": regret, "abstained": abstained, "exact": True}
+def certain(fnr: float, regret: float, abstained: float, supported: float) -> dict[str, Any]:
+    """Return measures of one itemset that are known exactly, without what rounding adds.
+
+    supported: the chance that an itemset is released that occurs. Precision and supported are given that anything is.
+    """
+    fnr, regret, abstained, supported = (min(max(share, 0.0), 1.0) for share in (fnr, regret, abstained, supported))
+    named = 1 - abstained
+    given = {"precision": (1 - fnr) / named, "supported": supported / named} if named > _ROUNDING else {}
+    return {
+        "fnr": fnr,
+        "low": fnr,
+        "high": fnr,
+        "regret": regret,
+        "abstained": abstained,
+        "precision": min(given["precision"], 1.0) if given else None,
+        "supported": min(given["supported"], 1.0) if given else None,
+        "exact": True,
+    }
 
 
 # ----------------------------------------------------------------------------------------------- settings and means
@@ -88,7 +109,10 @@ def certain(fnr: float, regret: float, abstained: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """One setting and what was found in it (measures)."""
+    """One setting and what was found in it (measures).
+
+    unit: "basket" or "user", whom the guarantee is about. neighbors: the relation.
+    """
 
     data: str
     sizes: str
@@ -97,6 +121,8 @@ class Row:
     delta: float
     k: int
     found: dict[str, Any]
+    unit: str = BASKET
+    neighbors: str = ADD_REMOVE
 
 
 def label(sizes: tuple[int, ...]) -> str:
@@ -104,13 +130,18 @@ def label(sizes: tuple[int, ...]) -> str:
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
+def key(data: str, sizes: tuple[int, ...], entry: str, unit: str, neighbors: str, epsilon: float, delta: float) -> str:
+    """Return the key of the task of one setting, of all k."""
+    return f"{data}/{label(sizes)}/{entry}/{unit}/{neighbors}/{epsilon}/{delta}"
+
+
 def rows_of(results: Mapping[str, Any]) -> list[Row]:
     """Return all settings."""
     found = []
-    for key, answer in results["answers"].items():
-        data, sizes, entry, epsilon, delta = key.split("/")
+    for name, answer in results["answers"].items():
+        data, sizes, entry, unit, neighbors, epsilon, delta = name.split("/")
         for row in answer:
-            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row))
+            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row, unit, neighbors))
     return found
 
 

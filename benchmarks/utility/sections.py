@@ -8,8 +8,11 @@ from itertools import product
 from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
-from benchmarks.utility import tasks
+from benchmarks.utility import tasks, variants
+from benchmarks.utility.mean_tables import RATES, best, by_k, least_at
 from benchmarks.utility.measures import (
+    ADD_REMOVE,
+    BASKET,
     WITHIN,
     Row,
     among_best,
@@ -23,22 +26,32 @@ from benchmarks.utility.measures import (
     rows_of,
     written,
 )
-from benchmarks.utility.tasks import ENTRIES, HISTOGRAM, UNIVERSE, UNKNOWN
+from benchmarks.utility.runs import RUNS
+from benchmarks.utility.tasks import ENTRIES, HISTOGRAM, UNIVERSE, UNKNOWN, WEIGHTED
 
 DELTA = 1e-6  # of all tables but that of δ
 # Compared by ε and k.
 BY_US = "ours, without the items"
-COMPARED = (HISTOGRAM, "PrivBasis, zCDP", "exponential", "large-margin")
+COMPARED = (HISTOGRAM, WEIGHTED, "PrivBasis, zCDP", "exponential", "large-margin")
 
 
 def sections(results: Results) -> Iterator[Section]:
     """Say which wins where."""
-    rows = rows_of(results)
-    if not rows:
+    everything = rows_of(results)
+    if not everything:
         yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
         return
+    yield Section("What was measured", _method(everything))
+    at_delta = [row for row in everything if row.delta == DELTA]
+    rows = [row for row in everything if (row.unit, row.neighbors) == (BASKET, ADD_REMOVE)]
     main_rows = [row for row in rows if row.epsilon == 1 and row.delta == DELTA]
-    yield Section("What was measured", _method(rows))
+    if main_rows:
+        yield from _of_baskets(rows, main_rows)
+    yield from variants.sections(at_delta)
+
+
+def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
+    """Say which wins where a basket is a unit and neighbours have one more or less; main_rows: at ε = 1."""
     yield _winners(main_rows, [row for row in rows if row.delta == DELTA])
     for sizes in dict.fromkeys(row.sizes for row in main_rows):
         yield _missed([row for row in main_rows if row.sizes == sizes], sizes)
@@ -51,43 +64,40 @@ def sections(results: Results) -> Iterator[Section]:
 
 def _method(rows: list[Row]) -> str:
     exact = sum(bool(row.found.get("exact")) for row in rows)
-    trials = min(row.found["trials"] for row in rows)
+    trials = max(row.found["trials"] for row in rows)
+    run = sorted({row.entry for row in rows} & set(RUNS))
     return f"""\
 False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
 will do; a mechanism that abstains misses. {len(rows):,} settings.
 
 - {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
-  seeds for all. Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3
-  by the itemsets looked for in all trials).
-- Neighbours differ in one basket (add-remove), which is what the peers use. Every release spends (ε, δ) on selection
-  and supports together; ours spend two thirds on selection and one third on supports.
+  seeds for all; {" and ".join(f"{entry} is run as it is shipped, {min(RUNS[entry], trials)} times" for entry in run)}.
+  Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
+  itemsets looked for in all trials).
+- Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
+  what the peers use. Every release spends (ε, δ) on selection and supports together; ours spend two thirds on
+  selection and one third on supports.
 - The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, which is more than an
-  analyst may take from the data. The stability histogram gets, for every k, the cut of baskets that suits the data
-  best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket.
+  analyst may take from the data. The stability histogram and the weighted Gaussian get, for every k, the cut of baskets
+  that suits the data best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket
+  (and of users no number of baskets).
 - OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
   simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
   others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
   to its advantage here.
+- The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm, where the histogram bounds it by number: each of its t
+  itemsets weighs 1/√t. OpenDP's Gaussian threshold releases what weighs much, of the {LISTED:,} itemsets of the highest
+  supports in the cut data; a third of its budget then counts these in the whole data.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
 
 
 def _missed(rows: list[Row], sizes: str) -> Section:
-    reading = f"Mean FNR over the data sets at ε = 1, δ = 1e-6. {_best(rows, sorted({row.k for row in rows}))}"
-    return Section(f"False negatives, itemsets of {sizes}", reading, None, (_by_k(rows, "fnr"),))
-
-
-def _by_k(rows: list[Row], field: str) -> Table:
-    counts = sorted({row.k for row in rows})
-    lines: list[tuple[Cell, ...]] = []
-    for entry in ENTRIES:
-        own = [[row for row in rows if row.entry == entry and row.k == k] for k in counts]
-        if any(own):
-            lines.append((entry, "yes" if entry in UNIVERSE else "no", *(mean(part, field) for part in own)))
-    return Table(("mechanism", "needs the items", *(f"k = {k}" for k in counts)), tuple(lines))
-
-
-def _best(rows: list[Row], counts: list[int]) -> str:
-    return f"Least, or within {WITHIN:g} of it: {'. '.join(f'k = {k}: {_least_at(rows, k)}' for k in counts)}."
+    reading = (
+        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: {best(rows, sorted({row.k for row in rows}))} "
+        "Precision is the share of what was released that belongs to the true top k, and supported the share that any "
+        "unit has, where anything was released: who says little can be right in all of it."
+    )
+    return Section(f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),))
 
 
 def _winners(rows: list[Row], of_all: list[Row]) -> Section:
@@ -95,7 +105,7 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
     counts = sorted({row.k for row in rows})
     wins, won = _wins(rows, counts)
     compared, ahead, behind = _compared(of_all)
-    best = "".join(f"- k = {k}: {_least_at(rows, k)}.\n" for k in counts)
+    best = "".join(f"- k = {k}: {least_at(rows, k)}.\n" for k in counts)
     reading = (
         f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data sets and sizes:\n\n"
         f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best: its interval "
@@ -108,13 +118,6 @@ def _winners(rows: list[Row], of_all: list[Row]) -> Section:
         "is ahead of them on each data set."
     )
     return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
-
-
-def _least_at(rows: list[Row], k: int) -> str:
-    known = means(row for row in rows if row.k == k)
-    unknown = {entry: value for entry, value in known.items() if entry not in UNIVERSE}
-    text = names(known)
-    return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
 
 
 def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], str]]:
@@ -197,7 +200,7 @@ def _regret(rows: list[Row]) -> Section:
         f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
         "what is released instead is nearly as frequent."
     )
-    return Section("Regret", reading, None, (_by_k(rows, "regret"),))
+    return Section("Regret", reading, None, (by_k(rows, {"": "regret"}),))
 
 
 def _supports(rows: list[Row]) -> Section:

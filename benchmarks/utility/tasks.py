@@ -1,14 +1,14 @@
 """What the study of utility computes: releases of every mechanism and peer with supports, and how good they are.
 
-The relation is add-remove, which the peers use; a basket is a privacy unit. Everything is charged to one (ε, δ): ours
-spend a third of it on supports (the default of `--supports`), the peers what their papers or libraries say.
+A privacy unit is a basket or, of some sources, a user. Everything is charged to one (ε, δ): ours spend a third of it
+on supports (the default of `--supports`), the peers what their papers or libraries say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_of, mixed_levels, transactions
+from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.best_cut import best_cuts
 from benchmarks.peers.privbasis import privbasis_trials
 from benchmarks.peers.released import Released
 from benchmarks.peers.stability_histogram import histogram_trials
 from benchmarks.utility import simulation
-from benchmarks.utility.levelwise_simulation import Supports, counted, levelwise
 from benchmarks.utility.measures import ABSTAINED, Releases, certain, measures
+from benchmarks.utility.runs import RUNS, run
 from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.mechanisms import (
     Distance,
@@ -36,7 +37,6 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.exponential_weights import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.budget import BudgetAllocation, SupportsBudget, allocate
-from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.spectrum import SupportSpectrum
@@ -44,7 +44,7 @@ from fim_private.spectrum import SupportSpectrum
 # Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
 # own, 4, and the cut of the histogram is chosen by the stream of another seed.
 _PICKS, _SUPPORTS = 1, 2
-# Caps on a basket: choosing gets the least that cuts none, which an analyst would have to know.
+# Caps on a basket, and on a user's baskets: choosing gets the least that cut none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
@@ -55,54 +55,72 @@ def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
 
 
 def ours(
-    source: Source, sizes: tuple[int, ...], mechanism: str, counts: list[int], epsilon: float, delta: float, **how: int
+    source: Source,
+    sizes: tuple[int, ...],
+    mechanism: str,
+    counts: list[int],
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    **how: int,
 ) -> list[dict[str, Any]]:
     """Return the measures of one of our mechanisms for each k. how: trials and seed."""
     levels = levels_for(source, sizes)
+    trials, seed = how["trials"], how["seed"]
     rows = []
     for count in counts:
-        allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta))
-        found, exact = _picks(allocation, source, levels, count, how["trials"], how["seed"])
-        rng = np.random.default_rng([how["seed"], _SUPPORTS])
-        assert allocation.supports is not None
-        released = Releases(found, found + _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng))
-        rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
+        exact: dict[str, Any] = {}
+        if mechanism in RUNS:
+            seeds = np.random.default_rng([seed, _PICKS]).integers(1 << 63, size=trials).tolist()[: RUNS[mechanism]]
+            released = run(source, sizes, mechanism, count, epsilon, delta, neighbors, seeds)
+        else:
+            allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
+            found, exact = _picks(allocation, levels, count, trials, seed)
+            rng = np.random.default_rng([seed, _SUPPORTS])
+            assert allocation.supports is not None
+            noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
+            released = Releases(found, found + noise)
+        rows.append({"k": count, **measures(released, levels, count, seed), **exact})
     return rows
 
 
 def _options(
-    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float
+    source: Source, sizes: tuple[int, ...], mechanism: str, count: int, epsilon: float, delta: float, neighbors: str
 ) -> MiningOptions:
     items = transactions(source).vocabulary
     universe: Universe = UnknownUniverse()
-    cap = None
+    cap = baskets = None
     if mechanism in CATALOGUE:
         universe = Catalogue(items)
     elif mechanism == "exponential, size only":
         universe = SizedUniverse(len(items))
     elif mechanism == "choosing":
-        longest = int(np.diff(transactions(source).offsets).max())
-        cap = next(cap for cap in CAPS if cap >= longest)
+        data = transactions(source)
+        cap = _cap_above(np.diff(data.offsets))
+        baskets = None if data.unit_offsets is None else _cap_above(np.diff(data.unit_offsets))
     spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    return MiningOptions(spec, *budget, "add-remove", sizes, count, True, Fraction(1, 3), universe, max_basket=cap)
+    caps = None, cap, baskets
+    return MiningOptions(spec, *budget, neighbors, sizes, count, True, Fraction(1, 3), universe, *caps)
+
+
+def _cap_above(lengths: NDArray[np.int64]) -> int:
+    """Return the least of CAPS that cuts none of these lengths."""
+    return next(cap for cap in CAPS if cap >= int(lengths.max()))
 
 
 def _picks(
-    allocation: BudgetAllocation, source: Source, levels: Levels, count: int, trials: int, seed: int
+    allocation: BudgetAllocation, levels: Levels, count: int, trials: int, seed: int
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
     [selection] = allocation.selections
-    run = selection.run
-    rng = np.random.default_rng([seed, _PICKS])
-    if isinstance(run, Levelwise):
-        return levelwise(run, _supports(source, run.sizes), trials, rng), {}
+    assert isinstance(selection.run, TopK), "it is not simulated: see RUNS"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
         size = sum(universe.candidates(size) for size in selection.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
-    exact = _exact(run, spectrum, levels) if count == 1 else {}
-    return _simulated(run, spectrum, trials, rng), exact
+    exact = _exact(selection.run, spectrum, levels) if count == 1 else {}
+    return _simulated(selection.run, spectrum, trials, np.random.default_rng([seed, _PICKS])), exact
 
 
 def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, Any]:
@@ -112,7 +130,7 @@ def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, An
     kept = float((outcomes.levels * outcomes.probabilities).sum()) / maximum
     unnamed = outcomes.levels == 0 if isinstance(run.mechanism, NamedExponential) else np.zeros(1, dtype=bool)
     abstain = outcomes.abstain + float((outcomes.probabilities * unnamed).sum())
-    return certain(1 - best, 1 - kept, abstain)
+    return certain(1 - best, 1 - kept, abstain, float(outcomes.probabilities[outcomes.levels > 0].sum()))
 
 
 def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -126,11 +144,6 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
             return simulation.distant(mechanism, spectrum, run.count, trials, rng)
     assert isinstance(mechanism, LargeMargin | TightMargin)
     return simulation.searched(mechanism, spectrum, run.count, trials, rng)
-
-
-@lru_cache(maxsize=1)
-def _supports(source: Source, sizes: tuple[int, ...]) -> Supports:
-    return counted(transactions(source), sizes)
 
 
 def _noise(
@@ -151,22 +164,21 @@ def _noise(
 
 
 def histogram(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, **how: int
+    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
 ) -> list[dict[str, Any]]:
     """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
 
     The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
     noisy supports are the first of a larger k.
     """
-    cuts = best_cuts(source, sizes, counts, epsilon, delta)
+    cuts = best_cuts(source, sizes, counts, epsilon, delta, neighbors)
     rows = []
-    for cap, order in dict.fromkeys(cuts.values()):
-        part = [count for count in counts if cuts[count] == (cap, order)]
-        seed = _seed_of_picks(how["seed"])
-        budget = max(part), epsilon, delta, cap, how["trials"], seed
-        whole = histogram_trials(source, sizes, *budget, order=order)
+    for kept in dict.fromkeys(cuts.values()):
+        part = [count for count in counts if cuts[count] == kept]
+        budget = max(part), epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
+        whole = histogram_trials(source, sizes, *budget)
         found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
-        rows += [{**row, "cap": cap, "order": order} for row in found]
+        rows += [{**row, **kept._asdict()} for row in found]
     return sorted(rows, key=lambda row: counts.index(row["k"]))
 
 
@@ -180,13 +192,36 @@ def _first(releases: list[Released], count: int) -> list[Released]:
     return [Released(release.true[:count], release.noisy[:count]) for release in releases]
 
 
+def weighted(
+    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
+) -> list[dict[str, Any]]:
+    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
+    rows = []
+    for count in counts:
+        kept = weighted_gaussian.best_cut(source, sizes, count, epsilon, delta, neighbors)
+        budget = epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
+
+        def trials(count: int, budget: Any = budget) -> list[Released]:
+            return weighted_gaussian.weighted_trials(source, sizes, count, *budget)
+
+        rows += [{**row, **kept._asdict()} for row in _peer(source, sizes, [count], trials, how["seed"])]
+    return rows
+
+
 def privbasis(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float | None, **how: int
+    source: Source,
+    sizes: tuple[int, ...],
+    counts: list[int],
+    epsilon: float,
+    delta: float | None,
+    neighbors: str,
+    **how: int,
 ) -> list[dict[str, Any]]:
     """Return the measures of PrivBasis, pure where delta is None."""
 
     def trials(count: int) -> list[Released]:
-        return privbasis_trials(source, sizes, count, epsilon, delta, how["trials"], _seed_of_picks(how["seed"]))
+        budget = epsilon, delta, how["trials"], _seed_of_picks(how["seed"]), neighbors
+        return privbasis_trials(source, sizes, count, *budget)
 
     return _peer(source, sizes, counts, trials, how["seed"])
 
@@ -221,7 +256,10 @@ OURS = (
 )
 HISTOGRAM = "stability histogram (OpenDP)"
 PURE = "PrivBasis, pure"
-PEERS = (HISTOGRAM, PURE, "PrivBasis, zCDP")
+WEIGHTED = "weighted Gaussian (OpenDP)"
+PEERS = (HISTOGRAM, WEIGHTED, PURE, "PrivBasis, zCDP")
+# They have no form for users with many baskets: see privbasis.py.
+BY_BASKET_ONLY = (PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)
 # Those that are told the items, or at least how many there are.
 UNIVERSE = (*CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")

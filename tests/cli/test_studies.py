@@ -17,6 +17,7 @@ from real_data import REPOSITORY
 from benchmarks import page
 from benchmarks.frame.support_spectra import power_law
 from benchmarks.paper import corollary1_figures, corollary1_tasks
+from benchmarks.utility.runs import RUNS
 from benchmarks.utility.tasks import OURS, PEERS
 from fim_private.mechanisms import LargeMargin
 
@@ -174,18 +175,23 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
     assert entries == {*OURS, *PEERS}
     for key, rows in answers.items():
         assert [row["k"] for row in rows] == [1, 10], key
+        entry = key.split("/")[2]
         for row in rows:
             assert -1e-9 <= row["low"] - 1e-9 <= row["fnr"] <= row["high"] + 1e-9 <= 1 + 1e-8, key
             assert -1e-9 <= row["regret"] <= 1
             assert 0 <= row["abstained"] <= 1
-            assert row["trials"] >= 30
-        assert rows[0].get("exact", False) == (key.split("/")[2] in OURS and "levelwise" not in key)
+            if row["precision"] is not None:
+                assert 0 <= row["precision"] <= row["supported"] + 1e-9 <= 1 + 1e-9
+            assert row["trials"] == RUNS.get(entry, 30)
+        assert rows[0].get("exact", False) == (entry in OURS and entry not in RUNS)
 
 
 @pytest.mark.full
 def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
     def missed(entry: str, k: int) -> float:
-        [rows] = [rows for key, rows in utility["answers"].items() if key.startswith(f"quest/1/{entry}/")]
+        [rows] = [
+            rows for key, rows in utility["answers"].items() if key.startswith(f"quest/1/{entry}/basket/add-remove/")
+        ]
         return float(next(row["fnr"] for row in rows if row["k"] == k))
 
     assert missed("exponential", 10) < missed("limited-domain", 10) <= missed("large-margin", 10)

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from real_data import real_data
 from scipy import stats
@@ -19,12 +21,13 @@ from scipy import stats
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import best_cut, cut_baskets, item_matrix, privbasis, stability_histogram
-from benchmarks.peers.cut_baskets import cut
+from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.item_matrix import support_at_rank
-from benchmarks.peers.privbasis import Budget
+from benchmarks.peers.privbasis_budget import Budget
 from benchmarks.peers.released import Released
 from fim_private.dp.accounting import zcdp_rho
+from fim_private.reading.transactions import Transactions
 
 Baskets = list[list[int]]
 # Nothing here fails by chance more often: OpenDP's noise has no seed.
@@ -104,7 +107,7 @@ def test_support_at_rank(source: Source) -> None:
 @pytest.mark.parametrize("order", cut_baskets.ORDERS)
 @pytest.mark.parametrize("max_basket", [1, 3, 8])
 def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: int) -> None:
-    data = cut(transactions(source), max_basket, order)
+    data = cut(transactions(source), Cut(max_basket, order))
     kept = [data.items[a:b].tolist() for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
     assert [len(basket) for basket in kept] == [min(len(basket), max_basket) for basket in MARKET]
     for short, basket in zip(kept, MARKET, strict=True):
@@ -113,14 +116,75 @@ def test_cut_baskets_are_never_too_long(source: Source, order: str, max_basket: 
         else:
             assert short == sorted(set(short) & set(basket))
         for sizes in ((1,), (2,), (1, 2, 3)):
-            assert len(brute_force([short], sizes)) <= cut_baskets.degree(max_basket, sizes)
+            assert len(brute_force([short], sizes)) <= cut_baskets.degree(Cut(max_basket, order), sizes)
 
 
 def test_a_random_cut_keeps_each_item_as_often(tmp_path: Path) -> None:
     data = transactions(written(tmp_path, "alike", [[1, 2, 3, 4]] * 4000))
-    kept = np.bincount(cut(data, 2, "random").items)
+    kept = np.bincount(cut(data, Cut(2, "random")).items)
     assert stats.chisquare(kept).pvalue > RARE  # the seed is fixed
-    assert np.bincount(cut(data, 2, "label").items).tolist() == [4000, 4000]
+    assert np.bincount(cut(data, Cut(2, "label")).items).tolist() == [4000, 4000]
+
+
+def visits(seed: int = 2) -> list[Baskets]:
+    """Users with one to six baskets each."""
+    rng, baskets = np.random.default_rng(seed), iter(market(seed, 1200, items=12))
+    return [list(islice(baskets, number)) for number in rng.integers(1, 7, 200)]
+
+
+def users_with(users: list[Baskets], sizes: tuple[int, ...]) -> Counter[tuple[int, ...]]:
+    """How many users have a basket that holds the itemset."""
+    return Counter(found for user in users for found in set(brute_force(user, sizes)))
+
+
+@pytest.fixture(scope="module")
+def by_user(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    path = tmp_path_factory.mktemp("users") / "visits.parquet"
+    rows = [(user, basket) for user, baskets in enumerate(visits()) for basket in baskets]
+    columns = {
+        "user": [user for user, _ in rows],
+        "items": pa.array([items for _, items in rows], pa.list_(pa.int32())),
+    }
+    pq.write_table(pa.table(columns), path)
+    return Source("visits", "generated", path, (("user", "user"),))
+
+
+def units(data: Transactions) -> list[Baskets]:
+    assert data.unit_offsets is not None
+    kept = [data.items[a:b].tolist() for a, b in pairwise(data.offsets.tolist())]
+    return [kept[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
+
+
+def test_supports_by_user_are_those_of_brute_force(by_user: Source) -> None:
+    matrix, supports = item_matrix.item_matrix(by_user), users_with(visits(), (1, 2, 3))
+    assert supports != brute_force([basket for user in visits() for basket in user], (1, 2, 3))
+    for labels, support in supports.items():
+        assert matrix.support(matrix.codes(labels)) == support
+    ordered = sorted(supports.values(), reverse=True)
+    assert [support_at_rank(by_user, (1, 2, 3), rank) for rank in (1, 30)] == [ordered[0], ordered[29]]
+
+
+@pytest.mark.parametrize("order", cut_baskets.ORDERS)
+@pytest.mark.parametrize("baskets", [None, 1, 4])
+def test_cut_users_support_no_more_itemsets_than_the_degree(by_user: Source, order: str, baskets: int | None) -> None:
+    for items in (2, 3, 9):
+        kept = Cut(items, order, baskets)
+        cut_users = units(cut(transactions(by_user), kept))
+        lost = False
+        for short, user in zip(cut_users, visits(), strict=True):
+            assert all(set(a) <= set(b) for a, b in zip(short, user, strict=True))
+            for sizes in ((1,), (2,), (1, 2, 3)):
+                assert len(set(brute_force(short, sizes))) <= cut_baskets.degree(kept, sizes)
+            if baskets is None:
+                held = sorted({item for basket in user for item in basket})
+                stays = {item for basket in short for item in basket}
+                assert len(stays) == min(items, len(held))
+                assert order == "random" or stays == set(held[:items])
+            else:
+                assert sum(map(bool, short)) <= baskets
+                assert all(len(a) in (0, min(items, len(b))) for a, b in zip(short, user, strict=True))
+            lost |= short != user
+        assert lost
 
 
 # -------------------------------------------------------------------------------------------------------- PrivBasis
@@ -189,6 +253,41 @@ def test_one_basket_moves_utilities_within_an_interval_of_length_1() -> None:
         moved_quality, moved_supports = (np.subtract(*pair) for pair in zip(*found, strict=True))
         assert np.ptp(moved_quality) <= 1
         assert np.ptp(moved_supports) <= 1
+
+
+def test_one_basket_replaced_moves_twice_as_much_at_most() -> None:
+    """What Budget halves and quarters: intervals of utilities are twice as long, and of w bins 2w move by 1."""
+    rng = np.random.default_rng(15)
+    for seed in range(40):
+        before = market(seed, 30, items=8)
+        after = [*before[1:], np.flatnonzero(rng.random(8) < 0.5).tolist()]
+        found = []
+        for baskets in (before, after):
+            supports = np.array([brute_force(baskets, (1,))[(item,)] for item in range(8)])
+            theta = sorted(brute_force(baskets, (1, 2)).values(), reverse=True)[9]
+            codes = [sum(1 << item for item in basket) for basket in baskets]
+            found.append((-np.abs(np.sort(supports) - theta) / 2, supports, np.bincount(codes, minlength=256)))
+        quality, supports, bins = (np.subtract(*pair) for pair in zip(*found, strict=True))
+        assert max(np.ptp(quality), np.ptp(supports)) <= 2
+        assert (bins**2).sum() <= 2
+    for delta, times in ((None, (2, 2, 2)), (1e-6, (4, 4, 2))):
+        one, other = (Budget.of(0.7, delta, neighbors) for neighbors in ("add-remove", "replace-one"))
+        assert [one.stage(number) / other.stage(number) for number in (1, 2, 3)] == list(times)
+
+
+def test_one_unit_replaced_moves_twice_as_many_counts(by_user: Source) -> None:
+    for kept, sizes in ((Cut(3, "label"), (1, 2)), (Cut(3, "random", 2), (2,))):
+        cut_users = units(cut(transactions(by_user), kept))
+        most = stability_histogram.distance(kept, sizes, "replace-one")
+        assert most == 2 * stability_histogram.distance(kept, sizes, "add-remove")
+        changed = []
+        for one, other in combinations(cut_users[:60], 2):
+            rest = users_with(cut_users[60:], sizes)
+            before, after = (rest + users_with([user], sizes) for user in (one, other))
+            moved = [abs(before[found] - after[found]) for found in {*before, *after}]
+            assert max(moved) <= 1
+            changed.append(sum(moved))
+        assert most / 2 < max(changed) <= most
 
 
 def test_maximal_cliques_of_a_known_graph() -> None:
@@ -366,19 +465,19 @@ def test_what_is_not_listed_is_released_by_the_same_law(
 ) -> None:
     # Many itemsets a little below the threshold: what is listed is given to OpenDP, or to the noise from the seed.
     source = written(tmp_path, f"small{max_basket}", market(13, 150))
-    trials = 200
+    trials, kept = 200, Cut(max_basket, "label")
     numbers, values, trues = [], [], []
     for listed, with_opendp in ((1 << 20, True), (1 << 20, False), (4, False)):
         monkeypatch.setattr(cut_baskets, "LISTED", listed)
         cut_baskets.counted.cache_clear()
         found = stability_histogram.histogram_trials(
-            source, (1, 2), 10**6, 2.0, 0.05, max_basket, trials, 14, order="label", with_opendp=with_opendp
+            source, (1, 2), 10**6, 2.0, 0.05, kept, trials, 14, with_opendp=with_opendp
         )
         numbers.append([len(one.true) for one in found])
         values.append(np.concatenate([one.noisy for one in found]))
         trues.append(np.concatenate([one.true for one in found]))
-    form = stability_histogram.calibrated(cut_baskets.degree(max_basket, (1, 2)), 2.0, 0.05)
-    cells = cut_baskets.counted(source, (1, 2), max_basket, "label", form.threshold, True)
+    form = stability_histogram.calibrated(cut_baskets.degree(kept, (1, 2)), 2.0, 0.05)
+    cells = cut_baskets.counted(source, (1, 2), kept, form.threshold, True)
     assert cells.multiplicities.sum() > 100
     low = cells.multiplicities @ form.noise.survival(form.threshold - cells.low)
     assert low > 0.5  # as many of the low ones are released in a trial: to lose them would be seen
@@ -397,13 +496,13 @@ def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
     source: Source, max_basket: int, order: str, with_opendp: bool
 ) -> None:
     sizes, count = (1, 2), 30
-    data = cut(transactions(source), max_basket, order)
+    data = cut(transactions(source), Cut(max_basket, order))
     kept = [data.items[a:b].tolist() for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
     counted, whole = brute_force(kept, sizes), brute_force(MARKET, sizes)
     top = sorted(counted.values(), reverse=True)[:count]
     epsilon = 150.0 * max_basket  # the noise is 0 and OpenDP's conversion quick
     (released,) = stability_histogram.histogram_trials(
-        source, sizes, count, epsilon, 1e-6, max_basket, 1, 1, order=order, with_opendp=with_opendp
+        source, sizes, count, epsilon, 1e-6, Cut(max_basket, order), 1, 1, with_opendp=with_opendp
     )
     assert released.noisy.tolist() == top
     clear = released.noisy > top[-1]  # the last may be any of those that tie
@@ -418,7 +517,7 @@ def test_histogram_with_an_enormous_epsilon_is_the_cut_data(
 def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
     def run(seed: int) -> list[Released]:
         return stability_histogram.histogram_trials(
-            source, (2,), 10, 1.0, 1e-6, 5, 3, seed, order="label", with_opendp=False
+            source, (2,), 10, 1.0, 1e-6, Cut(5, "label"), 3, seed, with_opendp=False
         )
 
     first = run(15)
@@ -431,7 +530,7 @@ def test_the_histogram_keeps_to_its_seed(source: Source) -> None:
 @pytest.mark.usefixtures("opendp")
 def test_nothing_is_released_where_no_itemset_fits() -> None:
     source = Source("never read", "", Path("none"))
-    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, 2, 2, 1, order="label")
+    found = stability_histogram.histogram_trials(source, (3,), 10, 1.0, 1e-6, Cut(2, "label"), 2, 1)
     assert [len(one.true) for one in found] == [0, 0]
 
 
@@ -442,8 +541,9 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
     # Cut to two by label, one pair of the six has all the baskets, which 25 are enough for; the threshold for six
     # pairs takes more than 60. A random pair of each basket leaves too few for any.
     source = written(tmp_path, f"four{baskets}", [[1, 2, 3, 4]] * baskets)
-    assert best_cut.best_cuts(source, (2,), [6], 1.0, 1e-6)[6][0] == best
-    cuts = [(cap, order) for cap in (2, 3, 4) for order in cut_baskets.ORDERS]
+    assert best_cut.best_cuts(source, (2,), [6], 1.0, 1e-6)[6].items == best
+    cuts = best_cut.cuts(source)
+    assert cuts == [(cap, order, None) for cap in (2, 3, 4) for order in cut_baskets.ORDERS]
     found = [best_cut.expected(source, (2,), [6], 1.0, 1e-6, one)[6][0] for one in cuts]
     assert max(found) == pytest.approx(recall, abs=0.1)
     assert max(found[2 * best - 4 : 2 * best - 2]) == max(found)
@@ -453,7 +553,7 @@ def test_the_best_cap(tmp_path: Path, baskets: int, best: int, recall: float) ->
 @pytest.mark.usefixtures("opendp")
 def test_the_histogram_of_groceries() -> None:
     source = Source("groceries", "", real_data("groceries.parquet"))
-    found = stability_histogram.histogram_trials(source, (1,), 50, 2.0, 1e-6, 5, 5, 17, order="label")
+    found = stability_histogram.histogram_trials(source, (1,), 50, 2.0, 1e-6, Cut(5, "label"), 5, 17)
     least = support_at_rank(source, (1,), 50)
     assert [len(one.true) for one in found] == [50] * 5
     assert np.mean([(one.true >= least).mean() for one in found]) > 0.8

@@ -7,14 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import oracles
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chi2_contingency
 
-from benchmarks.utility import simulation
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.peers.item_matrix import support_at_rank
+from benchmarks.utility import runs, simulation
 from benchmarks.utility.levelwise_simulation import counted, levelwise
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
@@ -30,8 +36,11 @@ from fim_private.mechanisms import (
     NamedExponential,
     PermuteAndFlip,
     TightMargin,
+    registry,
 )
+from fim_private.mining.budget import allocate
 from fim_private.mining.levelwise import Levelwise
+from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
@@ -171,6 +180,59 @@ def test_levelwise_is_the_shipped_one(sizes: tuple[int, ...]) -> None:
     common = both[both.sum(axis=1) >= 20]
     assert len(common) >= 3
     assert chi2_contingency(common).pvalue > 1e-6
+
+
+def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
+    """2,000 baskets, of 1,000 users where asked for."""
+    chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
+    baskets = [np.flatnonzero(row).tolist() for row in np.random.default_rng(6).random((2000, 11)) < chances]
+    columns = {"items": pa.array(baskets, pa.list_(pa.int32()))}
+    if by_user:
+        columns["user"] = pa.array(np.repeat(np.arange(1000), 2))
+    pq.write_table(pa.table(columns), folder / "small.parquet")
+    source = Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
+    return source, list(map(set, baskets))
+
+
+@pytest.mark.full
+def test_runs_are_what_is_simulated(tmp_path: Path) -> None:
+    """How many of the pairs released are among the top, of 400 releases of each, two-sample."""
+    source, _ = small(tmp_path, by_user=False)
+    draws, count, budget = 400, 3, (Fraction(1, 10), Fraction(1, 100))
+    shipped = runs.run(source, (2,), "levelwise", count, 0.1, 1e-2, "add-remove", list(range(draws))).true
+    spec = registry.spec_named("levelwise")
+    (selection,) = allocate(MiningOptions(spec, *budget, "add-remove", (2,), count, True, Fraction(1, 3))).selections
+    assert isinstance(selection.run, Levelwise)
+    picks = levelwise(selection.run, counted(transactions(source), (2,)), draws, np.random.default_rng(7))
+    least = support_at_rank(source, (2,), 3)
+    hits = [(found >= least).sum(axis=1) for found in (shipped, picks)]
+    named = [(found != simulation.ABSTAINED).sum(axis=1) for found in (shipped, picks)]
+    both = np.array([(4 * one + other) for one, other in zip(hits, named, strict=True)])
+    table = np.array([(both == value).sum(axis=1) for value in range(16)])
+    common = table[table.sum(axis=1) >= 10]
+    assert len(common) >= 2
+    assert chi2_contingency(common).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+def test_runs_tell_true_and_noisy_supports(tmp_path: Path, by_user: bool) -> None:
+    source, baskets = small(tmp_path, by_user=by_user)
+    owners = [place // 2 if by_user else place for place in range(len(baskets))]
+    supports = {
+        pair: len({owner for owner, basket in zip(owners, baskets, strict=True) if set(pair) <= basket})
+        for pair in combinations(range(11), 2)
+    }
+    found = runs.run(source, (2,), "levelwise", 10, 1e5, 1e-2, "replace-one", [3, 4])
+    top = sorted(supports.values(), reverse=True)[:10]
+    assert found.true.tolist() == [top, top]
+    assert np.array_equal(found.noisy, found.true)
+    noisy = runs.run(source, (2,), "levelwise", 10, 30.0, 1e-2, "replace-one", [3, 4, 3])
+    named = noisy.true != simulation.ABSTAINED
+    assert named.any()
+    assert set(noisy.true[named].tolist()) <= set(supports.values())
+    assert (noisy.true != noisy.noisy)[named].any()
+    assert np.array_equal(noisy.true[0], noisy.true[2])
+    assert np.array_equal(noisy.noisy[0], noisy.noisy[2])
 
 
 def test_supports_of_pairs_and_triples_by_their_definition() -> None:

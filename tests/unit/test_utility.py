@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.utility import tasks
-from benchmarks.utility.measures import ABSTAINED, Releases, Row, among_best, certain, least, measures, names
+from benchmarks.frame.datasets import Source, user_sources
+from benchmarks.frame.study import Options
+from benchmarks.utility import compare, tasks
+from benchmarks.utility.measures import (
+    ABSTAINED,
+    Releases,
+    Row,
+    among_best,
+    certain,
+    key,
+    least,
+    mean,
+    means,
+    measures,
+    names,
+    rows_of,
+)
 from benchmarks.utility.sections import sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
@@ -26,6 +42,7 @@ def test_measures_by_hand() -> None:
     assert found["regret"] == pytest.approx(0.5)
     assert found["error_median"] == pytest.approx(0.1)  # of 0.1, 0 and 3
     assert 0 <= found["low"] <= 0.5 <= found["high"] <= 1
+    assert (found["precision"], found["supported"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_fewer_itemsets_than_k() -> None:
@@ -34,6 +51,31 @@ def test_fewer_itemsets_than_k() -> None:
     assert (found["fnr"], found["abstained"]) == (0.25, 0.25)
     empty = measured([[ABSTAINED]], [[0]], 1, ())
     assert (empty["fnr"], empty["regret"], empty["abstained"], empty["error_median"]) == (0, 0, 0, None)
+    assert (empty["precision"], empty["supported"]) == (None, None)
+
+
+def test_precision_is_of_what_was_released() -> None:
+    # Of three released one is in the top 2, and one occurs below it; any of the two of support 8 would be as good.
+    found = measured([[8, 5], [0, ABSTAINED]], [[8, 5], [0, 0]], 2)
+    assert (found["precision"], found["supported"]) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    # Right in all of the little that is said.
+    found = measured([[10, ABSTAINED], [ABSTAINED, ABSTAINED]], [[10, 0], [0, 0]], 2)
+    assert (found["fnr"], found["precision"], found["supported"]) == (0.75, 1, 1)
+    # What is released where nothing occurs is wrong.
+    found = measured([[0]], [[0]], 1, ())
+    assert (found["precision"], found["supported"]) == (0, 0)
+    exact = certain(0.6, 0.5, 0.5, 0.45)
+    assert (exact["precision"], exact["supported"]) == (pytest.approx(0.8), pytest.approx(0.9))
+    assert (certain(1, 1, 1, 0)["precision"], certain(1, 1, 1, 0)["supported"]) == (None, None)
+
+
+def test_means_are_of_what_there_is() -> None:
+    none = row("a", 1.0)
+    none.found["precision"] = None
+    rows = [row("a", 0.5), none, replace(none, entry="b")]
+    assert mean(rows, "precision") == 0.5
+    assert mean(rows[1:], "precision") is None
+    assert means(rows, "precision") == {"a": 0.5}
 
 
 def test_the_rule_of_three() -> None:
@@ -41,11 +83,12 @@ def test_the_rule_of_three() -> None:
     assert (none["fnr"], none["low"], none["high"]) == (0, 0, pytest.approx(0.03))
     every = measured([[5, 5]] * 50, [[5, 5]] * 50, 2)
     assert (every["fnr"], every["low"], every["high"]) == (1, pytest.approx(0.97), 1)
-    assert certain(-1e-16, 1 + 1e-12, 0.5)["low"] == 0
+    assert certain(-1e-16, 1 + 1e-12, 0.5, 0.5)["low"] == 0
 
 
 def row(entry: str, fnr: float, *, low: float | None = None, k: int = 10, epsilon: float = 1.0) -> Row:
     found = {"trials": 100, "fnr": fnr, "low": fnr if low is None else low, "high": fnr, "regret": fnr}
+    found |= {"precision": 1 - fnr, "supported": 1.0}
     return Row("d", "2", entry, epsilon, 1e-6, k, {**found, "abstained": 0.0, "error_median": 0.1, "error_95": 0.2})
 
 
@@ -60,8 +103,9 @@ def test_nearly_equal_rates_are_ties() -> None:
 def answers(rows: list[Row]) -> dict[str, Any]:
     found: dict[str, list[Any]] = {}
     for one in rows:
-        key = f"{one.data}/{one.sizes}/{one.entry}/{one.epsilon}/{one.delta}"
-        found.setdefault(key, []).append({**one.found, "k": one.k})
+        sizes = tuple(range(int(one.sizes[0]), int(one.sizes[-1]) + 1))
+        name = key(one.data, sizes, one.entry, one.unit, one.neighbors, one.epsilon, one.delta)
+        found.setdefault(name, []).append({**one.found, "k": one.k})
     return {"answers": found}
 
 
@@ -86,6 +130,50 @@ def test_the_tables_say_where_the_histogram_wins() -> None:
     assert {"Regret", "The price of a smaller δ"} <= set(told)
 
 
+def test_keys_and_rows() -> None:
+    name = key("shop", (1, 2, 3), "exponential, size only", "user", "replace-one", 0.5, 1e-8)
+    (found,) = rows_of({"answers": {name: [{"k": 5, "fnr": 0.1}]}})
+    assert (found.data, found.sizes, found.entry, found.unit) == ("shop", "1-3", "exponential, size only", "user")
+    assert (found.neighbors, found.epsilon, found.delta, found.k) == ("replace-one", 0.5, 1e-8, 5)
+
+
+def test_users_and_replaced_units_have_sections_of_their_own() -> None:
+    basket = [row(entry, 0.3) for entry in tasks.ENTRIES]
+    told = {section.title: section for section in sections(answers(basket))}
+    assert not {"By user", "One basket replaced"} & set(told)
+    by_user = [replace(one, unit="user", data="u") for one in basket if one.entry not in tasks.BY_BASKET_ONLY]
+    replaced = [
+        replace(one, neighbors="replace-one", found=row(one.entry, 0.7 if one.entry == "distance" else 0.4).found)
+        for one in basket
+    ]
+    apart = {section.title: section for section in sections(answers([*basket, *by_user, *replaced]))}
+    for title, section in told.items():
+        if title != "What was measured":
+            assert apart[title] == section, "what is of baskets does not mix with the others"
+    table, *_ = apart["By user"].tables
+    assert [line[0] for line in table.rows] == [e for e in tasks.ENTRIES if e not in tasks.BY_BASKET_ONLY]
+    (compared,) = apart["One basket replaced"].tables
+    lines = {line[0]: line[1:] for line in compared.rows}
+    assert lines["distance"] == (0.3, 0.7)
+    assert lines["levelwise"] == (0.3, 0.4)
+    assert "costs most for distance (0.400 more is missed" in apart["One basket replaced"].reading
+    assert "One user with all their baskets replaced" not in apart
+
+
+def test_tasks_of_users(tmp_path: Path) -> None:
+    built, _ = compare.build(Options(None, quick=True))
+    by_user = [task for task in built if task.arguments["source"].by_user]
+    assert by_user
+    for task in built:
+        unit, neighbors = task.key.split("/")[3:5]
+        assert (unit == "user") == task.arguments["source"].by_user
+        assert neighbors == task.arguments["neighbors"]
+    assert not {task.key.split("/")[2] for task in by_user} & set(tasks.BY_BASKET_ONLY)
+    shop = Source("online_retail", "", tmp_path / "none", (("basket", "InvoiceNo"), ("item", "StockCode")))
+    found = user_sources({"online_retail": shop, "retail": replace(shop, name="retail")})
+    assert {name: dict(one.columns)["user"] for name, one in found.items()} == {"online_retail_customers": "CustomerID"}
+
+
 def test_nothing_to_read() -> None:
     (section,) = sections({"answers": {}})
     assert "No data set was found" in section.reading
@@ -100,10 +188,9 @@ def test_peers_get_the_stream_of_picks() -> None:
 def test_every_k_has_its_own_cut(tmp_path: Path) -> None:
     # Cut to two by label, the first pair alone clears the threshold; all six need more baskets and the cap of 4.
     pytest.importorskip("opendp", reason="opendp is not installed")
-    from benchmarks.frame.datasets import Source
     from benchmarks.peers.best_cut import best_cuts
 
     path = tmp_path / "four.dat"
     path.write_text("1 2 3 4\n" * 80 + "1 2\n" * 5)
     cuts = best_cuts(Source("four", "", path), (2,), [1, 6], 1.0, 1e-6)
-    assert (cuts[1][0], cuts[6][0]) == (2, 4)
+    assert (cuts[1].items, cuts[6].items) == (2, 4)

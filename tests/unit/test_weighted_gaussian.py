@@ -1,0 +1,128 @@
+"""The weighted Gaussian: norms of units, what OpenDP allows, and what is released."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.peers import weighted_gaussian
+from benchmarks.peers.cut_baskets import Cut, cut
+from benchmarks.peers.weighted_gaussian import GRID, calibrated, unit_weights, weighted_trials
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.parameters import exact_delta, exact_epsilon
+
+pytestmark = pytest.mark.full
+RARE = 1e-7  # nothing here fails by chance more often: OpenDP's noise has no seed
+SIZES = (1, 2)
+Users = list[list[list[int]]]
+
+
+def shop() -> Users:
+    rng = np.random.default_rng(3)
+    held = rng.random((400, 9)) < 0.7 / np.sqrt(np.arange(1, 10))
+    baskets = iter([np.flatnonzero(row).tolist() for row in held])
+    return [[next(baskets) for _ in range(number)] for number in rng.integers(1, 4, 150)]
+
+
+def source(folder: Path, *, by_user: bool) -> Source:
+    rows = [(user, basket) for user, baskets in enumerate(shop()) for basket in baskets]
+    columns = {"items": pa.array([items for _, items in rows], pa.list_(pa.int32()))}
+    if by_user:
+        columns["user"] = pa.array([user for user, _ in rows])
+    path = folder / f"shop{by_user}.parquet"
+    pq.write_table(pa.table(columns), path)
+    return Source(f"shop{by_user}", "", path, (("user", "user"),) if by_user else ())
+
+
+def held(by_user: bool) -> list[set[tuple[int, ...]]]:
+    """The itemsets of each unit."""
+    units = shop() if by_user else [[basket] for baskets in shop() for basket in baskets]
+    return [{found for basket in unit for size in SIZES for found in combinations(basket, size)} for unit in units]
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+def test_the_norm_of_a_unit_is_1_at_most(tmp_path: Path, by_user: bool) -> None:
+    weights = unit_weights(transactions(source(tmp_path, by_user=by_user)), SIZES)
+    norms = [
+        weight * math.sqrt(len(found)) / GRID for weight, found in zip(weights.tolist(), held(by_user), strict=True)
+    ]
+    assert max(norms) <= 1
+    if not by_user:
+        assert all(norm > 0.999 for norm, found in zip(norms, held(by_user), strict=True) if found)
+    assert [not norm for norm in norms] == [not found for found in held(by_user)]
+
+
+def test_one_unit_replaced_is_a_root_of_2_away(tmp_path: Path) -> None:
+    weights, units = unit_weights(transactions(source(tmp_path, by_user=True)), SIZES).tolist(), held(True)
+    squares = []
+    for one, other in combinations(range(60), 2):
+        moved = Counter(dict.fromkeys(units[one], weights[one]))
+        moved.subtract(dict.fromkeys(units[other], weights[other]))
+        squares.append(sum(value**2 for value in moved.values()) / GRID**2)
+    assert 1 < max(squares) <= 2
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("most", "epsilon", "delta"), [(1, 1.0, 1e-6), (66, 0.1, 1e-8), (10**5, 2.0, 1e-6)])
+def test_the_whole_is_within_the_budget(most: int, epsilon: float, delta: float, neighbors: str) -> None:
+    pytest.importorskip("opendp")
+    form, replaces = calibrated(most, epsilon, delta, neighbors), neighbors == "replace-one"
+    rho, spent = form.cost(most, replaces)
+    whole = zcdp_rho(exact_epsilon(epsilon), exact_delta(delta - spent))
+    assert 0.97 * whole <= rho + 1 / (2 * form.support_scale**2) <= whole * (1 + 1e-9)
+    lower = weighted_gaussian.WeightThreshold(form.scale, math.floor(form.threshold * 0.95), form.support_scale)
+    assert lower.cost(most, replaces)[1] > spent * 1.5
+    # Every number of itemsets by itself, as the paper has it.
+    for t in {min(t, most) for t in (1, 2, 3, most)}:
+        beyond = stats.norm.sf((form.threshold - GRID / math.sqrt(t)) / form.scale)
+        assert -math.expm1((2 if replaces else 1) * t * math.log1p(-beyond)) <= spent * (1 + 1e-3)
+
+
+def test_ranges_leave_no_number_out() -> None:
+    for most in (1, 2, 40, 1000):
+        ranges = weighted_gaussian._numbers(most)
+        assert [number for a, b in ranges for number in range(a, b + 1)] == list(range(1, most + 1))
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+def test_with_an_enormous_epsilon_the_heaviest_are_released(tmp_path: Path, by_user: bool) -> None:
+    pytest.importorskip("opendp")
+    shop = source(tmp_path, by_user=by_user)
+    kept = Cut(4, "label")
+    data = cut(transactions(shop), kept)
+    weights = unit_weights(data, SIZES)
+    starts = np.arange(data.baskets + 1) if data.unit_offsets is None else data.unit_offsets
+    heavy: Counter[tuple[int, ...]] = Counter()
+    for unit, weight in enumerate(weights.tolist()):
+        baskets = [
+            data.items[data.offsets[b] : data.offsets[b + 1]].tolist() for b in range(starts[unit], starts[unit + 1])
+        ]
+        for found in {found for basket in baskets for size in SIZES for found in combinations(basket, size)}:
+            heavy[found] += weight
+    supports = Counter(found for unit in held(by_user) for found in unit)
+    names = [found for found, _ in heavy.most_common(8)]
+    for with_opendp in (True, False):
+        (released,) = weighted_trials(shop, SIZES, 8, 1e5, 1e-6, kept, 1, 1, with_opendp=with_opendp)
+        assert released.true.tolist() == [supports[name] for name in names]
+        assert released.noisy == pytest.approx(released.true, abs=0.5)
+
+
+def test_opendp_releases_by_the_law_that_is_drawn_here(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    shop, kept = source(tmp_path, by_user=False), Cut(4, "random")
+    numbers = []
+    for with_opendp in (True, False):
+        found = weighted_trials(shop, SIZES, 100, 1.5, 1e-2, kept, 400, 2, with_opendp=with_opendp)
+        numbers.append([len(one.true) for one in found])
+    assert np.mean(numbers[0]) > 0.5
+    assert stats.ttest_ind(*numbers).pvalue > RARE

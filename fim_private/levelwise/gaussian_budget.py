@@ -34,8 +34,8 @@ class GaussianBudget:
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².
 
-        share: the step's, > 0, <= 1. bound: of the squared L2 norm of a unit's weights, >= 1.
-        candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so no unit changes them by more.
+        share: the step's, > 0, <= 1. bound: of the squared L2 norm of a unit's weights.
+        candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither does their number.
         """
         squared = bound if self.neighbors == Neighbors.ADD_REMOVE else 2 * bound
         return (squared if candidates is None else min(squared, candidates)) / self.spent(share)

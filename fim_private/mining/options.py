@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -129,8 +129,21 @@ def checked_options(
     spec = registry.spec_named(mechanism, AUTO)
     _check_caps(spec, universe, **checked, by_user=by_user)
     share = _supports_share(spec, supports, supports_share)
-    asked = MiningOptions(spec, *budget, relation, sizes, wanted, union, share, universe, **checked)
-    return replace(asked, keep_all=keep_all, reason=reason)
+    return MiningOptions(
+        spec,
+        *budget,
+        relation,
+        sizes,
+        wanted,
+        union,
+        share,
+        universe,
+        checked["max_rank"],
+        checked["max_basket"],
+        checked["max_baskets"],
+        keep_all,
+        reason,
+    )
 
 
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ either way, hardly anything changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
@@ -74,6 +74,19 @@ class Recipe:
             kept=max(1_000, *pool),
             pool=pool,
             second_pool=2 * count + 10,
+        )
+
+    @property
+    def after_items(self) -> Recipe:
+        """The same recipe where the items were found before: nothing for them, more for all else."""
+        whole = 1 / (1 - self.items)
+        return replace(
+            self,
+            items=Fraction(0),
+            levels=tuple(share * whole for share in self.levels),
+            first=self.first * whole,
+            histogram=self.histogram * whole,
+            second=self.second * whole,
         )
 
 

@@ -14,6 +14,7 @@ from math import log
 
 from fim_private import defaults
 from fim_private.counting.universe import Universe, UnknownUniverse
+from fim_private.levelwise.recipe import LARGEST_SIZE
 
 AUTO = "auto"
 
@@ -34,8 +35,11 @@ def choose(
     """
     if capped:
         return "limited-domain", "it makes use of the public cap that you give"
+    if several and sizes[-1] > LARGEST_SIZE:
+        return "limited-domain", f"levelwise, for several itemsets, is for up to {LARGEST_SIZE} items"
     if several:
-        return "levelwise", "it finds many itemsets with the least noise, without a list of items"
+        no_list = ", without a list of items" if isinstance(universe, UnknownUniverse) else ""
+        return "levelwise", f"it finds many itemsets with the least noise{no_list}"
     if not isinstance(universe, UnknownUniverse):
         candidates = sum(universe.candidates(size) for size in sizes)
         # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,

@@ -67,8 +67,8 @@ def mine(
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
         split by public parameters where there are several itemsets or sizes: Release.shares tells how.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
-        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a public
-        universe better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
+        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
+        or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
         "exponential" is one of those over a public universe; "choosing" needs max_basket.
     neighbors: "replace-one" or "add-remove".
     top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.

@@ -31,6 +31,7 @@ CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
 SCRIPT = Path(sys.executable).with_name("fim-private")
 
+LARGE_MARGIN = ["--mechanism", "large-margin"]
 BASKETS = [[39, 48]] * 600 + [[39, 41]] * 60 + [[38, 48, 170]] * 10 + [[32]] * 5
 TOP = [39, 48]
 
@@ -394,8 +395,9 @@ def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism
 @pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
 @pytest.mark.one_in(2)
 def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
-    assert answer(shop, "baskets.dat", *universe)["itemsets"] == [{"items": TOP, "support": None}]
-    assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
+    asked = [*LARGE_MARGIN, *universe]
+    assert answer(shop, "baskets.dat", *asked)["itemsets"] == [{"items": TOP, "support": None}]
+    assert answer(shop, "little.dat", *asked)["abstained"] is (universe[0] == "--universe-size")
 
 
 # ----------------------------------------------------------------------------------------- customers
@@ -466,8 +468,6 @@ def test_online_retail_by_customer() -> None:
 
 
 # ---------------------------------------------------------------------------------------- abstaining
-
-LARGE_MARGIN = ["--mechanism", "large-margin"]  # whose margin the advice can tell
 
 
 @pytest.mark.parametrize(

@@ -374,8 +374,8 @@ def test_a_table_without_rows_is_still_about_users() -> None:
 
 def test_rows_without_a_user_are_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LargeMargin, "select", lambda *_: pytest.fail("the mechanism ran"))
+    table = pa.table({"customer": ["ann", " "], "items": [["x"], ["y"]]})
     with pytest.raises(DataError, match="without a user"):
-        table = pa.table({"customer": ["ann", " "], "items": [["x"], ["y"]]})
         fim.mine(table, mechanism="large-margin", user="customer")
 
 

@@ -15,6 +15,8 @@ MAX_RANK = 10_000
 MAX_WORK = 10**11
 # The probability of success that is planned for.
 CONFIDENCE = 0.95
+# What is audited: one mechanism, for "auto" is none.
+AUDIT_MECHANISM = "large-margin"
 # The random pairs of neighbours that an audit tries besides the structured ones, and their seed.
 AUDIT_TRIALS = 200
 AUDIT_SEED = 0

@@ -20,7 +20,7 @@ FAILED = 1
 def audit(
     mechanism: Annotated[
         str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.")
-    ] = defaults.MECHANISM,
+    ] = defaults.AUDIT_MECHANISM,
     epsilon: Annotated[float, typer.Option(help="Privacy loss that is guaranteed.")] = defaults.EPSILON,
     delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
     neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = defaults.NEIGHBORS,

@@ -26,9 +26,9 @@ def mine(
             show_default=False,
         ),
     ],
-    size: Annotated[
-        str, typer.Option(metavar="N or N-M", help="Items per itemset; with a range each size has an equal share.")
-    ] = str(defaults.SIZE),
+    size: Annotated[str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.")] = str(
+        defaults.SIZE
+    ),
     top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = defaults.TOP,
     union: Annotated[
         bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")

@@ -12,8 +12,11 @@ from fractions import Fraction
 from math import sqrt
 
 from fim_private.dp.parameters import Neighbors
+from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.closed_sets import most_of_size
 
+# Each size below the largest one costs a step.
+LARGEST_SIZE = 64
 # A unit's items beyond so many do not count where items are found; see Theorem 13.
 MOST_ITEMS_OF_UNIT = 1_000
 # Items that go on to the pairs, at most: a million pairs.
@@ -51,8 +54,12 @@ class Recipe:
     def of(cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str) -> Recipe:
         """Return the recipe for the `count` >= 1 most frequent itemsets, of each size or with union of all.
 
-        sizes: consecutive, >= 1.
+        sizes: consecutive, >= 1. Raises ParameterError for one above LARGEST_SIZE.
         """
+        if sizes[-1] > LARGEST_SIZE:
+            raise ParameterError(
+                f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
+            )
         together = union and sizes[0] == 1
         items = _items_share(sizes, count, together, float(epsilon), neighbors)
         levels = _level_shares(sizes, count, together=together)

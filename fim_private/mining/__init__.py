@@ -64,12 +64,13 @@ def mine(
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    size: items per itemset, >= 1; or a range, "2-4" or range(2, 5), of which each size has an equal share.
+    size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise finds all of its sizes in one run, others
+        in one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
         split by public parameters where there are several itemsets or sizes: Release.shares tells how.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
-        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a public
-        universe better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
+        default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
+        or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
         "exponential" is one of those over a public universe; "choosing" needs max_basket.
     neighbors: "replace-one" or "add-remove".
     top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.

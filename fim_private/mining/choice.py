@@ -1,7 +1,7 @@
 """Which mechanism suits a request, by public numbers, where that is left to "auto".
 
 Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism that
-needs the smallest margin (docs/privacy.md, "What it takes"): limited-domain without a public universe, or exponential
+needs the smallest margin (docs/privacy.md, "What it takes"): limited-domain without a catalogue, or exponential
 weights over one that is small enough. Not large-margin: it needs no rank cap, and pays for it with a margin of 438
 units instead of 27 (ε = 1, δ = 1e-6, add-remove).
 """
@@ -13,15 +13,14 @@ from fractions import Fraction
 from math import log
 
 from fim_private import defaults
-from fim_private.counting.universe import Universe, UnknownUniverse
+from fim_private.counting.universe import Catalogue, Universe
+from fim_private.levelwise.recipe import LARGEST_SIZE
 
 AUTO = "auto"
 
 
 def choose(
-    epsilon: Fraction,
     delta: Fraction,
-    neighbors: str,
     sizes: Sequence[int],
     universe: Universe,
     *,
@@ -34,12 +33,15 @@ def choose(
     """
     if capped:
         return "limited-domain", "it makes use of the public cap that you give"
+    if several and sizes[-1] > LARGEST_SIZE:
+        return "limited-domain", f"levelwise, for several itemsets, is for up to {LARGEST_SIZE} items"
     if several:
-        return "levelwise", "it finds many itemsets with the least noise, without a list of items"
-    if not isinstance(universe, UnknownUniverse):
+        no_list = "" if isinstance(universe, Catalogue) else ", without a list of items"
+        return "levelwise", f"it finds many itemsets with the least noise{no_list}"
+    if isinstance(universe, Catalogue):
         candidates = sum(universe.candidates(size) for size in sizes)
         # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
         # without a list by ln(k / δ) / rate.
         if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
-            return "exponential", "over your public universe it needs a smaller margin than without it"
+            return "exponential", "over your catalogue it needs a smaller margin than any without one"
     return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"

@@ -125,7 +125,7 @@ def checked_options(
     if mechanism == AUTO:
         several = wanted > 1 or (len(sizes) > 1 and not union)
         mechanism, reason = choose(
-            *budget, relation, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
+            budget[1], sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
         )
     spec = registry.spec_named(mechanism, AUTO)
     _check_caps(spec, universe, **checked, by_user=by_user)
@@ -232,7 +232,7 @@ def _supports_share(spec: MechanismSpec, supports: bool, share: float | Fraction
         raise ParameterError(
             f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
         )
-    return exact if supports else None
+    return exact
 
 
 def _universe(catalogue: Any, universe_size: int | None) -> Universe:

@@ -14,10 +14,23 @@ from fim_private.dp.accounting import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
+from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Itemset, Release, Share
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
 from fim_private.reading.missing_users import MissingUser
+
+# What the noise of supports is called, and what the steps of levelwise are for, in words.
+_NOISE = {
+    NoiseKind.LAPLACE: "discrete Laplace",
+    NoiseKind.GAUSSIAN: "discrete Gaussian",
+    NoiseKind.NORMAL: "rounded normal",
+}
+_STEPS = {
+    "items": "finding items",
+    "candidates": "finding sets of them",
+    **dict.fromkeys(("first count", "histogram", "second count"), "counting these"),
+}
 
 
 def render_table(release: Release, screen: Screen, *, max_rank: int | None = None) -> str:
@@ -31,7 +44,10 @@ def render_table(release: Release, screen: Screen, *, max_rank: int | None = Non
 def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
     """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
-        nothing = Text(f"No itemset of {release.size} was released: the mechanism abstained.", style="bold")
+        why = "the mechanism abstained"
+        if release.mechanism == "levelwise":
+            why = "none was found" if release.keep_all else "none stood out from the noise"
+        nothing = Text(f"No itemset of {_items(release)} was released: {why}.", style="bold")
         yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
         yield Text(f"To try: {_advice(release, max_rank)}")
     else:
@@ -57,13 +73,17 @@ def _rows(release: Release) -> Table:
 
 def _title(release: Release) -> str:
     """Return what the itemsets are, in words."""
-    items = "item" if release.size == 1 else "items"
     if release.wanted == 1:
-        return f"The most frequent itemset of {release.size} {items}, selected by {release.mechanism}"
-    each = "" if release.union or len(release.sizes) == 1 else " of each size"
-    return (
-        f"The {release.top:,} most frequent itemsets of {release.size} {items}{each}, selected by {release.mechanism}"
-    )
+        return f"The most frequent itemset of {_items(release)}, selected by {release.mechanism}"
+    each = "" if release.union or len(release.sizes) == 1 else "each size from "
+    return f"The {release.top:,} most frequent itemsets of {each}{_items(release)}, selected by {release.mechanism}"
+
+
+def _items(release: Release) -> str:
+    """Return the sizes of the itemsets in words."""
+    if len(release.sizes) > 1:
+        return f"{release.sizes[0]} to {release.sizes[-1]} items"
+    return "1 item" if release.size == 1 else f"{release.size} items"
 
 
 def _remarks(release: Release) -> Iterator[str]:
@@ -74,13 +94,11 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
         yield f"To find more: a larger --epsilon{_weaker(release)}."
     if len(release.shares) > 1:
-        total = sum(share.mu_squared or 0 for share in release.shares)
-        whole = f" (μ² = {at_least(total)} of Gaussian privacy)" if total else ""
-        yield f"The budget{whole} was split: {'; '.join(map(_part, release.shares))}."
+        yield f"The budget was split: {_split(release.shares)}."
     if release.noise is not None:
         units = f"{release.privacy_unit}s"
         yield (
-            f"Supports count {units}, with {str(release.noise.kind).replace('-', ' ')} noise: "
+            f"Supports count {units}, with {_NOISE[release.noise.kind]} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
 
@@ -88,10 +106,9 @@ def _remarks(release: Release) -> Iterator[str]:
 def _missing(release: Release) -> str:
     """Say why there are fewer itemsets than were asked for."""
     if release.mechanism == "levelwise":
-        why = "no other was found"
-        return (
-            why if release.keep_all else f"{why} that stands out from the noise (--keep-all names what does not, too)"
-        )
+        if release.keep_all:
+            return "no others were found"
+        return "no other stands out from the noise (--keep-all names some that do not, too)"
     if release.noise is None or release.keep_all:
         return "for the others the mechanism abstained"
     return (
@@ -104,20 +121,30 @@ def _weaker(release: Release) -> str:
     """Return the advice to take the weaker neighbour relation, empty where it is taken already."""
     if release.neighbors != Neighbors.REPLACE_ONE:
         return ""
-    # Replacing is a removal and an addition, each at epsilon.
+    # Squared norms of normal noise halve. And replacing is a removal and an addition, each at epsilon.
+    how = "takes 30 % less noise" if release.mechanism == "levelwise" else "needs half the margin"
     return (
-        f", or --neighbors add-remove, which needs half the margin and guarantees less: "
+        f", or --neighbors add-remove, which {how} and guarantees less: "
         f"replacing one {_protected(release)} then costs 2ε"
     )
+
+
+def _split(shares: tuple[Share, ...]) -> str:
+    """Return the parts of the budget in words; those of levelwise, whose steps are many, by what they are for."""
+    total = sum(share.mu_squared or 0 for share in shares)
+    if not total:
+        return "; ".join(map(_part, shares))
+    parts: dict[str, Fraction] = {}
+    for share in shares:
+        what = _STEPS.get(share.purpose, share.purpose)
+        parts[what] = parts.get(what, Fraction(0)) + share.fraction
+    percent = ", ".join(f"{100 * float(part):.1f} % for {what}" for what, part in parts.items())
+    return f"{percent} (μ² = {at_least(total)} of Gaussian privacy in all; --format json lists every step)"
 
 
 def _part(share: Share) -> str:
     """Return a part of the budget in words."""
     what = share.purpose if share.purpose != "selection" else f"selection of size {_range(share.sizes)}"
-    if share.mu_squared is not None:
-        if share.purpose == "candidates":
-            what = f"candidates of size {_range(share.sizes)}"
-        return f"{what}: {float(share.fraction):.1%}"
     if share.epsilon is not None:
         return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
     return f"{what}: {float(share.fraction):.0%} (ρ = {at_least(share.rho or 0)} of zero-concentrated privacy)"
@@ -171,6 +198,10 @@ def _advice(release: Release, max_rank: int | None) -> str:
     """Say what helps after an abstention, from public parameters alone."""
     unit = release.privacy_unit
     smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
+    if release.mechanism == "levelwise":
+        ways = [f"more {unit}s", "a larger --epsilon", *smaller, *(["a smaller --top"] if release.top > 1 else [])]
+        all_ = "" if release.keep_all else "; --keep-all names some that do not stand out, too"
+        return f"{', or '.join(ways)}{all_}."
     share = release.shares[0] if release.shares else None
     if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
         ways = [f"more {unit}s", "a larger --epsilon", *smaller]

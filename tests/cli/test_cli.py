@@ -31,6 +31,7 @@ CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
 SCRIPT = Path(sys.executable).with_name("fim-private")
 
+LARGE_MARGIN = ["--mechanism", "large-margin"]
 BASKETS = [[39, 48]] * 600 + [[39, 41]] * 60 + [[38, 48, 170]] * 10 + [[32]] * 5
 TOP = [39, 48]
 
@@ -70,7 +71,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(pa.table({"items": words}), folder / "words.parquet")
 
     (folder / "little.dat").write_text("1 2 3\n2 1\n")
-    (folder / "other.dat").write_text("7 8 9 10\n\n5 6\n5\n5 6 7 8\n" * 20)
+    (folder / "other.dat").write_text("7 8 9 10\n\n5 6\n5\n5 6 7 8\n" * 2)
     (folder / "many_items.dat").write_text("".join(f"{n} {n + 1} {n + 2}\n" for n in range(100)))
     (folder / "catalogue.csv").write_text("item\n" + "".join(f"{item}\n" for item in range(1000)))
     (folder / "one.csv").write_text("39\n")
@@ -131,23 +132,29 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
-    assert lines[0] == "The most frequent itemset of 2 items, selected by large-margin"
+    assert lines[0] == "The most frequent itemset of 2 items, selected by limited-domain"
+    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset ")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
-    assert guarantee.startswith("Guarantee (large-margin, ε = 1, δ = 1e-06): replacing any one basket by any other ")
+    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): replacing any one basket by any other ")
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
 
 
 def test_json_is_exactly_the_contract(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", "--format", "json")
-    assert done.stdout == (
-        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
-        '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
-        '"itemsets": [{"items": [39, 48], "support": null}]}\n'
-    )
-    assert (done.stderr, done.returncode) == ("", 0)
+    chosen = "for one itemset it needs the smallest margin of all without a list of items"
+    for options, mechanism in (
+        (["--mechanism", "large-margin"], '"large-margin"'),
+        ([], f'"limited-domain", "reason": "{chosen}"'),
+    ):
+        done = run(shop, "mine", "baskets.dat", *options, "--format", "json")
+        assert done.stdout == (
+            f'{{"schema": 1, "private": true, "mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
+            '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
+            '"itemsets": [{"items": [39, 48], "support": null}]}\n'
+        )
+        assert (done.stderr, done.returncode) == ("", 0)
 
 
 @pytest.mark.full
@@ -388,8 +395,9 @@ def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism
 @pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
 @pytest.mark.one_in(2)
 def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
-    assert answer(shop, "baskets.dat", *universe)["itemsets"] == [{"items": TOP, "support": None}]
-    assert answer(shop, "little.dat", *universe)["abstained"] is (universe[0] == "--universe-size")
+    asked = [*LARGE_MARGIN, *universe]
+    assert answer(shop, "baskets.dat", *asked)["itemsets"] == [{"items": TOP, "support": None}]
+    assert answer(shop, "little.dat", *asked)["abstained"] is (universe[0] == "--universe-size")
 
 
 # ----------------------------------------------------------------------------------------- customers
@@ -429,13 +437,13 @@ def test_the_table_tells_whom_it_protects(shop: Path, options: list[str], change
     assert (done.stderr, done.returncode) == ("", 0)
     assert "{39, 48}" in done.stdout
     guarantee = done.stdout.splitlines()[-1]
-    assert guarantee.startswith("Guarantee (large-margin, ε = 2, δ = 1e-06): ")
+    assert guarantee.startswith("Guarantee (limited-domain, ε = 2, δ = 1e-06): ")
     assert change in guarantee
 
 
 @pytest.mark.full
 def test_the_advice_speaks_of_users(shop: Path) -> None:
-    done = run(shop, "mine", *CUSTOMERS[0], "--missing-user", "drop", "--size", "3")
+    done = run(shop, "mine", *CUSTOMERS[0], *LARGE_MARGIN, "--missing-user", "drop", "--size", "3")
     advice = done.stdout.splitlines()[1]
     assert advice.startswith("To try: more users, or ")
     assert re.search(r"--epsilon 2 \(which needs a margin of [\d,]+\).* once it leads by [\d,]+ users\.$", advice)
@@ -512,7 +520,7 @@ def test_abstaining_in_json_and_csv(shop: Path) -> None:
     ids=" ".join,
 )
 def test_the_advice_is_the_plans(shop: Path, options: list[str]) -> None:
-    advice = run(shop, "mine", "little.dat", *options).stdout
+    advice = run(shop, "mine", "little.dat", *LARGE_MARGIN, *options).stdout
     lead = re.search(r"leads by ([\d,]+) baskets", advice)
     assert lead is not None
     plan = json.loads(run(shop, "plan", *options, "--format", "json").stdout)
@@ -522,11 +530,12 @@ def test_the_advice_is_the_plans(shop: Path, options: list[str]) -> None:
 
 @pytest.mark.full
 def test_the_advice_works(shop: Path) -> None:
-    advice = run(shop, "mine", "little.dat", "--epsilon", "0.5").stdout
+    advice = run(shop, "mine", "little.dat", *LARGE_MARGIN, "--epsilon", "0.5").stdout
     lead = re.search(r"leads by ([\d,]+) baskets", advice)
     assert lead is not None
     enough = int(lead[1].replace(",", ""))
-    found = [not fim.mine([["milk", "tea"]] * enough, epsilon=0.5, seed=seed).abstained for seed in range(200)]
+    asked: dict[str, Any] = {"mechanism": "large-margin", "epsilon": 0.5}
+    found = [not fim.mine([["milk", "tea"]] * enough, **asked, seed=seed).abstained for seed in range(200)]
     assert sum(found) > 175  # 95 % expected; fewer than 176 of 200 has probability 1e-4, and the seeds are fixed
 
 
@@ -618,7 +627,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--max-rank", "0"], r"--max-rank must be a whole number of at least 1, not 0"),
     (
         ["baskets.dat", "--mechanism", "laplace"],
-        r"mechanism must be one of large-margin, tight-margin, .*, levelwise, not 'laplace'",
+        r"mechanism must be one of auto, large-margin, tight-margin, .*, levelwise, not 'laplace'",
     ),
     (["baskets.dat", "--neighbors", "swap"], r"neighbors must be one of replace-one, add-remove, not 'swap'"),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
@@ -805,9 +814,19 @@ def test_head_is_quiet(shop: Path) -> None:
 OPTIONS = [
     *("--size", "--epsilon", "--delta", "--mechanism", "--neighbors", "--max-rank", "--basket", "--item", "--items"),
     *("--catalogue", "--universe-size", "--format", "--output", "--seed", "--help"),
-    *("--top", "--union", "--supports", "--supports-share", "--max-basket", "--max-baskets", "--user", "--max-work"),
+    *(
+        "--top",
+        "--union",
+        "--supports",
+        "--supports-share",
+        "--keep-all",
+        "--max-basket",
+        "--max-baskets",
+        "--user",
+        "--max-work",
+    ),
 ]
-DEFAULTS = ["2", "1.0", "1e-06", "large-margin", "replace-one", "1", "table"]
+DEFAULTS = ["2", "1.0", "1e-06", "auto", "replace-one", "1", "table"]
 
 
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:

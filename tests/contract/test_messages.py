@@ -24,8 +24,19 @@ SOURCES = {
 NAMING = {"parameter", "positive_integer", "_exact", "_check", "_candidates", "_rational", "_listed"}
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
-    *("count", "counter", "highest", "level", "lowest", "max_itemsets", "min_support", "ranks", "threads"),
-    *("labels", "mechanisms", "plans", "scores", "sensitivity", "shared_share", "spectrum", "step_share", "d_in"),
+    *("bound", "count", "counter", "highest", "level", "lowest", "max_itemsets", "min_support", "ranks", "threads"),
+    *(
+        "labels",
+        "mechanisms",
+        "plans",
+        "scale",
+        "scores",
+        "sensitivity",
+        "shared_share",
+        "spectrum",
+        "step_share",
+        "d_in",
+    ),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
 NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}

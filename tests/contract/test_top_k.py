@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fim_private.dp.accounting import root_below, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
+from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -33,10 +35,9 @@ from fim_private.mechanisms import (
     NamedExponential,
     registry,
 )
-from fim_private.mechanisms.registry import MECHANISMS
+from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.mining.budget import allocate
-from fim_private.mining.levelwise import Levelwise, items_sought
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
@@ -203,7 +204,7 @@ def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> M
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", single())
 @pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)])
 @pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
 def test_no_allocation_spends_more_than_was_allowed(
@@ -219,17 +220,12 @@ def test_no_allocation_spends_more_than_was_allowed(
     spent: list[tuple[Fraction, Fraction, Fraction]] = []  # ε, δ, ρ of every part, from what will really be run
     bottoms = nothing = Fraction(0)
     for selection in allocation.selections:
-        steps: list[tuple[Any, int]] = (
-            [(selection.run.items, selection.run.sought), (selection.run.itemsets, selection.run.count)]
-            if isinstance(selection.run, Levelwise)
-            else [(selection.run.mechanism, selection.run.count)]
-        )
-        for step, picks in steps:
-            cost = step.cost
-            one_pass = is_bounded_range(step)
-            bottoms += cost.delta if one_pass else nothing
-            delta = nothing if one_pass else picks * cost.delta
-            spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
+        assert isinstance(selection.run, TopK)
+        cost, picks = selection.run.mechanism.cost, selection.run.count
+        one_pass = is_bounded_range(selection.run.mechanism)
+        bottoms += cost.delta if one_pass else nothing
+        delta = nothing if one_pass else picks * cost.delta
+        spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
     noise = None if allocation.supports is None else allocation.supports.noise(top * groups)
     concentrated = allocation.shares[0].rho is not None
     if noise is not None:
@@ -261,6 +257,41 @@ def test_few_itemsets_are_added_up_and_many_concentrated() -> None:
 # ------------------------------------------------------------------------------------- levelwise
 
 
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The least δ for which μ-GDP implies (ε, δ): Balle and Wang, 2018, Theorem 8."""
+    normal = NormalDist()
+    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (1, 2, 3), True)])
+@pytest.mark.parametrize("supports", [None, Fraction(15, 100)])
+def test_levelwise_spends_all_that_was_allowed_and_no_more(
+    neighbors: str, listed: bool, top: int, sizes: tuple[int, ...], union: bool, supports: Fraction | None
+) -> None:
+    universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if listed else UnknownUniverse()
+    asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports, "universe": universe}
+    allocation = allocate(options("levelwise", neighbors=neighbors, **asked))
+    [selection] = allocation.selections
+    assert isinstance(selection.run, Levelwise)
+    assert allocation.cost == PrivacyCost(ONE, MILLIONTH)
+    assert sum(share.fraction for share in allocation.shares) == 1
+    run = selection.run
+    mu_squared = run.budget.mu**2
+    of_steps = [run.budget.spent(share) for *_, share in run.steps]
+    of_supports = Fraction(0)
+    if allocation.supports is not None:
+        noise = allocation.supports.noise(5)
+        of_supports = noise.count / noise.parameter
+    assert sum(of_steps) + of_supports == mu_squared
+    assert [share.mu_squared for share in allocation.shares] == [*of_steps, *([of_supports] if supports else [])]
+    named = run.items_delta or Fraction(0)
+    assert (named > 0) is not listed
+    spent = float(named) + (1 - float(named)) * gaussian_delta(float(run.budget.mu), 1.0)
+    assert 0.999 * 1e-6 < spent <= 1e-6 * (1 + 1e-8)
+
+
 def test_levelwise_finds_sets_of_the_items_that_it_found() -> None:
     baskets = [["a", "b", "c"]] * 4000 + [["a", "b"]] * 3000 + [["d", "e"]] * 2500 + [[f"x{i}"] for i in range(300)]
     release = fim.mine(baskets, size="2-3", top=2, mechanism="levelwise", supports=True, seed=3)
@@ -278,10 +309,6 @@ def test_levelwise_abstains_where_no_item_is_frequent() -> None:
     assert fim.mine([["a", "b"], ["c"]], mechanism="levelwise", top=5).abstained
 
 
-def test_the_number_of_items_sought_is_public() -> None:
-    assert [items_sought(count, 2) for count in (1, 20, 100, 1000)] == [10, 27, 60, 190]
-
-
 # ------------------------------------------------------------------------------------- recall on real data
 
 
@@ -289,7 +316,7 @@ RECALL = [
     ("limited-domain", 50, 0.95),
     ("limited-domain", 100, 0.65),
     ("exponential", 100, 0.95),
-    ("levelwise", 100, 0.85),
+    ("levelwise", 100, 0.96),
 ]
 
 
@@ -322,17 +349,22 @@ def test_bad_requests_are_refused() -> None:
         ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and below 1"),
         ({"supports_share": 0.5}, "supports_share goes with supports: which part of the budget they take"),
         ({"supports_share": "half"}, "supports_share must be a number above 0 and below 1"),
-        ({"max_basket": 5}, "max_basket is of use to limited-domain and choosing only"),
+        ({"mechanism": "large-margin", "max_basket": 5}, "max_basket is of use to limited-domain and choosing only"),
         ({"mechanism": "choosing"}, "choosing mechanism needs max_basket"),
         ({"mechanism": "choosing", "max_basket": 1}, "max_basket must be at least the size 2"),
         ({"mechanism": "choosing", "max_basket": 5, "user": "u"}, "max_baskets is needed to protect users"),
         ({"max_baskets": 5}, "max_baskets goes with max_basket and user"),
         ({"union": True}, "^union goes with several sizes: whether all of them are ranked together$"),
         ({"union": True, "size": range(3, 4)}, "^union goes with several sizes"),
-        ({"mechanism": "distance", "max_rank": 5}, "^max_rank is of use to large-margin, .*levelwise only; distance"),
+        ({"mechanism": "distance", "max_rank": 5}, "^max_rank is of use to large-margin, .*limited-domain only; dist"),
+        ({"mechanism": "levelwise", "max_rank": 5}, "^max_rank is of use to .*limited-domain only; levelwise has no"),
+        ({"mechanism": "levelwise", "size": 65}, "^size must be at most 64 with levelwise"),
         ({"mechanism": "choosing", "max_basket": 5, "max_rank": 5}, "^max_rank is of use to .*; choosing has no cap"),
         ({"mechanism": "exponential", "max_rank": 5, "catalogue": ["a", "b"]}, "^max_rank is of use to"),
-        ({"max_rank": 5, "catalogue": ["a", "b"]}, "^max_rank is of no use to large-margin with a catalogue"),
+        (
+            {"mechanism": "large-margin", "max_rank": 5, "catalogue": ["a", "b"]},
+            "^max_rank is of no use to large-margin with a catalogue",
+        ),
         ({"mechanism": "permute-and-flip", "universe_size": 5}, "permute-and-flip mechanism needs a catalogue"),
     ):
         with pytest.raises(ParameterError, match=message):
@@ -344,7 +376,8 @@ def test_a_third_may_be_given_as_a_float() -> None:
     by_default = fim.mine(shop, supports=True)
     assert by_default.shares == fim.mine(shop, supports=True, supports_share=1 / 3).shares
     assert by_default.shares != fim.mine(shop, supports=True, supports_share=0.3333).shares
-    assert fim.mine(shop, supports_share=1 / 3).noise is None
+    with pytest.raises(ParameterError, match="goes with supports"):
+        fim.mine(shop, supports_share=1 / 3)
 
 
 def test_caps_bound_what_a_unit_supports() -> None:

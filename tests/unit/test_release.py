@@ -222,7 +222,7 @@ SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
 def test_mine_with_the_defaults() -> None:
     result = fim.mine(SHOP)
     assert result == Release(
-        mechanism="large-margin",
+        mechanism="limited-domain",
         sizes=(2,),
         cost=PrivacyCost(1.0, 1e-6),
         neighbors="replace-one",
@@ -231,6 +231,7 @@ def test_mine_with_the_defaults() -> None:
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
+        reason="for one itemset it needs the smallest margin of all without a list of items",
     )
 
 
@@ -256,14 +257,19 @@ def test_mine_with_every_mechanism_and_universe(
 
 def test_a_large_margin_over_a_catalogue_never_abstains() -> None:
     for seed in range(20):
-        result = fim.mine([["milk", "tea"]], catalogue=["milk", "tea", "rye", "jam"], seed=seed)
+        catalogue = ["milk", "tea", "rye", "jam"]
+        result = fim.mine([["milk", "tea"]], mechanism="large-margin", catalogue=catalogue, seed=seed)
         assert not result.abstained
         assert set(result.itemsets[0].items or ()) < {"milk", "tea", "rye", "jam"}
 
 
 def test_a_large_margin_over_a_sized_universe_is_the_one_over_an_unknown() -> None:
     baskets = [["milk", "tea"]] * 420 + [["rye", "jam", "tea"]] * 10
-    kinds = {(fim.mine(baskets, seed=seed), fim.mine(baskets, universe_size=5, seed=seed)) for seed in range(40)}
+    unknown, sized = (
+        [fim.mine(baskets, mechanism="large-margin", universe_size=known, seed=seed) for seed in range(40)]
+        for known in (None, 5)
+    )
+    kinds = {*zip(unknown, sized, strict=True)}
     assert {one.abstained for one, _ in kinds} == {True, False}
     assert all(one == other for one, other in kinds)
 
@@ -279,7 +285,7 @@ VISITS = pa.table(
 
 def test_mine_with_customers_as_the_unit() -> None:
     assert fim.mine(VISITS, seed=1).itemsets == (Itemset(("jam", "rye")),)
-    result = fim.mine(VISITS, user="customer")
+    result = fim.mine(VISITS, mechanism="large-margin", user="customer")
     assert result == Release(
         mechanism="large-margin",
         sizes=(2,),
@@ -368,8 +374,9 @@ def test_a_table_without_rows_is_still_about_users() -> None:
 
 def test_rows_without_a_user_are_refused_before_anything_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LargeMargin, "select", lambda *_: pytest.fail("the mechanism ran"))
+    table = pa.table({"customer": ["ann", " "], "items": [["x"], ["y"]]})
     with pytest.raises(DataError, match="without a user"):
-        fim.mine(pa.table({"customer": ["ann", " "], "items": [["x"], ["y"]]}), user="customer")
+        fim.mine(table, mechanism="large-margin", user="customer")
 
 
 @pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
@@ -424,7 +431,7 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
         ({"delta": 2, "mechanism": "exponential", "catalogue": ["a", "b"]}, r"^delta must be"),
         ({"max_rank": 0}, r"^max_rank must be"),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
-        ({"mechanism": "laplace"}, r"^mechanism must be one of large-margin, .*, levelwise, not 'laplace'$"),
+        ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$"),
         ({"universe_size": 0}, r"^universe_size must be a whole number"),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
         ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
@@ -455,7 +462,7 @@ def test_bad_data_is_refused_before_anything_is_selected(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(LargeMargin, "select", select)
     with pytest.raises(DataError, match="does not exist"):
-        fim.mine("no such file.parquet")
+        fim.mine("no such file.parquet", mechanism="large-margin")
 
 
 def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +474,7 @@ def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pyt
         return ABSTAIN
 
     monkeypatch.setattr(LargeMargin, "select", select)
-    assert fim.mine(SHOP).abstained
+    assert fim.mine(SHOP, mechanism="large-margin").abstained
     assert next(seen[0].levels()) == (700, 1)
 
 
@@ -506,10 +513,9 @@ def test_no_printed_guarantee_is_rounded_down() -> None:
 
 
 def test_the_parts_of_a_budget_are_exact() -> None:
-    shares = fim.mine([["a", "b"]], size="2-4", supports=True, epsilon=Fraction(1, 7), delta=Fraction(1, 7**8)).shares
+    asked: dict[str, Any] = {"mechanism": "large-margin", "size": "2-4", "supports": True, "epsilon": Fraction(1, 7)}
+    shares = fim.mine([["a", "b"]], **asked, delta=Fraction(1, 7**8)).shares
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1
-    text = render_table(
-        fim.mine([["a", "b", "c", "d"]] * 50_000, size="2-4", supports=True, epsilon=Fraction(1, 7)), Screen()
-    )
+    text = render_table(fim.mine([["a", "b", "c", "d"]] * 50_000, **asked), Screen())
     assert "supports: ε = 0.0476191" in text

@@ -15,6 +15,8 @@ MAX_RANK = 10_000
 MAX_WORK = 10**11
 # The probability of success that is planned for.
 CONFIDENCE = 0.95
+# How many itemsets are planned for, where several are.
+PLANNED_TOPS = (10, 50, 100)
 # The random pairs of neighbours that an audit tries besides the structured ones, and their seed.
 AUDIT_TRIALS = 200
 AUDIT_SEED = 0

@@ -118,14 +118,17 @@ class BudgetAllocation:
         return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
 
 
-def allocate(options: MiningOptions) -> BudgetAllocation:
+def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
+    selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
+    are those of the options.
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
         return _by_gdp_composition(options)
-    selections = options.selections()
+    if selections is None:
+        selections = options.selections()
     ways = [_by_basic_composition(options, selections)]
     if (way := _by_zcdp_composition(options, selections)) is not None:
         ways.append(way)

@@ -1,10 +1,6 @@
 """What levelwise takes to find an itemset: an estimate from its noise and the items of a typical unit.
 
-No formula is exact here, since what a unit's weights are scaled to depends on how many candidates it holds. With the
-mean number of items per basket as the typical one, the support from which on 95 % of itemsets were found lay within a
-factor of 1.5 of the estimate in 93 % of 82 cases (size 1 to 3, 10 to 100 itemsets, ε of 0.25 and 1, both neighbour
-relations, three public data sets and the corner shop); the median of estimate to measurement was 0.98, nine tenths
-lay between 0.80 and 1.43. `tests/unit/test_top_plan_on_data.py` holds it to that.
+MEASURED
 """
 
 from __future__ import annotations

@@ -141,14 +141,19 @@ class MeasuredAllocation:
         return self.ways[way], [*found]
 
 
-def allocate(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
+def allocate(
+    options: MiningOptions, selections: Sequence[PublicParameters] | None = None
+) -> BudgetAllocation | MeasuredAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
+    selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
+    are those of the options.
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
         return _measured(options) if can_be_measured(options) else _by_gdp_composition(options)
-    selections = options.selections()
+    if selections is None:
+        selections = options.selections()
     ways = [_by_basic_composition(options, selections)]
     if (way := _by_zcdp_composition(options, selections)) is not None:
         ways.append(way)

@@ -15,7 +15,6 @@ import numpy as np
 import oracles
 import pytest
 import selection_oracles
-from fim_private.mining.levelwise import Levelwise, items_sought
 from real_data import real_data
 
 import fim_private as fim

@@ -47,6 +47,7 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.paper.corollary1
 	$(BIN)/python -m benchmarks.paper.pac_learning
 	$(BIN)/python -m benchmarks.utility.compare
+	$(BIN)/python -m benchmarks.utility.growth
 	$(BIN)/python -m benchmarks.page
 
 benchmark-speed: .venv/installed ## Time reading and whole commands on this machine

@@ -10,4 +10,6 @@ sections              What is said of the answers.
 variants              What is said of users, and of neighbours that have one replaced.
 mean_tables           Tables of means, and who is least, for both.
 figures               Its figures.
+growth                A study: what is missed as baskets are more, and longer.
+resampled             Its data sets: parts of others, more of them, halved and pasted baskets.
 """

@@ -17,7 +17,7 @@ SHOWN = (
     "levelwise",
     "exponential",
     "PrivBasis, zCDP",
-    "PrivBasis, pure",
+    "weighted Gaussian (OpenDP)",
     "stability histogram (OpenDP)",
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.utility.measures import Row, least, mean, means, names
+from benchmarks.utility.measures import Row, below, least, mean, means, names
 from benchmarks.utility.tasks import ENTRIES, UNIVERSE
 
 # A rate of false negatives, and how right what was released is.
@@ -34,3 +34,27 @@ def least_at(rows: list[Row], k: int) -> str:
     unknown = {entry: value for entry, value in known.items() if entry not in UNIVERSE}
     text = names(known)
     return text if least(known) == least(unknown) else f"{text}; of those not told the items {names(unknown)}"
+
+
+def against(rows: list[Row], entry: str) -> Table:
+    """Return in how many settings an entry misses less than each other one, as much and more, and where by most.
+
+    A setting is a data set, sizes and k; rows: of one ε and δ. Settings where both find nothing are as much.
+    """
+    settings = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == entry}
+    lines: list[tuple[Cell, ...]] = []
+    for other in ENTRIES:
+        own = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == other}
+        if other == entry or not (common := [setting for setting in settings if setting in own]):
+            continue
+        less = sum(below(settings[setting], own[setting]) for setting in common)
+        more = sum(below(own[setting], settings[setting]) for setting in common)
+        changes = {setting: settings[setting] - own[setting] for setting in common}
+        ends = [pick(common, key=changes.__getitem__) for pick in (min, max)]
+        most = [
+            f"{abs(changes[end]):.3f} ({end[0]}, {end[1]}, k = {end[2]})" if some else None
+            for end, some in zip(ends, (less, more), strict=True)
+        ]
+        lines.append((other, "yes" if other in UNIVERSE else "no", less, len(common) - less - more, more, *most))
+    columns = ("misses less", "as much", "misses more", "most ahead by", "most behind by")
+    return Table((f"{entry} against", "needs the items", *columns), tuple(lines))

@@ -9,7 +9,7 @@ from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
 from benchmarks.utility import tasks, variants
-from benchmarks.utility.mean_tables import RATES, best, by_k, least_at
+from benchmarks.utility.mean_tables import RATES, against, best, by_k, least_at
 from benchmarks.utility.measures import (
     ADD_REMOVE,
     BASKET,
@@ -53,6 +53,7 @@ def sections(results: Results) -> Iterator[Section]:
 def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
     """Say which wins where a basket is a unit and neighbours have one more or less; main_rows: at ε = 1."""
     yield _winners(main_rows, [row for row in rows if row.delta == DELTA])
+    yield _against(main_rows)
     for sizes in dict.fromkeys(row.sizes for row in main_rows):
         yield _missed([row for row in main_rows if row.sizes == sizes], sizes)
     yield _privacy(rows)
@@ -170,6 +171,17 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
         lines.append((data, *cells))
     columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
     return Table(columns, tuple(lines))
+
+
+def _against(rows: list[Row]) -> Section:
+    table = against(rows, "levelwise")
+    behind = [f"{line[0]} ({line[4]})" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)]
+    reading = (
+        "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than each of the others, "
+        f"as much (within {WITHIN:g}), and more. It loses to these more often than it wins, in so many settings: "
+        f"{', '.join(behind) or 'to none'}."
+    )
+    return Section("Levelwise against each of the others", reading, None, (table,))
 
 
 def _privacy(rows: list[Row]) -> Section:

@@ -201,9 +201,9 @@ def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
 
 @pytest.mark.full
 def test_the_page(tmp_path: Path) -> None:
-    """All four studies, small, with figures; then the page that is made of them."""
+    """All five studies, small, with figures; then the page that is made of them."""
     pytest.importorskip("opendp")
-    for name in ("examples", "corollary1", "pac_learning", "utility"):
+    for name in ("examples", "corollary1", "pac_learning", "utility", "growth"):
         results = run(name, tmp_path)
         assert results["answers"]
         assert list(tmp_path.glob(f"{name}_*.svg"))

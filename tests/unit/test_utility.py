@@ -12,6 +12,7 @@ import pytest
 from benchmarks.frame.datasets import Source, user_sources
 from benchmarks.frame.study import Options
 from benchmarks.utility import compare, tasks
+from benchmarks.utility.mean_tables import against
 from benchmarks.utility.measures import (
     ABSTAINED,
     Releases,
@@ -128,6 +129,16 @@ def test_the_tables_say_where_the_histogram_wins() -> None:
     assert [line[-1] == tasks.HISTOGRAM for line in compared.rows] == [False, True]
     assert by_data.rows == (("d", "none", "1"),)
     assert {"Regret", "The price of a smaller δ"} <= set(told)
+
+
+def test_wins_and_losses_are_counted_alike() -> None:
+    rows = [row("levelwise", 0.3, k=k) for k in (1, 10, 50)]
+    rows += [row("exponential", rate, k=k) for k, rate in ((1, 0.1), (10, 0.302), (50, 0.2))]
+    rows += [row("distance", 1.0, k=1), row("levelwise", 0.5, k=100)]
+    table = against(rows, "levelwise")
+    assert [line[:5] for line in table.rows] == [("distance", "no", 1, 0, 0), ("exponential", "yes", 0, 1, 2)]
+    assert table.rows[0][5:] == ("0.700 (d, 2, k = 1)", None)
+    assert table.rows[1][5:] == (None, "0.200 (d, 2, k = 1)")
 
 
 def test_keys_and_rows() -> None:

@@ -1,0 +1,51 @@
+"""Data sets made of others: a part of the baskets, more of them than there are, halved ones and pasted ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from benchmarks.frame.datasets import Source
+from benchmarks.frame.support_spectra import transactions
+
+
+def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed: int) -> None:
+    """Write share times as many baskets, times as long, to a Parquet file of lists; items are numbered as coded.
+
+    Up to all of the baskets are drawn without replacement, more of them, and those to be pasted, with it. A basket
+    times below 1 as long has a random part of its items, rounded up. times above 1 is a whole number.
+    """
+    data, rng = transactions(source), np.random.default_rng(seed)
+    number = int(data.baskets * share)
+    parts = max(int(times), 1)
+    again = share > 1 or parts > 1
+    drawn = rng.choice(data.baskets, number * parts, replace=again)
+    lengths = np.diff(data.offsets)[drawn]
+    starts = np.cumsum(lengths) - lengths
+    entries = np.arange(lengths.sum()) + np.repeat(data.offsets[drawn] - starts, lengths)
+    basket = np.repeat(np.arange(len(drawn)) // parts, lengths)
+    pairs = np.unique((basket << 32) | data.items[entries])
+    basket = pairs >> 32
+    if times < 1:
+        pairs = pairs[_part(basket, times, rng)]
+        basket = pairs >> 32
+    ends = np.searchsorted(basket, np.arange(number + 1)).astype(np.int32)
+    items = pa.array((pairs & 0xFFFFFFFF).astype(np.int32))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.part")
+    pq.write_table(pa.table({"items": pa.ListArray.from_arrays(pa.array(ends), items)}), unfinished)
+    unfinished.replace(path)
+
+
+def _part(basket: NDArray[np.int64], times: Fraction, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the places of a random part of the items of each basket. basket: of each item, ascending."""
+    ranked = np.lexsort((rng.random(len(basket)), basket))
+    lengths = np.bincount(basket)
+    wanted = -(-lengths * times.numerator // times.denominator)
+    rank = np.arange(len(basket)) - np.searchsorted(basket, basket)
+    return np.sort(ranked[rank < wanted[basket]])

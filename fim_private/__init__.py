@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fim_private.mining import mine
     from fim_private.mining.release import Itemset, Release
     from fim_private.planning import Plan, plan
+    from fim_private.planning.top_plan import plan_top
+    from fim_private.planning.top_results import TopPlan
     from fim_private.reading import read_catalogue, read_transactions
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
@@ -50,11 +52,13 @@ __all__ = [
     "Release",
     "SupportSpectrum",
     "TightMargin",
+    "TopPlan",
     "WorkLimitError",
     "__version__",
     "compare",
     "mine",
     "plan",
+    "plan_top",
     "read_catalogue",
     "read_transactions",
     "select",
@@ -72,6 +76,8 @@ _HOME = {
     "mine": "mining",
     "Plan": "planning",
     "plan": "planning",
+    "plan_top": "planning.top_plan",
+    "TopPlan": "planning.top_results",
     "read_catalogue": "reading",
     "read_transactions": "reading",
     "Itemset": "mining.release",

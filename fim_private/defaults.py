@@ -17,6 +17,8 @@ MAX_WORK = 10**11
 CONFIDENCE = 0.95
 # What is audited: one mechanism, for "auto" is none.
 AUDIT_MECHANISM = "large-margin"
+# How many itemsets are planned for, where several are.
+PLANNED_TOPS = (10, 50, 100)
 # The random pairs of neighbours that an audit tries besides the structured ones, and their seed.
 AUDIT_TRIALS = 200
 AUDIT_SEED = 0

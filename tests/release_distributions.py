@@ -1,6 +1,6 @@
-"""The exact distribution of a whole release over a few named items: every selection, and the noise on supports.
+"""The exact distribution of a release by picks over a few named items: every selection, and the noise on supports.
 
-Written from docs/privacy.md (equation 7, Theorems 5 to 13, "Noisy supports"), without the package. A `Plan` holds what
+Written from docs/privacy.md (equation 7, Theorems 5 to 12, "Noisy supports"), without the package. A `Plan` holds what
 is allocated before the data is read; `release_distribution` gives the probability of each sequence of itemsets, and
 `divergence` the exact δ of whole releases, noise included, between two data sets.
 
@@ -67,23 +67,15 @@ class Picks:
 
 
 @dataclass(frozen=True)
-class TwoSteps:
-    """Levelwise: items, then itemsets made of these items only."""
-
-    items: Picks
-    itemsets: Picks
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return self.itemsets.sizes
-
-
-@dataclass(frozen=True)
 class Noise:
-    """Noise on each of some supports. parameter: the scale of discrete Laplace, or σ² of the discrete Gaussian."""
+    """Noise on each of some supports. parameter: the scale of discrete Laplace, or σ² of the discrete Gaussian.
+
+    half_width: of the interval that is told of a support.
+    """
 
     gaussian: bool
     parameter: Fraction
+    half_width: int = 0
 
     def excess(self, moved: int, ratio: Decimal) -> Decimal:
         """Σ max(0, P(z) - ratio Q(z)) over all values z, where that many of the supports are one apart in P and Q.
@@ -144,7 +136,7 @@ def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], De
 class Plan:
     """All that is allocated. noises: that of n released supports, at n - 1; empty where none are released."""
 
-    selections: tuple[Picks | TwoSteps, ...]
+    selections: tuple[Picks, ...]
     noises: tuple[Noise, ...]
     epsilon: Fraction
     delta: Fraction
@@ -166,13 +158,7 @@ def release_distribution(plan: Plan, supports: Supports) -> Distribution:
     return distribution
 
 
-def selection_law(selection: Picks | TwoSteps, supports: Supports) -> Distribution:
-    if isinstance(selection, TwoSteps):
-        distribution: Distribution = {}
-        for items, chance in item_sets(selection, supports).items():
-            for picked, part in second_step(selection, supports, items).items():
-                distribution[picked] = distribution.get(picked, Decimal(0)) + chance * part
-        return distribution
+def selection_law(selection: Picks, supports: Supports) -> Distribution:
     candidates = {
         itemset: support
         for itemset, support in supports.items()
@@ -181,20 +167,6 @@ def selection_law(selection: Picks | TwoSteps, supports: Supports) -> Distributi
     if selection.mechanism in ("exponential", "choosing", "limited-domain"):
         return _one_pass(selection, candidates)
     return _runs(selection, candidates, selection.count)
-
-
-def item_sets(selection: TwoSteps, supports: Supports) -> dict[frozenset[str], Decimal]:
-    """P(the items that the first step of levelwise finds are these)."""
-    found: dict[frozenset[str], Decimal] = {}
-    for picked, chance in selection_law(selection.items, supports).items():
-        items = frozenset(item for itemset in picked if itemset for item in itemset)
-        found[items] = found.get(items, Decimal(0)) + chance
-    return found
-
-
-def second_step(selection: TwoSteps, supports: Supports, items: frozenset[str]) -> Distribution:
-    """The distribution of the itemsets given the items: a public universe, those without support too (Theorem 13)."""
-    return selection_law(selection.itemsets, {i: support for i, support in supports.items() if items.issuperset(i)})
 
 
 def _one_pass(picks: Picks, candidates: Supports) -> Distribution:
@@ -355,7 +327,11 @@ def divergence(
 # ------------------------------------------------------------------------------------------------ what is printed
 
 
-def consistent(itemsets: Iterable[Itemset], values: Iterable[int]) -> list[int]:
-    """The estimates printed: the mean of the least among subsets and the greatest among supersets, not below 0."""
+def consistent(itemsets: Iterable[Itemset], values: Iterable[int]) -> list[tuple[int, int]]:
+    """The least noisy support among subsets, and the estimate printed: the mean of that and the greatest of supersets.
+
+    The estimate is not below 0.
+    """
     rows = [(set(itemset), value) for itemset, value in zip(itemsets, values, strict=True)]
-    return [max(0, (min(w for t, w in rows if t <= s) + max(w for t, w in rows if t >= s)) // 2) for s, _ in rows]
+    ends = [(min(w for t, w in rows if t <= s), max(w for t, w in rows if t >= s)) for s, _ in rows]
+    return [(least, max(0, (least + greatest) // 2)) for least, greatest in ends]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
+
+if TYPE_CHECKING:
+    from fim_private.output.console import Screen
+    from fim_private.planning import Plan
+    from fim_private.planning.top_results import TopPlan
 
 EPILOG = (
     "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "With a public catalogue of 16,470 items: fim-private plan --units 100000 --universe-size 16470\n\n"
+    "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
 )
 
@@ -23,7 +29,29 @@ def plan(
     units: Annotated[
         int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
     ] = None,
-    size: Annotated[int, typer.Option(help="Items per itemset.")] = defaults.SIZE,
+    size: Annotated[
+        str, typer.Option(metavar="SIZE", help="Items per itemset; for many itemsets also a range, such as 2-4.")
+    ] = str(defaults.SIZE),
+    top: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K1,K2,…",
+            help="Plan for so many itemsets; with --typical-basket alone, for "
+            f"{', '.join(map(str, defaults.PLANNED_TOPS))}.",
+            show_default=False,
+        ),
+    ] = None,
+    typical_basket: Annotated[
+        float | None,
+        typer.Option(
+            help="For many itemsets: a public guess of the items in a basket (or in all baskets of a user).",
+            show_default=False,
+        ),
+    ] = None,
+    union: Annotated[bool, typer.Option("--union", help="For many itemsets of several sizes: one ranking.")] = False,
+    supports: Annotated[
+        bool, typer.Option("--supports", help="For many itemsets: with noisy supports, and how far off they are.")
+    ] = False,
     epsilon: Annotated[
         float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
     ] = None,
@@ -54,7 +82,7 @@ def plan(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw what each mechanism needs (.png, .svg, .pdf).",
+            help="Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
             show_default=False,
             parser=output_path,
         ),
@@ -62,20 +90,23 @@ def plan(
     output_format: Annotated[Format, typer.Option("--format", help="How to write the plan.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
-    """Tell what each mechanism needs to find an itemset, and which to take. No data is read."""
+    """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
     from fim_private import planning
 
-    if (epsilons is None) != (figure is None):
+    many = top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
+    if many and epsilons is not None:
+        raise ParameterError("--epsilons are for one itemset: a figure for many is drawn against --top")
+    if not many and (epsilons is None) != (figure is None):
         raise ParameterError(
             "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
         )
     if figure is not None and (output is not None or output_format is not Format.TABLE):
         raise ParameterError("--figure is written instead of a table or JSON: leave out --output and --format")
-    if figure is not None and epsilon is not None:
+    if epsilons is not None and epsilon is not None:
         raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
     public: dict[str, Any] = {
         "units": units,
-        "size": size,
+        "size": size if many else _whole("size", size),
         "delta": delta,
         "neighbors": neighbors,
         "universe_size": universe_size,
@@ -89,14 +120,40 @@ def plan(
 
         draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
         return
+    public["epsilon"] = defaults.EPSILON if epsilon is None else epsilon
+    if many:
+        from fim_private.planning.top_plan import plan_top
+
+        tops = defaults.PLANNED_TOPS if top is None else tuple(_whole("top", part) for part in top.split(","))
+        public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
+    if figure is not None:
+        from fim_private.output.top_plan_figure import draw_top_plan_figure
+
+        draw_top_plan_figure(plan_top(**public), figure)
+        return
     with destination(output) as write:
-        found = planning.plan(epsilon=defaults.EPSILON if epsilon is None else epsilon, **public)
+        found = plan_top(**public) if many else planning.plan(**public)
         if output_format is Format.JSON:
             write(json.dumps(found.to_dict()) + "\n")
         else:
-            from fim_private.output.plan_table import render_plan
+            write(_rendered(found, screen_for(output)))
 
-            write(render_plan(found, screen_for(output)))
+
+def _rendered(found: Plan | TopPlan, screen: Screen) -> str:
+    """Return a plan as text."""
+    from fim_private.output.plan_table import render_plan
+    from fim_private.output.top_plan_table import render_top_plan
+    from fim_private.planning import Plan
+
+    return render_plan(found, screen) if isinstance(found, Plan) else render_top_plan(found, screen)
+
+
+def _whole(name: str, text: str) -> int:
+    """Return a whole number. Raises ParameterError for other text."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(f"{parameter(name)} must be a whole number of at least 1, not {text!r}") from None
 
 
 def _numbers(text: str) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.levelwise.closed_sets import Itemsets
-from fim_private.levelwise.discovery import Level, parts_features
+from fim_private.levelwise.discovery import Level, nothing, parts_features
 from fim_private.levelwise.shrinkage import shrunken
 
 
@@ -26,7 +26,7 @@ class CandidatePool:
     @classmethod
     def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
         """Return the most[i] candidates of the highest weights of each size."""
-        best = [levels[size].best(count) for size, count in zip(sizes, most, strict=True)]
+        best = [levels.get(size, nothing(size)).best(count) for size, count in zip(sizes, most, strict=True)]
         return cls(tuple(level.sets for level in best), np.concatenate([level.weights for level in best]))
 
     @property

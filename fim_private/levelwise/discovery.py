@@ -16,7 +16,7 @@ from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.weighted_items import ItemSource
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.closed_sets import Itemsets, closed_sets, pairs_of
-from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_weights
+from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_sums, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT, Recipe
 from fim_private.levelwise.shrinkage import shrunken
@@ -55,10 +55,11 @@ def found_items(
     variance = budget.variance(recipe.items, 1)
     sums = items.sums(clipped_weights(1, MOST_ITEMS_OF_UNIT, GRID))
     codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
-    weights = noisy_weights(sums[codes], variance, randomness)
-    if delta is not None:  # multiples of 1/GRID, compared without rounding
-        named = weights * GRID >= item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)
-        codes, weights = codes[named], weights[named]
+    noisy = noisy_sums(sums[codes], variance, randomness)
+    if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
+        named = (noisy >= item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)).astype(np.bool_)
+        codes, noisy = codes[named], noisy[named]
+    weights = np.asarray(noisy / GRID, dtype=np.float64)
     best = np.argsort(-weights, kind="stable")[: recipe.most_items]
     numbers = np.arange(len(best), dtype=np.int32)[:, None]
     return codes[best], Level(numbers, weights[best], sqrt(variance))
@@ -67,7 +68,7 @@ def found_items(
 def found_levels(
     counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: Recipe, randomness: Randomness
 ) -> dict[int, Level]:
-    """Return what was found of each size, from 1 to the largest; nothing of a size whose parts were not found."""
+    """Return what was found of each size, from 1 on; nothing of a size whose parts were not found."""
     levels = {1: items}
     for size, share in enumerate(recipe.levels, start=2):
         make = _pairs if size == 2 else _larger
@@ -88,7 +89,7 @@ def _pairs(
     items = len(levels[1].sets)
     cells = items * (items - 1) // 2
     if not cells:
-        return _nothing(size)
+        return nothing(size)
     variance = budget.variance(share, 1, cells)
     weights = noisy_weights(counts.pair_sums(clipped_weights(1, cells, GRID)), variance, randomness)
     # Only the best go on: it is quicker to name no others.
@@ -112,7 +113,7 @@ def _larger(
         likely = part_logs(sets, levels[size - 1]).mean(axis=1)
         sets = sets[np.sort(np.argsort(-likely, kind="stable")[: recipe.most_closed])]
     if not len(sets):
-        return _nothing(size)
+        return nothing(size)
     variance = budget.variance(share, 1, len(sets))
     weights = noisy_weights(counts.sums([sets], clipped_weights(1, len(sets), GRID)), variance, randomness)
     estimates = shrunken(weights, float(variance), parts_features(sets, levels))
@@ -139,5 +140,6 @@ def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.fl
     return np.column_stack([f(part, axis=1) for part in logs for f in (np.mean, np.min)])
 
 
-def _nothing(size: int) -> Level:
+def nothing(size: int) -> Level:
+    """Return no itemsets of a size."""
     return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.parameters import Neighbors
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.randomness import Integers, Randomness
 from fim_private.dp.rounded_normal import rounded_normal
 
 # Weights are whole multiples of 1/GRID of a unit.
@@ -41,11 +41,15 @@ class GaussianBudget:
         return (squared if candidates is None else min(squared, candidates)) / self.spent(share)
 
 
-def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> NDArray[np.float64]:
-    """Return each sum with noise of its own, in units: (n,).
+def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
+    """Return each sum with noise of its own, in multiples of 1/GRID of a unit: (n,) whole numbers.
 
     sums: (n,) int64, in multiples of 1/GRID. variance: of the noise, > 0, in units squared. The noise is normal and
     rounded to the grid, so this is the sum with normal noise, rounded.
     """
-    noise = rounded_normal(variance * GRID**2, len(sums), randomness=randomness)
-    return np.asarray((sums + noise) / GRID, dtype=np.float64)
+    return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
+
+
+def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> NDArray[np.float64]:
+    """Return the noisy sums in units, as floats, for whatever needs no exact comparison: (n,). See `noisy_sums`."""
+    return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe
+from fim_private.counting.weighted_items import ItemSource
 from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.candidate_pool import CandidatePool
-from fim_private.levelwise.discovery import found_items, found_levels
+from fim_private.levelwise.discovery import Level, found_items, found_levels
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.recipe import Recipe
@@ -21,7 +23,7 @@ from fim_private.levelwise.two_counts import counted_twice
 from fim_private.reading.vocabulary import Item
 
 # The part of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
-_ITEMS_DELTA = Fraction(1, 10)
+ITEMS_DELTA = Fraction(1, 10)
 # An estimate below so many σ of the noise in it does not stand out from 0: one of 0 does once in 44.
 STANDS_OUT = 2.0
 
@@ -48,7 +50,7 @@ class Levelwise:
         recipe = self.recipe
         levels = [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
         return [
-            ("items", (1,), recipe.items),
+            *([("items", (1,), recipe.items)] if recipe.items else []),
             *levels,
             ("first count", self.sizes, recipe.first),
             ("histogram", self.sizes, recipe.histogram),
@@ -65,6 +67,12 @@ class Levelwise:
         """
         items = source.items(universe)
         codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
+        return self.find_among(items, codes, found, randomness)
+
+    def find_among(
+        self, items: ItemSource, codes: NDArray[np.int64], found: Level, randomness: Randomness
+    ) -> list[tuple[tuple[Item, ...], int]]:
+        """Return what `find` does, from items found before. codes: (m,) of them. found: their level."""
         counts = items.among(codes)
         levels = found_levels(counts, found, self.budget, self.recipe, randomness)
         pool = CandidatePool.of_levels(levels, self.sizes, self.recipe.pool)
@@ -105,7 +113,7 @@ def levelwise(
     whose square the run has the part, and whoever releases supports the rest.
     Raises ParameterError for a budget out of range.
     """
-    items_delta = None if listed else min(delta * _ITEMS_DELTA, LARGEST_DELTA)
+    items_delta = None if listed else min(delta * ITEMS_DELTA, LARGEST_DELTA)
     spent = items_delta or Fraction(0)
     budget = GaussianBudget(gdp_mu(epsilon, (delta - spent) / (1 - spent)), neighbors, part)
     recipe = Recipe.of(sizes, count, union=union, epsilon=epsilon, neighbors=neighbors)

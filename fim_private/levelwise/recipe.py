@@ -7,7 +7,7 @@ either way, hardly anything changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
@@ -23,6 +23,9 @@ MOST_ITEMS_OF_UNIT = 1_000
 _MOST_ITEMS = 1_500
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
+# No level is for larger itemsets, as none could be found: with one of 21 items, C(21, 10) = 352,716 of its parts would
+# have to be among those that are kept, which are 300,000 at most.
+_LARGEST_FOUND = 20
 # Up to so many itemsets, telling the candidates apart is harder than finding them.
 _FEW = 20
 
@@ -32,7 +35,7 @@ class Recipe:
     """What a run spends, and on how many candidates.
 
     items, levels, first, histogram, second: parts of μ², which add up to 1: for the items; for the sets of 2, 3, …
-    items; for the first count; for how many candidates units hold; for the second count.
+    items, up to 20; for the first count; for how many candidates units hold; for the second count.
     most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
     on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
     all, are counted again. first_bound: the squared norm of a unit's weights in the first count.
@@ -84,6 +87,19 @@ class Recipe:
             second_pool=2 * count + 10,
         )
 
+    @property
+    def after_items(self) -> Recipe:
+        """The same recipe where the items were found before: nothing for them, more for all else."""
+        whole = 1 / (1 - self.items)
+        return replace(
+            self,
+            items=Fraction(0),
+            levels=tuple(share * whole for share in self.levels),
+            first=self.first * whole,
+            histogram=self.histogram * whole,
+            second=self.second * whole,
+        )
+
 
 def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: float, neighbors: str) -> Fraction:
     """Return the items' part: more where the threshold is high, and all of discovery where there are only items."""
@@ -98,8 +114,8 @@ def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: floa
 
 
 def _level_shares(sizes: Sequence[int], count: int, *, together: bool) -> tuple[Fraction, ...]:
-    """Return the part of each level of 2, 3, … items, all together 0.45 at most."""
-    levels = sizes[-1] - 1
+    """Return the part of each level of 2, 3, … items, all together about 0.45 at most."""
+    levels = min(sizes[-1], _LARGEST_FOUND) - 1
     if not levels:
         return ()
     each = 0.1 if together or count <= _FEW else 0.15

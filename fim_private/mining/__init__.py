@@ -7,6 +7,8 @@ options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of ε and δ.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
+measured        Many itemsets of users: a measurement decides between picks and levels.
+measured_budget The budget of such a run: three ways to go.
 release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
 """
 
@@ -130,12 +132,12 @@ def mine(
     source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)
     if options.max_basket is not None:
         source = source.capped(options.max_basket, options.max_baskets or 1)
-    found = [itemset for selection in allocation.selections for itemset in selection.find(source, randomness)]
-    itemsets, noise = allocation.published(found, randomness)
+    taken, found = allocation.find(source, randomness)
+    itemsets, noise = taken.published(found, randomness)
     return Release(
         mechanism=options.mechanism.name,
         sizes=options.sizes,
-        cost=allocation.cost,
+        cost=taken.cost,
         neighbors=options.neighbors,
         privacy_unit="user" if source.by_user else "basket",
         private=randomness.private,
@@ -144,7 +146,7 @@ def mine(
         missing_user=source.missing_user,
         top=options.top,
         union=options.union,
-        shares=allocation.shares,
+        shares=taken.shares,
         noise=noise,
         reason=options.reason,
         keep_all=options.keep_all,

@@ -7,7 +7,7 @@ Gaussian noise only, which Gaussian differential privacy composes without loss (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +22,8 @@ from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining import noisy_supports
+from fim_private.mining.measured import Measured
+from fim_private.mining.measured_budget import Way, can_be_measured, cost, measured
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Itemset, Share
@@ -87,6 +89,10 @@ class BudgetAllocation:
     shares: tuple[Share, ...]
     keep_all: bool = False
 
+    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
+        """Return this allocation, and the itemsets that its selections find, in order."""
+        return self, [itemset for selection in self.selections for itemset in selection.find(source, randomness)]
+
     @property
     def margin(self) -> float:
         """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
@@ -118,14 +124,36 @@ class BudgetAllocation:
         return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
 
 
-def allocate(options: MiningOptions) -> BudgetAllocation:
+@dataclass(frozen=True)
+class MeasuredAllocation:
+    """An allocation with several ways to go, one of which is taken as what is measured first suggests.
+
+    run: what measures. universe: of the items. ways: the allocations, by the names that the run has for them.
+    """
+
+    run: Measured
+    universe: Universe
+    ways: Mapping[str, BudgetAllocation]
+
+    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
+        """Return the allocation of the way that was taken, and the itemsets found, in order."""
+        way, found = self.run.find(source, self.universe, randomness)
+        return self.ways[way], [*found]
+
+
+def allocate(
+    options: MiningOptions, selections: Sequence[PublicParameters] | None = None
+) -> BudgetAllocation | MeasuredAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
+    selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
+    are those of the options.
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
-        return _by_gdp_composition(options)
-    selections = options.selections()
+        return _measured(options) if can_be_measured(options) else _by_gdp_composition(options)
+    if selections is None:
+        selections = options.selections()
     ways = [_by_basic_composition(options, selections)]
     if (way := _by_zcdp_composition(options, selections)) is not None:
         ways.append(way)
@@ -214,6 +242,21 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     selection = AllocatedSelection(run, options.sizes, universe)
     cost = PrivacyCost(options.epsilon, options.delta)
     return BudgetAllocation((selection,), budget, cost, tuple(shares), options.keep_all)
+
+
+def _measured(options: MiningOptions) -> MeasuredAllocation:
+    """Allocate for users: three ways, of which a measurement takes one (Theorem 14)."""
+    run, ways = measured(options)
+
+    def allocation(way: Way, selected: TopK | Levelwise) -> BudgetAllocation:
+        selection = AllocatedSelection(selected, options.sizes, options.counted_universe)
+        supports = None
+        if way.supports is not None:
+            supports = SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)
+        return BudgetAllocation((selection,), supports, cost(options), way.shares, options.keep_all)
+
+    found = {name: allocation(way, run.levels if way.normal else run.picks) for name, way in ways.items()}
+    return MeasuredAllocation(run, options.counted_universe, found)
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:

@@ -36,7 +36,7 @@ class MiningOptions:
     released.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
-    was left to "auto".
+    was left to "auto". by_user: whether users are protected, not baskets.
     """
 
     mechanism: MechanismSpec
@@ -53,6 +53,7 @@ class MiningOptions:
     max_baskets: int | None = None
     keep_all: bool = False
     reason: str | None = None
+    by_user: bool = False
 
     @property
     def counted_universe(self) -> Universe:
@@ -143,6 +144,7 @@ def checked_options(
         checked["max_baskets"],
         keep_all,
         reason,
+        by_user,
     )
 
 

@@ -1,9 +1,13 @@
 """What is shown and written: tables, figures, files.
 
-release_table  A release for people: a table, the guarantee in a sentence, what to try.
-plan_table     A plan for people.
-audit_table    Audits for people.
-console        Text and tables as the reader's screen can show them.
-plan_figure    What each mechanism needs, against ε.
-files          A file is written whole or not at all.
+release_table    A release for people: a table, the guarantee in a sentence, what to try.
+advice           What finds more itemsets after a release, and what each way promises less.
+plan_table       A plan for people.
+top_plan_table   A plan for many itemsets for people.
+audit_table      Audits for people.
+console          Text and tables as the reader's screen can show them.
+figure           A figure as a file.
+plan_figure      What each mechanism needs, against ε.
+top_plan_figure  What each mechanism needs, against how many itemsets are asked for.
+files            A file is written whole or not at all.
 """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +10,9 @@ from typing import Any
 from fim_private.dp.cost import at_least
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.registry import spec_named
+from fim_private.output.figure import draw_units, figure_image, figure_kind
 from fim_private.output.files import staged
 from fim_private.planning.results import Plan, of_units, percent
-
-# The kinds of figures, by the ends of their names.
-SUFFIXES = (".png", ".svg", ".pdf")
 
 # So many epsilons, and no more, are each named on the axis.
 _LABELS = 12
@@ -45,34 +41,20 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
     Raises ParameterError for other plans or names, and without matplotlib; OutputError where it cannot be written.
     """
     target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise ParameterError(
-            f"{parameter('figure')} must be a name that ends in {', '.join(SUFFIXES)}, not {str(path)!r}"
-        )
+    kind = figure_kind(target)
     if not plans:
         raise ParameterError(f"{parameter('plans')} must hold at least one")
     same = {replace(plan, epsilon=1.0, mechanisms=(), recommended="", reason="") for plan in plans}
     if len(same) > 1:
         raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
-    image = _image(plans, target.suffix.lower()[1:])
+    image = _image(plans, kind)
     with staged(target, given=parameter("figure")) as write:
         write(image)
 
 
 def _image(plans: Sequence[Plan], kind: str) -> bytes:
     """Return the figure as the bytes of a file of that kind. Raises ParameterError without matplotlib."""
-    try:
-        matplotlib: Any = importlib.import_module("matplotlib")
-        figures: Any = importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise ParameterError("figures need matplotlib: pip install matplotlib (it is in the extra 'bench')") from None
-    image = io.BytesIO()
-    with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
-        figure = figures.Figure(figsize=(8, 5), layout="constrained")
-        _draw(figure.subplots(), plans)
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(image, format=kind, dpi=150, metadata=metadata)
-    return image.getvalue()
+    return figure_image(lambda axes: _draw(axes, plans), kind)
 
 
 def _draw(axes: Any, plans: Sequence[Plan]) -> None:
@@ -97,22 +79,7 @@ def _draw(axes: Any, plans: Sequence[Plan]) -> None:
     axes.grid(True, which="minor", alpha=0.12)
     everyone = first.units
     if everyone is not None:
-        axes.axhline(everyone, color="#888888", linewidth=1)
-        axes.annotate(
-            f"all {of_units(everyone)}",
-            (1, everyone),
-            xycoords=("axes fraction", "data"),
-            xytext=(-4, 3),
-            textcoords="offset points",
-            horizontalalignment="right",
-            color="#666666",
-            fontsize=8,
-        )
-        shares = axes.secondary_yaxis(
-            "right", functions=(lambda support: 100 * support / everyone, lambda share: share * everyone / 100)
-        )
-        shares.set_ylabel("% of all units")
-        shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
+        draw_units(axes, everyone, of_units(everyone))
     if len({plan.epsilon for plan in plans}) <= _LABELS:
         axes.set_xticks(sorted({plan.epsilon for plan in plans}))
         axes.set_xticks([], minor=True)

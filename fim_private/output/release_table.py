@@ -16,9 +16,9 @@ from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Itemset, Release, Share
+from fim_private.output.advice import advice_for_more, protected
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
-from fim_private.reading.missing_users import MissingUser
 
 # What the noise of supports is called, and what the steps of levelwise are for, in words.
 _NOISE = {
@@ -92,7 +92,7 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
-        yield f"To find more: a larger --epsilon{_weaker(release)}."
+        yield from advice_for_more(release)
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
     if release.noise is not None:
@@ -114,18 +114,6 @@ def _missing(release: Release) -> str:
     return (
         "for the others the mechanism abstained, or their noisy supports do not stand out from 0 "
         "(--keep-all names these, too)"
-    )
-
-
-def _weaker(release: Release) -> str:
-    """Return the advice to take the weaker neighbour relation, empty where it is taken already."""
-    if release.neighbors != Neighbors.REPLACE_ONE:
-        return ""
-    # Squared norms of normal noise halve. And replacing is a removal and an addition, each at epsilon.
-    how = "takes 30 % less noise" if release.mechanism == "levelwise" else "needs half the margin"
-    return (
-        f", or --neighbors add-remove, which {how} and guarantees less: "
-        f"replacing one {_protected(release)} then costs 2ε"
     )
 
 
@@ -171,7 +159,7 @@ def _guarantee(release: Release) -> str:
     """Return the guarantee in one sentence."""
     if not release.private:
         return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-    unit = _protected(release)
+    unit = protected(release)
     change = {
         Neighbors.REPLACE_ONE: f"replacing any one {unit} by any other",
         Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
@@ -184,14 +172,6 @@ def _guarantee(release: Release) -> str:
         f"Guarantee ({release.mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
-
-
-def _protected(release: Release) -> str:
-    """Return the unit that is protected, in words."""
-    if release.privacy_unit == "basket":
-        return "basket"
-    nobodys = " or basket without a user" if release.missing_user == MissingUser.OWN_UNIT else ""
-    return f"{release.privacy_unit} (all their baskets){nobodys}"
 
 
 def _advice(release: Release, max_rank: int | None) -> str:

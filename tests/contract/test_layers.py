@@ -31,9 +31,9 @@ MAY_IMPORT = {
     "comparing": "errors dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
-    "planning": "errors defaults dp spectrum mechanisms",
     "levelwise": "errors dp reading counting",  # no mechanisms: all of its noise is normal
     "mining": "errors defaults dp reading counting mechanisms levelwise",
+    "planning": "errors defaults dp spectrum mechanisms levelwise mining",
     "output": "errors defaults dp reading mechanisms mining planning auditing",
     "cli": "errors defaults counting mechanisms mining planning auditing output",
 }

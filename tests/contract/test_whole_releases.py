@@ -1,4 +1,4 @@
-"""Whole releases, end to end: their exact joint distribution on all neighbours of 3 items and at most 3 baskets.
+"""Whole releases by picks: their exact joint distribution on all neighbours of 3 items and at most 3 baskets.
 
 What is held to (ε, δ) is all that leaves: which itemsets, in which order, where it stops, and their noisy supports. The
 parameters are those that `allocate` has decided on; probabilities come from `release_distributions` alone. Then what
@@ -28,7 +28,6 @@ from release_distributions import (
     Picked,
     Picks,
     Plan,
-    TwoSteps,
     divergence,
     release_distribution,
 )
@@ -38,9 +37,10 @@ from fim_private.counting import itemset_spectra
 from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.randomness import discrete_laplace
 from fim_private.mechanisms import PermuteAndFlip, abstention, registry
+from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget import BudgetAllocation, allocate
-from fim_private.mining.levelwise import Levelwise
+from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 
@@ -71,13 +71,14 @@ class Ask:
     universe: tuple[str, ...] | int | None = None
     max_rank: int | None = None
     max_basket: int | None = None
+    keep_all: bool = True
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10)
 
     def __str__(self) -> str:
         sizes = f"{self.sizes[0]}-{self.sizes[-1]}" if len(self.sizes) > 1 else str(self.sizes[0])
         parts = [self.mechanism, f"top {self.top}", f"size {sizes}"]
-        parts += ["union"] * self.union + ["supports"] * self.supports
+        parts += ["union"] * self.union + ["supports"] * self.supports + ["cut"] * (not self.keep_all)
         parts += [f"of {self.universe}"] * isinstance(self.universe, int)
         parts += [f"{name} {value}" for name, value in (("rank", self.max_rank), ("cap", self.max_basket)) if value]
         return " ".join([*parts, f"ε={self.epsilon}", f"δ={float(self.delta):g}"])
@@ -108,6 +109,7 @@ class Ask:
                 universe,
                 self.max_rank,
                 self.max_basket,
+                keep_all=self.keep_all,
             )
         )
 
@@ -124,6 +126,7 @@ class Ask:
             "neighbors": neighbors,
             "max_rank": self.max_rank,
             "max_basket": self.max_basket,
+            "keep_all": self.keep_all,
             "epsilon": float(self.epsilon),
             "delta": float(self.delta),
         }
@@ -166,8 +169,6 @@ ASKS = [
     *asks("large-margin", (4, 0.2), (1, 1e-6), top=2, sizes=(1, 2), max_rank=2, supports=True),
     *asks("tight-margin", (4, 0.2), top=2, max_rank=3),
     *asks("distance", (2, 0.1), (1, 1e-6), top=2, sizes=(1, 2)),
-    *asks("levelwise", (1, 1e-6), (60, 0.5), top=2, sizes=(1, 2), union=True, max_rank=10),
-    *asks("levelwise", (4, 0.5), top=2, supports=True, max_rank=10),
 ]
 
 
@@ -202,19 +203,16 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
         )
 
     known = isinstance(ask.universe, tuple)
-    selections: list[Picks | TwoSteps] = []
+    selections: list[Picks] = []
     for selection in allocation.selections:
         run, sizes = selection.run, tuple(selection.sizes)
-        if isinstance(run, Levelwise):
-            items = picks(run.items, (1,), run.sought, False)
-            selections.append(TwoSteps(items, picks(run.itemsets, sizes, run.count, True)))
-        else:
-            selections.append(picks(run.mechanism, sizes, run.count, known))
+        assert isinstance(run, TopK)
+        selections.append(picks(run.mechanism, sizes, run.count, known))
     most = ask.top * (1 if ask.union else len(ask.sizes))
     noises = [] if allocation.supports is None else [allocation.supports.noise(count) for count in range(1, most + 1)]
     return Plan(
         tuple(selections),
-        tuple(Noise("gaussian" in str(noise.kind), exact(noise.parameter)) for noise in noises),
+        tuple(Noise("gaussian" in str(noise.kind), exact(noise.parameter), noise.half_width) for noise in noises),
         exact(allocation.cost.epsilon),
         exact(allocation.cost.delta),
     )
@@ -293,8 +291,7 @@ def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
 
 
 def all_pairs(ask: Ask, neighbors: oracles.Neighbors) -> frozenset[tuple[Column, Column]]:
-    sizes = (1, *ask.sizes) if ask.mechanism == "levelwise" else ask.sizes
-    return support_pairs(neighbors, ask.cut, sizes)
+    return support_pairs(neighbors, ask.cut, ask.sizes)
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
@@ -495,33 +492,16 @@ def test_permute_and_flip_is_not_bounded_range(monkeypatch: pytest.MonkeyPatch) 
     assert worst(plan, all_pairs(ask, "add-remove")) > 2 * plan.delta
 
 
-# On three baskets the first step of levelwise hardly ever finds an item, which would hide what the second does wrong.
-LEVELWISE = Ask("levelwise", epsilon=Fraction(12), delta=Fraction(1, 10**40))
-
-
-@pytest.mark.parametrize(("factor", "broken"), [(Fraction(1), False), (Fraction(3, 2), True)])
-def test_the_second_step_of_levelwise_keeps_to_what_the_first_leaves(factor: Fraction, broken: bool) -> None:
-    """Theorem 13, with any items given; the mutant gives it the whole of ε."""
-    plan = allocated_plan(LEVELWISE, "add-remove")
-    [steps] = plan.selections
-    assert isinstance(steps, TwoSteps)
-    left = plan.epsilon - steps.items.count * steps.items.epsilon
-    mutant = replace(steps, itemsets=replace(steps.itemsets, epsilon=factor * steps.itemsets.epsilon))
-    guarantee = replace(plan, epsilon=left, delta=Fraction(0))
-    most = Decimal(0)
-    for items in map(frozenset, [*combinations(ITEMS, 2), ITEMS]):
-        for pair in all_pairs(LEVELWISE, "add-remove"):
-            for one, other in (map(supports_of, pair), map(supports_of, pair[::-1])):
-                distributions = (release_distributions.second_step(mutant, side, items) for side in (one, other))
-                most = max(most, divergence(guarantee, one, other, *distributions))
-    assert (most > ERROR) == broken
-
-
 # ------------------------------------------------------------------------------------------------ what is drawn
 
 
-def printed(plan: Plan, database: Database, cut: int = 3) -> dict[Picked | tuple[tuple[Itemset, int], ...], float]:
-    """P(each release as it is printed): itemsets in the order picked or, with supports, by what is said of these."""
+def printed(
+    plan: Plan, database: Database, cut: int = 3, *, keep_all: bool
+) -> dict[Picked | tuple[tuple[Itemset, int], ...], float]:
+    """P(each release as it is printed): itemsets in the order picked or, with supports, by what is said of these.
+
+    keep_all: whether those are printed too whose interval reaches down to 0.
+    """
     supports = supports_of(column(database, cut))
     result: defaultdict[Any, float] = defaultdict(float)
     for picked, chance in release_distribution(plan, supports).items():
@@ -529,10 +509,12 @@ def printed(plan: Plan, database: Database, cut: int = 3) -> dict[Picked | tuple
         if not plan.noises or not named:
             result[picked] += float(chance)
             continue
+        width = plan.noises[len(named) - 1].half_width
         noise = {z: float(p) for z, p in plan.noises[len(named) - 1].chances().items() if p > 1e-14}
         for values in product(noise, repeat=len(named)):
             noisy = [supports[itemset] + z for itemset, z in zip(named, values, strict=True)]
-            rows = list(zip(named, release_distributions.consistent(named, noisy), strict=True))
+            told = zip(named, release_distributions.consistent(named, noisy), strict=True)
+            rows = [(itemset, estimate) for itemset, (least, estimate) in told if keep_all or least > width]
             rows.sort(key=lambda row: -row[1])
             unnamed = [(None, None)] * (len(picked) - len(named))
             result[(*rows, *unnamed)] += float(chance) * math.prod(noise[z] for z in values)
@@ -545,10 +527,7 @@ def weaker(plan: Plan, factor: Fraction) -> Plan:
     def changed(picks: Picks) -> Picks:
         return replace(picks, epsilon=picks.epsilon * factor)
 
-    selections = (
-        TwoSteps(changed(s.items), changed(s.itemsets)) if isinstance(s, TwoSteps) else changed(s)
-        for s in plan.selections
-    )
+    selections = (changed(selection) for selection in plan.selections)
     noises = (replace(n, parameter=n.parameter / factor ** (2 if n.gaussian else 1)) for n in plan.noises)
     return replace(plan, selections=tuple(selections), noises=tuple(noises))
 
@@ -577,7 +556,7 @@ class Drawn:
         return allocated_plan(self.ask, self.neighbors)
 
     def distribution(self, factor: Fraction = Fraction(1)) -> dict[Any, float]:
-        return printed(weaker(self.plan, factor), self.database, self.ask.cut)
+        return printed(weaker(self.plan, factor), self.database, self.ask.cut, keep_all=self.ask.keep_all)
 
     def releases(self, draws: int, seed: int) -> Counter[Any]:
         """How often each release is printed by `mine`."""
@@ -600,15 +579,24 @@ DRAWN = [
     ),
     Drawn(ask_for("limited-domain", (6, 0.2), top=2, max_rank=2), "add-remove", AHEAD),
     Drawn(ask_for("choosing", (6, 0.1), top=2, sizes=(1, 2), max_basket=2), "add-remove", TWINS),
+    Drawn(
+        ask_for("exponential", (8, 1e-9), sizes=(1, 2), supports=True, universe=ITEMS, keep_all=False),
+        "add-remove",
+        CHAIN,
+    ),
     Drawn(ask_for("exponential", (8, 1e-9), sizes=(1, 2), supports=True, universe=ITEMS), "replace-one", CHAIN),
     Drawn(ask_for("exponential", (6, 0.1), top=2, universe=3), "add-remove", TWINS),
     Drawn(ask_for("large-margin", (8, 0.2), top=2, max_rank=3), "replace-one", LEADER),
-    Drawn(ask_for("levelwise", (60, 0.5), top=2, sizes=(1, 2), union=True, max_rank=10), "add-remove", CHAIN),
     Drawn(ask_for("distance", (8, 0.2), top=2), "replace-one", AHEAD),
     Drawn(ask_for("tight-margin", (8, 0.2), top=2, max_rank=3), "add-remove", TWINS),
 ]
 # These take more draws, or more work for each.
 DRAWN_SLOWLY = [
+    Drawn(
+        ask_for("limited-domain", (9, 0.1), top=2, max_rank=3, supports=True, keep_all=False),
+        "add-remove",
+        TWINS,
+    ),
     Drawn(
         ask_for("exponential", (6, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
         "add-remove",
@@ -656,8 +644,10 @@ def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        noisy_supports, "discrete_laplace", lambda scale, *rest, **more: discrete_laplace(scale / 2, *rest, **more)
+    monkeypatch.setitem(
+        noisy_supports._DRAW,
+        NoiseKind.LAPLACE,
+        lambda scale, *rest, **more: discrete_laplace(scale / 2, *rest, **more),
     )
 
 

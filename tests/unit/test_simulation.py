@@ -15,6 +15,7 @@ import oracles
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fim_private.mining.levelwise import Levelwise
 from scipy.stats import chi2_contingency
 
 from benchmarks.frame.datasets import Source
@@ -39,7 +40,6 @@ from fim_private.mechanisms import (
     registry,
 )
 from fim_private.mining.budget import allocate
-from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum

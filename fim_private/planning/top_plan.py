@@ -1,0 +1,180 @@
+"""A plan for many itemsets: what each mechanism takes, by how many are asked for. No data is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+
+from fim_private import defaults
+from fim_private.dp.cost import Exact
+from fim_private.dp.parameters import exact_delta, exact_epsilon, positive_integer
+from fim_private.errors import ParameterError, parameter
+from fim_private.levelwise.levelwise import Levelwise
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.mechanism_spec import MechanismSpec
+from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.options import MiningOptions, parse_sizes
+from fim_private.planning.given import Given
+from fim_private.planning.level_needs import LevelNeeds
+from fim_private.planning.search import prospects
+from fim_private.planning.top_results import PlannedTop, TopPlan, reason, recommended
+
+TYPICAL_BASKET = "items of a typical basket"
+_LARGEST_TOP = 100_000
+_LARGEST_BASKET = 1_000_000
+
+
+def plan_top(
+    *,
+    top: int | Iterable[int] = defaults.PLANNED_TOPS,
+    typical_basket: float | None = None,
+    size: int | str | Iterable[int] = defaults.SIZE,
+    union: bool = False,
+    supports: bool = False,
+    units: int | None = None,
+    epsilon: float | Fraction = defaults.EPSILON,
+    delta: float | Fraction = defaults.DELTA,
+    neighbors: str = defaults.NEIGHBORS,
+    universe_size: int | None = None,
+    max_basket: int | None = None,
+    max_baskets: int | None = None,
+    max_rank: int | None = None,
+    confidence: float = defaults.CONFIDENCE,
+) -> TopPlan:
+    """Return what each mechanism takes to find one of many itemsets, and recommend one for each `top`. No data is read.
+
+    top: how many itemsets are wanted, 1 to 100,000, or several such numbers, in ascending order in the plan.
+    typical_basket: a public guess of how many items a typical basket has, or all baskets of a typical user where those
+        are protected, 1 to 1e6; without it levelwise is not planned, whose weights depend on it.
+    size, union, supports: as in mine: 2, "2-4" or range(2, 5); whether all sizes are ranked together; whether noisy
+        supports take their part of the budget. The others: as in plan.
+
+    Planned are levelwise and the mechanisms whose picks share one budget: each pick of any other would have its part of
+    ε only. The budget is split as mine splits it. Figures are for the largest size. Those of levelwise are estimates:
+    with the mean items per basket for typical_basket, within a factor of 1.5 of what was measured in nine of ten cases
+    (`level_needs`). Those of picks are exact for each pick by itself, as in plan.
+    Raises ParameterError for a parameter outside its range.
+
+    >>> found = plan_top(top=(10, 100), typical_basket=10, neighbors="add-remove")
+    >>> found.recommended
+    ('limited-domain', 'levelwise')
+    """
+    sizes = parse_sizes(size)
+    public = (units, sizes[-1], epsilon, delta, neighbors, universe_size, max_basket, max_baskets, max_rank, confidence)
+    planner = _Planner(Given(*public), sizes, union, supports, _typical(typical_basket))
+    tops = _tops(top)
+    if union and len(sizes) == 1:
+        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
+    rows = [[planner.planned(spec, count) for spec in _specs()] for count in tops]
+    best = [recommended(row) for row in rows]
+    given = asdict(planner.given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
+    del given["size"]
+    return TopPlan(
+        top=tops,
+        typical_basket=planner.typical_basket,
+        sizes=sizes,
+        union=union,
+        supports=supports,
+        mechanisms=tuple(one for row in rows for one in row),
+        recommended=tuple(one.name for one in best),
+        reason=reason(best, units=planner.given.units, confidence=planner.given.confidence),
+        **given,
+    )
+
+
+def _specs() -> list[MechanismSpec]:
+    """Return the mechanisms for many: levelwise, and those whose picks share one budget.
+
+    The others need about `top` times what they need for one, as each of their picks has that part of ε.
+    """
+    return [spec for spec in registry.MECHANISMS.values() if spec.composed or spec.bounded_range]
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """The parameters of plan_top() but for the tops, checked."""
+
+    given: Given
+    sizes: tuple[int, ...]
+    union: bool
+    supports: bool
+    typical_basket: float | None
+
+    def planned(self, spec: MechanismSpec, top: int) -> PlannedTop:
+        """Return the figures of one mechanism for that many itemsets."""
+        needs = self.given.needs(spec) + (TYPICAL_BASKET,) * spec.composed
+        missing = tuple(need for need in needs if need in self._missing)
+        if missing:
+            return PlannedTop(spec.name, top, None, None, None, None, None, None, False, needs, missing)
+        allocation = self._allocation(spec, top)
+        run = allocation.selections[0].run
+        item_support = step = None
+        if isinstance(run, Levelwise):
+            assert self.typical_basket is not None
+            level = LevelNeeds(run, self.typical_basket, self.given.confidence)
+            support: int | None = level.support
+            margin: int | None = level.margin
+            item_support, step = math.ceil(level.item_support), level.limit
+        else:
+            found = prospects(run.mechanism, self.given.confidence, self.given.candidates(spec, self._selected))
+            support, margin = found.support, found.margin
+        share = feasible = None
+        if self.given.units is not None:
+            feasible = support is not None and support <= self.given.units
+            share = None if support is None else 100 * support / self.given.units
+        wanted = top if self.union else top * len(self.sizes)
+        width = None if allocation.supports is None else allocation.supports.noise(wanted).half_width
+        return PlannedTop(spec.name, top, support, share, margin, item_support, step, width, feasible, needs, ())
+
+    def _allocation(self, spec: MechanismSpec, top: int) -> BudgetAllocation:
+        """Return how mine would split the budget."""
+        options = MiningOptions(
+            spec,
+            exact_epsilon(self.given.epsilon),
+            exact_delta(self.given.delta),
+            self.given.neighbors,
+            self.sizes,
+            top,
+            self.union,
+            spec.supports_share if self.supports else None,
+            max_rank=self.given.max_rank,
+            max_basket=self.given.max_basket,
+            max_baskets=self.given.max_baskets,
+        )
+        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
+        allocation = allocate(options, [self.given.public(spec, sizes, top) for sizes in groups])
+        assert isinstance(allocation, BudgetAllocation)  # no users, so nothing is measured first
+        return allocation
+
+    @property
+    def _selected(self) -> tuple[int, ...]:
+        """The sizes that are selected among together, the largest with them."""
+        return self.sizes if self.union else self.sizes[-1:]
+
+    @property
+    def _missing(self) -> set[str]:
+        """The public parameters, in words, that were not given."""
+        return self.given.missing | ({TYPICAL_BASKET} if self.typical_basket is None else set())
+
+
+def _tops(top: int | Iterable[int]) -> tuple[int, ...]:
+    """Return how many itemsets are wanted, ascending. Raises ParameterError unless each is 1 to 100,000."""
+    tops = tuple(sorted({positive_integer("top", each) for each in (top if isinstance(top, Iterable) else (top,))}))
+    if not tops:
+        raise ParameterError(f"{parameter('top')} must hold at least one number")
+    if tops[-1] > _LARGEST_TOP:
+        raise ParameterError(f"{parameter('top')} must be at most {_LARGEST_TOP:,}, not {tops[-1]!r}")
+    return tops
+
+
+def _typical(items: float | None) -> float | None:
+    """Return the items of a typical basket. Raises ParameterError unless they are 1 to 1,000,000, or None."""
+    if items is None:
+        return None
+    if isinstance(items, bool) or not isinstance(items, float | int | Fraction) or not 1 <= items <= _LARGEST_BASKET:
+        raise ParameterError(
+            f"{parameter('typical_basket')} must be a number of items from 1 to {_LARGEST_BASKET:,}, not {items!r}"
+        )
+    return float(items)

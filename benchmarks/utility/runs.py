@@ -78,9 +78,9 @@ def run(
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
-        found = [itemset for selection in allocation.selections for itemset in selection.find(data, randomness)]
+        taken, found = allocation.find(data, randomness)
         supports = dict(found)
-        for place, each in enumerate(allocation.published(found, randomness)[0]):
+        for place, each in enumerate(taken.published(found, randomness)[0]):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)
@@ -94,7 +94,8 @@ def _options(
     universe: Universe = Catalogue(transactions(source).vocabulary) if listed else UNKNOWN
     share = spec.supports_share if supports else None
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    return MiningOptions(spec, *budget, neighbors, sizes, count, len(sizes) > 1, share, universe)
+    union = len(sizes) > 1
+    return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from itertools import combinations
 from math import log
 
 import numpy as np
-from fim_private.mining.levelwise import Levelwise
 from numpy.typing import NDArray
 
 from benchmarks.utility.simulation import ABSTAINED
+from fim_private.mining.levelwise import Levelwise
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
 

@@ -20,7 +20,6 @@ from typing import Any
 import oracles
 import pytest
 import release_distributions
-from fim_private.mining.levelwise import Levelwise
 from release_distributions import (
     ERROR,
     Distribution,
@@ -41,6 +40,7 @@ from fim_private.dp.randomness import discrete_laplace
 from fim_private.mechanisms import PermuteAndFlip, abstention, registry
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 

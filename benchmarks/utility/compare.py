@@ -23,7 +23,7 @@ SIZES = [(1,), (2,), (3,), (1, 2, 3)]
 COUNTS = [1, 10, 50, 100]
 EPSILONS = [0.1, 0.25, 0.5, 1.0, 2.0]
 DELTAS = [1e-6, 1e-8]
-TRIALS, OF_PEERS = 100, 40  # OpenDP takes its time
+TRIALS, OF_SLOW = 100, 40
 # What the study is about first: if it has to stop, the rest is missing. Of a basket and of a user; of neighbours with
 # one unit replaced, and of another δ, nothing but ε = 1 is measured.
 FIRST: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[0])]
@@ -53,8 +53,9 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         (users + baskets, QUICK, FIRST),
         (users, QUICK, THEN),
         (users, ("tight-margin",), FIRST + THEN),
+        (baskets, tasks.PEERS, FIRST),
         (baskets, QUICK, THEN),
-        (baskets, SLOW, FIRST),
+        (baskets, ("tight-margin",), FIRST),
         (users + baskets, (WITHOUT_SUPPORTS,), FIRST + THEN),
         (baskets, SLOW, THEN),
         (baskets, QUICK, LAST),
@@ -80,8 +81,8 @@ def _tasks(
             continue
         name = key(source.name, size, entry, USER if source.by_user else BASKET, neighbors, epsilon, delta)
         budget = {"source": source, "sizes": size, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
-        if entry in tasks.PEERS:
-            budget["trials"] = min(OF_PEERS, how["trials"])
+        if entry in SLOW:
+            budget["trials"] = min(OF_SLOW, how["trials"])
         if entry in RUNS:
             yield Task(name, shipped, {**budget, "entry": entry})
         elif entry in tasks.OURS:

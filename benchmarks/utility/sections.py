@@ -68,12 +68,13 @@ def _method(rows: list[Row]) -> str:
     exact = sum(bool(row.found.get("exact")) for row in rows)
     trials = max(row.found["trials"] for row in rows)
     of_peers = max((row.found["trials"] for row in rows if row.entry in tasks.PEERS), default=0)
+    runs = min(MOST_RUNS, trials)
     return f"""\
 False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
 will do; a mechanism that abstains misses. {len(rows):,} settings.
 
 - {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
-  seeds for all; levelwise is run as it is shipped, {min(MOST_RUNS, trials)} times, and peers {of_peers} times.
+  seeds for all; of tight-margin and the peers {of_peers}; levelwise is run as it is shipped, {runs} times.
   Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
   itemsets looked for in all trials).
 - Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
@@ -155,9 +156,9 @@ def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tup
         compared = {BY_US: rate, **{entry: found[entry] for entry in COMPARED if entry in found}}
         tied = ", ".join(least(compared)) or "nobody"
         lines.append((epsilon, k, rate, which, *map(compared.get, COMPARED), tied))
-        rival = found.get(HISTOGRAM, 1.0)
-        ahead += [(k, epsilon)] if below(rival, rate) else []
-        behind += [(k, epsilon)] if below(rate, rival) else []
+        if HISTOGRAM in found:
+            ahead += [(k, epsilon)] if below(found[HISTOGRAM], rate) else []
+            behind += [(k, epsilon)] if below(rate, found[HISTOGRAM]) else []
     columns = ("ε", "k", BY_US, "which of ours", *COMPARED, f"least, or within {WITHIN:g}")
     return Table(columns, tuple(lines)), ahead, behind
 
@@ -166,12 +167,13 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
     """Return by data set and k the ε at which the histogram misses less than all of ours that need no items."""
     lines: list[tuple[Cell, ...]] = []
     for data in dict.fromkeys(row.data for row in rows):
-        cells = []
+        cells: list[Cell] = []
         for k in counts:
             own = [row for row in rows if (row.data, row.k) == (data, k)]
             by_epsilon = {e: means(row for row in own if row.epsilon == e) for e in sorted({r.epsilon for r in own})}
-            ahead = [e for e, f in by_epsilon.items() if below(f.get(HISTOGRAM, 1.0), best_of(f, UNKNOWN)[1])]
-            cells.append(", ".join(f"{epsilon:g}" for epsilon in ahead) or "none")
+            of_both = {e: f for e, f in by_epsilon.items() if HISTOGRAM in f}
+            ahead = [e for e, f in of_both.items() if below(f[HISTOGRAM], best_of(f, UNKNOWN)[1])]
+            cells.append((", ".join(f"{epsilon:g}" for epsilon in ahead) or "none") if of_both else None)
         lines.append((data, *cells))
     columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
     return Table(columns, tuple(lines))

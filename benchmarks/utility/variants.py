@@ -96,7 +96,8 @@ def _behind(rows: list[Row]) -> Section:
         told.append(f"{entry} misses more than the best of the others of ours, {knowing}, in {more} of {settings}")
     reading = (
         "A unit is a user with all their baskets; ε = 1, δ = 1e-6. FNR of levelwise, against that of whichever other "
-        f"of our mechanisms misses least in the very setting. {'; '.join(told)} settings."
+        f"of our mechanisms misses least in the very setting. {'; '.join(told)} settings (k = 1 included, for which "
+        "the default is not levelwise)."
     )
     return Section("By user: levelwise against the best of ours", reading, None, tuple(tables))
 

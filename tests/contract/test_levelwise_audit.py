@@ -432,7 +432,9 @@ def check_whole(ask: Ask, pairs: Sequence[Pair]) -> float:
         for one, other in ((0, 1), (1, 0)):
             key = (*sums[one].items(), *sums[other].items(), *later.items())
             if key not in known:
-                known[key] = laws.found_divergence(sums[one], sums[other], threshold, sigma2, epsilon, later.__getitem__)
+                known[key] = laws.found_divergence(
+                    sums[one], sums[other], threshold, sigma2, epsilon, later.__getitem__
+                )
     share = max(known.values()) / float(ask.delta)
     assert share <= 1 + ROUNDING, f"{share:.4f} of δ is used"
     return share

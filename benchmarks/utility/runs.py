@@ -23,7 +23,7 @@ from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import registry
-from fim_private.mining.budget import allocate
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import MiningOptions
 
 WITH_ITEMS = "levelwise, catalogue"
@@ -73,7 +73,7 @@ def run(
     """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
     data = _counted_once(source)
     options = _options(source, sizes, entry, count, epsilon, delta, neighbors)
-    allocation = allocate(options)
+    allocation = allocation_of(options)
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):

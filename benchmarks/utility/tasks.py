@@ -57,7 +57,6 @@ def ours(
     rows = []
     for count in counts:
         allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
-        assert isinstance(allocation, BudgetAllocation)  # only levelwise measures first, and it is run
         found, exact = _picks(allocation, levels, count, trials, seed)
         rng = np.random.default_rng([seed, _SUPPORTS])
         assert allocation.supports is not None

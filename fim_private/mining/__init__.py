@@ -22,7 +22,7 @@ from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.randomness import Randomness
-from fim_private.mining.budget import allocate
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.reading import read_transactions
@@ -126,7 +126,7 @@ def mine(
         universe_size=universe_size,
         by_user=data.by_user if isinstance(data, Transactions) else user is not None,
     )
-    allocation = allocate(options)
+    allocation = allocation_of(options)
 
     columns = {"user": user, "basket": basket, "item": item, "items": items}
     source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)

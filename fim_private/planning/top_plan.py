@@ -144,9 +144,7 @@ class _Planner:
             max_baskets=self.given.max_baskets,
         )
         groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        allocation = allocate(options, [self.given.public(spec, sizes, top) for sizes in groups])
-        assert isinstance(allocation, BudgetAllocation)  # no users, so nothing is measured first
-        return allocation
+        return allocate(options, [self.given.public(spec, sizes, top) for sizes in groups])
 
     @property
     def _selected(self) -> tuple[int, ...]:

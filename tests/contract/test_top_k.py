@@ -38,7 +38,6 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.mining.budget import allocate
-from fim_private.mining.levelwise import Levelwise, items_sought
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum

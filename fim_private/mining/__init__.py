@@ -78,7 +78,7 @@ def mine(
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
         above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
-        levelwise can tell.)
+        levelwise can tell, and only where it counts: not where, with user, it picks.)
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer

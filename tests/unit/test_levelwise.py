@@ -506,7 +506,7 @@ def test_a_user_counts_once() -> None:
     # A unit holds a pair only where one of its baskets does.
     apart = pa.table({"customer": [*range(2000)] * 2, "items": [["a"]] * 2000 + [["b"]] * 2000})
     assert brute_force_user_supports([[["a"], ["b"]]], 2) == {}
-    assert mined(apart, user="customer", size=2, top=5).abstained
+    assert mined(apart, user="customer", size=2, top=5, supports=True).abstained
 
 
 def test_a_seed_makes_a_run_repeatable() -> None:

@@ -39,6 +39,10 @@ class Level:
         logs = np.log(np.maximum(self.weights, self.deviation))
         return dict(zip(map(tuple, self.sets.tolist()), logs.tolist(), strict=True))
 
+    def first(self, count: int) -> Level:
+        """Return the first `count`."""
+        return Level(self.sets[:count], self.weights[:count], self.deviation)
+
     def best(self, count: int) -> Level:
         """Return the `count` of the highest weights, descending."""
         best = np.argsort(-self.weights, kind="stable")[:count]

@@ -124,7 +124,7 @@ REGISTRY = (
     MechanismSpec(
         "levelwise",
         "levelwise.levelwise.Levelwise",
-        "it needs no list of items: it finds frequent items, then sets of them, and counts what is left twice",
+        "it needs no list of items; it finds frequent items, then sets of them, and counts what is left twice",
         theorem="13",
         spends_delta=True,
         style=LineStyle("#009E73", "--", "h"),

@@ -141,9 +141,16 @@ class MeasuredAllocation:
         return self.ways[way], [*found]
 
 
-def allocate(
-    options: MiningOptions, selections: Sequence[PublicParameters] | None = None
-) -> BudgetAllocation | MeasuredAllocation:
+def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
+    """Return how a release spends its budget: as `allocate` says, or where users' itemsets are many, after measuring.
+
+    Raises ParameterError as `allocate` does.
+    """
+    measures = options.mechanism.composed and can_be_measured(options)
+    return _measured(options) if measures else allocate(options)
+
+
+def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
     selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
@@ -151,7 +158,7 @@ def allocate(
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
-        return _measured(options) if can_be_measured(options) else _by_gdp_composition(options)
+        return _by_gdp_composition(options)
     if selections is None:
         selections = options.selections()
     ways = [_by_basic_composition(options, selections)]

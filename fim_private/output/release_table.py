@@ -90,6 +90,8 @@ def _remarks(release: Release) -> Iterator[str]:
     """Say why this mechanism, how many itemsets are missing, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
+    if (way := _way(release.shares)) is not None:
+        yield f"A measurement, for which the budget paid, decided how to go on: {way}."
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
         yield from advice_for_more(release)
@@ -115,6 +117,16 @@ def _missing(release: Release) -> str:
         "for the others the mechanism abstained, or their noisy supports do not stand out from 0 "
         "(--keep-all names these, too)"
     )
+
+
+def _way(shares: tuple[Share, ...]) -> str | None:
+    """Return what a run did that measured first; None for others."""
+    purposes = {share.purpose for share in shares}
+    if "measurement" not in purposes:
+        return None
+    if "first count" in purposes:
+        return "items first, then sets of them, counted under noise"
+    return "items first, then picks of itemsets made of them" if "items" in purposes else "picks of itemsets at once"
 
 
 def _split(shares: tuple[Share, ...]) -> str:

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
     "levelwise": "errors dp reading counting",  # no mechanisms: all of its noise is normal
-    "mining": "errors defaults dp reading counting mechanisms levelwise",
+    "mining": "errors defaults dp spectrum reading counting mechanisms levelwise",
     "planning": "errors defaults dp spectrum mechanisms levelwise mining",
     "output": "errors defaults dp reading mechanisms mining planning auditing",
     "cli": "errors defaults counting mechanisms mining planning auditing output",

@@ -15,17 +15,15 @@ from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.closed_sets import most_of_size
 
-# Each size below the largest one costs a step.
-LARGEST_SIZE = 64
+# The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its parts would have to be among
+# those that are kept, which are 50,000 at most.
+LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found; see Theorem 13.
 MOST_ITEMS_OF_UNIT = 1_000
 # Items that go on to the pairs, at most: a million pairs.
 _MOST_ITEMS = 1_500
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
-# No level is for larger itemsets, as none could be found: with one of 21 items, C(21, 10) = 352,716 of its parts would
-# have to be among those that are kept, which are 300,000 at most.
-_LARGEST_FOUND = 20
 # Up to so many itemsets, telling the candidates apart is harder than finding them.
 _FEW = 20
 
@@ -35,7 +33,7 @@ class Recipe:
     """What a run spends, and on how many candidates.
 
     items, levels, first, histogram, second: parts of μ², which add up to 1: for the items; for the sets of 2, 3, …
-    items, up to 20; for the first count; for how many candidates units hold; for the second count.
+    items; for the first count; for how many candidates units hold; for the second count.
     most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
     on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
     all, are counted again. first_bound: the squared norm of a unit's weights in the first count.
@@ -115,7 +113,7 @@ def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: floa
 
 def _level_shares(sizes: Sequence[int], count: int, *, together: bool) -> tuple[Fraction, ...]:
     """Return the part of each level of 2, 3, … items, all together about 0.45 at most."""
-    levels = min(sizes[-1], _LARGEST_FOUND) - 1
+    levels = sizes[-1] - 1
     if not levels:
         return ()
     each = 0.1 if together or count <= _FEW else 0.15

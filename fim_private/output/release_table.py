@@ -130,24 +130,27 @@ def _way(shares: tuple[Share, ...]) -> str | None:
 
 
 def _split(shares: tuple[Share, ...]) -> str:
-    """Return the parts of the budget in words; those of levelwise, whose steps are many, by what they are for."""
-    total = sum(share.mu_squared or 0 for share in shares)
-    if not total:
-        return "; ".join(map(_part, shares))
+    """Return the parts of the budget in words; those of one purpose, of which levelwise has many, as one."""
+    normal = sum(share.mu_squared or 0 for share in shares)
+    concentrated = sum(share.rho or 0 for share in shares)
+    if not (normal or concentrated):
+        return "; ".join(
+            f"{_purpose(share)}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
+            for share in shares
+        )
     parts: dict[str, Fraction] = {}
     for share in shares:
-        what = _STEPS.get(share.purpose, share.purpose)
-        parts[what] = parts.get(what, Fraction(0)) + share.fraction
+        parts[_purpose(share)] = parts.get(_purpose(share), Fraction(0)) + share.fraction
     percent = ", ".join(f"{100 * float(part):.1f} % for {what}" for what, part in parts.items())
-    return f"{percent} (μ² = {at_least(total)} of Gaussian privacy in all; --format json lists every step)"
+    whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
+    return f"{percent} ({whole} privacy in all; --format json lists every step)"
 
 
-def _part(share: Share) -> str:
-    """Return a part of the budget in words."""
-    what = share.purpose if share.purpose != "selection" else f"selection of size {_range(share.sizes)}"
-    if share.epsilon is not None:
-        return f"{what}: ε = {at_least(share.epsilon)}, δ = {at_least(share.delta or 0)}"
-    return f"{what}: {float(share.fraction):.0%} (ρ = {at_least(share.rho or 0)} of zero-concentrated privacy)"
+def _purpose(share: Share) -> str:
+    """Return what a part of the budget is for, in words."""
+    if share.purpose == "selection":
+        return f"selection of size {_range(share.sizes)}"
+    return _STEPS.get(share.purpose, share.purpose)
 
 
 def _range(sizes: tuple[int, ...]) -> str:

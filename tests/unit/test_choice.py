@@ -38,7 +38,7 @@ MILLIONTH = Fraction(1, 10**6)
         ({"top": 2, "universe_size": 6}, "levelwise", "least noise, without a list of items"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
-        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise, for several itemsets, is for up to 64"),
+        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise, for several itemsets, is for up to 20"),
         ({"max_rank": 50}, "limited-domain", "public cap that you give"),
         ({"max_basket": 4}, "limited-domain", "public cap that you give"),
         ({"top": 2, "max_rank": 50}, "limited-domain", "public cap that you give"),

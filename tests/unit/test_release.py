@@ -558,7 +558,7 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
 def test_levelwise_tells_what_finds_more() -> None:
     few = table_of(top=50)
     assert "of 100 came out: no other stands out from the noise (--keep-all names some that do not, too)." in few
-    assert "--neighbors add-remove, which takes 30 % less noise" in few
+    assert "--neighbors add-remove, which needs 0.7 of the noise" in few
     all_of_them = table_of(top=50, keep_all=True, neighbors="add-remove")
     assert "of 100 came out: no others were found." in all_of_them
     assert "add-remove, which" not in all_of_them

@@ -113,3 +113,61 @@ def found_divergence(
             q = np.outer(q, mass / nodes * ratio).ravel()
         total += float(excess(p, q, epsilon, later(named)).sum())
     return total
+
+
+def release_law(
+    units: Iterable[frozenset[str]],
+    sizes: tuple[int, ...],
+    threshold: int,
+    item_variance: Fraction,
+    second_variance: Callable[[int], Fraction],
+    stands_out: float | None,
+) -> dict[frozenset[tuple[str, ...]], float]:
+    """P(the itemsets released are these), where all candidates may be. units: what each holds, baskets of few items.
+
+    sizes: (1,) or (2,). second_variance: of the noise of the second count, in units squared, with so many candidates.
+    stands_out: how many σ of it an itemset's second count must reach; None where all are kept. Then at most two
+    candidates may be possible: these are counted unscaled, and too few to be drawn towards predictions.
+    """
+    units = list(units)
+    sums: dict[str, int] = {}
+    for unit in units:
+        for item in unit:
+            sums[item] = sums.get(item, 0) + weight(1, len(unit))
+    law: dict[frozenset[tuple[str, ...]], float] = {}
+    for named, chance in named_items(sums, threshold, item_variance).items():
+        candidates = list(combinations(named, sizes[0]))
+        passes = dict.fromkeys(candidates, 1.0)
+        if stands_out is not None and candidates:
+            assert len(candidates) <= 2
+            sigma2 = second_variance(len(candidates))
+            for itemset in candidates:
+                support = sum(unit.issuperset(itemset) for unit in units)
+                passes[itemset] = float(ndtr(support / sqrt(sigma2) - stands_out))
+        for count in range(len(candidates) + 1):
+            for kept in combinations(candidates, count):
+                part = float(np.prod([p if itemset in kept else 1 - p for itemset, p in passes.items()]))
+                law[frozenset(kept)] = law.get(frozenset(kept), 0.0) + chance * part
+    return law
+
+
+def final_divergence(
+    one: Mapping[frozenset[tuple[str, ...]], float],
+    other: Mapping[frozenset[tuple[str, ...]], float],
+    supports: tuple[int, int],
+    support_variance: Fraction,
+    epsilon: float,
+) -> float:
+    """The δ at ε from one to another, of releases of one itemset with its noisy support, value by value, or of none."""
+    sigma = sqrt(support_variance)
+    reach = int(9 * sigma) + 2
+    values = np.arange(min(supports) - reach, max(supports) + reach + 1)
+    total = 0.0
+    for itemsets, p in one.items():
+        q = other.get(itemsets, 0.0)
+        if not itemsets:
+            total += max(0.0, p - exp(epsilon) * q)
+            continue
+        cells = [ndtr((values + 0.5 - c) / sigma) - ndtr((values - 0.5 - c) / sigma) for c in supports]
+        total += float(np.maximum(0, p * cells[0] - exp(epsilon) * q * cells[1]).sum())
+    return total

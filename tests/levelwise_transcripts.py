@@ -150,8 +150,8 @@ def played(run: Levelwise, transactions: Transactions, script: Script, universe:
     with (
         mock.patch.object(gaussian_budget, "rounded_normal", recorder.noise),
         mock.patch.object(gaussian_budget, "noisy_sums", recorder.see_sums(gaussian_budget.noisy_sums)),
-        mock.patch.object(discovery, "noisy_sums", recorder.see_sums(discovery.noisy_sums)),
-        mock.patch.object(levelwise, "counted_twice", recorder.see_counting(levelwise.counted_twice)),
+        mock.patch.object(discovery, "noisy_sums", recorder.see_sums(vars(discovery)["noisy_sums"])),
+        mock.patch.object(levelwise, "counted_twice", recorder.see_counting(vars(levelwise)["counted_twice"])),
     ):
         found = run.find(source, universe, Randomness.seeded(0))
     return Played(

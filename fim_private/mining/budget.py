@@ -8,6 +8,7 @@ Gaussian noise only, which Gaussian differential privacy composes without loss (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import growth_bound, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise, levelwise
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
@@ -151,7 +153,10 @@ def allocate(
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
-        return _measured(options) if can_be_measured(options) else _by_gdp_composition(options)
+        if can_be_measured(options):
+            with suppress(ParameterError):  # a part too small for some way: levelwise does with the whole, or tells why not
+                return _measured(options)
+        return _by_gdp_composition(options)
     if selections is None:
         selections = options.selections()
     ways = [_by_basic_composition(options, selections)]
@@ -245,7 +250,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
 
 
 def _measured(options: MiningOptions) -> MeasuredAllocation:
-    """Allocate for users: three ways, of which a measurement takes one (Theorem 14)."""
+    """Allocate for users: three or four ways, of which measurements take one (Theorem 14)."""
     run, ways = measured(options)
 
     def allocation(way: Way, selected: TopK | Levelwise) -> BudgetAllocation:

@@ -154,7 +154,8 @@ def allocate(
     """
     if options.mechanism.composed:
         if can_be_measured(options):
-            with suppress(ParameterError):  # a part too small for some way: levelwise does with the whole, or tells why not
+            # A part may be too small for some way: levelwise does with the whole, or says why not.
+            with suppress(ParameterError):
                 return _measured(options)
         return _by_gdp_composition(options)
     if selections is None:

@@ -6,6 +6,7 @@ python -m benchmarks.page --results build/benchmarks --document docs/benchmarks.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,12 +40,20 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON")
     parser.add_argument("--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write")
     parser.add_argument("--quick", action="store_true", help="take results of the small setting, to see that all works")
+    parser.add_argument(
+        "--only", type=lambda text: text.split(","), help="studies with commas between: the rest of the page stays"
+    )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
-    for study in STUDIES:
+    for study in chosen(options.only):
         if not (options.results / f"{study.name}.json").is_file():
             parser.error(f"there is no {study.name}.json in {options.results}: run python -m {study.module} first")
     return options
+
+
+def chosen(only: list[str] | None) -> list[Study]:
+    """Return the studies of these names, None for all."""
+    return [study for study in STUDIES if only is None or study.name in only]
 
 
 def lines(results: dict[str, Results]) -> Iterator[str]:
@@ -57,18 +66,34 @@ def lines(results: dict[str, Results]) -> Iterator[str]:
         yield from markdown(study, results[study.name], "figures/", level=2)
 
 
+def replaced(page: str, results: dict[str, Results]) -> str:
+    """Return the page with the parts of these studies made anew; one that it lacks comes last."""
+    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    for study in chosen(list(results)):
+        own = "\n".join(markdown(study, results[study.name], "figures/", level=2)).rstrip() + "\n\n"
+        places = [place for place, part in enumerate(parts) if part.startswith(f"## {study.question}\n")]
+        place = places[0] if places else len(parts)
+        parts[place:] = [own, *parts[place + 1 :]]
+    return "".join(part.rstrip() + "\n\n" for part in parts)
+
+
 def main() -> None:
     """Draw the figures and write the page."""
     options = parse()
-    results = {study.name: read(study.name, options.results / f"{study.name}.json") for study in STUDIES}
+    taken = chosen(options.only)
+    results = {study.name: read(study.name, options.results / f"{study.name}.json") for study in taken}
     if small := [name for name, found in results.items() if found["quick"] and not options.quick]:
         print(f"page.py: {', '.join(small)}: results of --quick, which are no results", file=sys.stderr)
         raise SystemExit(2)
     if not options.no_figures:
-        for study in STUDIES:
+        for study in taken:
             for name, figure in study.figures.items():
                 draw_figure(study, name, figure, results[study.name], options.document.parent / "figures")
-    write_text("\n".join(lines(results)).rstrip() + "\n", options.document)
+    if options.only is None:
+        text = "\n".join(lines(results))
+    else:
+        text = replaced(options.document.read_text(encoding="utf-8"), results)
+    write_text(text.rstrip() + "\n", options.document)
     print(f"Written: {options.document.name}")
 
 

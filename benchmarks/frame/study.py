@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import active_children, get_context
@@ -97,7 +98,7 @@ def main(study: Study) -> None:
         results = task_cache.read(study.name, options.read)
     else:
         chosen = Options(options.data, options.seed, options.quick, options.only)
-        results = run(study, chosen, options.output, options.workers, fresh=options.fresh)
+        results = run(study, chosen, options.output, options.workers, fresh=options.fresh, minutes=options.minutes)
     folder = options.output.parent
     folder.mkdir(parents=True, exist_ok=True)
     if not options.no_figures:
@@ -128,6 +129,12 @@ def _parse(study: Study) -> argparse.Namespace:
         "--only", type=lambda text: tuple(text.split(",")), help="names of data sets with commas between; default: all"
     )
     parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="write what is done after so long, 0: what was done before; the same command without it does the rest",
+    )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
     if options.workers < 1:
@@ -140,33 +147,44 @@ def _parse(study: Study) -> argparse.Namespace:
     return options
 
 
-def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh: bool = False) -> Results:
-    """Do all tasks that the same code has not yet done, and write the results as JSON. fresh: do all of them."""
+def run(
+    study: Study, options: Options, output: Path, workers: int = 1, *, fresh: bool = False, minutes: float = math.inf
+) -> Results:
+    """Do all tasks that the same code has not yet done, and write the results as JSON.
+
+    fresh: do all of them. minutes: do no more after so long; what is left is missing from the answers.
+    """
     tasks, missing = study.tasks(options)
     keys = [task.key for task in tasks]
     assert len(set(keys)) == len(keys), "keys of tasks are unique"
     if missing:
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
-    settings = (options.seed, options.quick, options.only, machine(PACKAGES)["versions"])
-    mark = task_cache.mark((task.function for task in tasks), options.data, settings)
-    remembered = output.with_name(f"{output.stem}.{mark}.parts")  # what other code or options have left stays
-    if not fresh and (done := task_cache.finished(output, mark, keys)):
+    versions = machine(PACKAGES)["versions"]
+    marks = {t.key: task_cache.mark(t.function, t.arguments, options.data, (options.seed, versions)) for t in tasks}
+    if not fresh and (done := task_cache.finished(output, [*marks.items()])):
         print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
         return done
-    answers = {} if fresh else task_cache.recall(remembered)
+    remembered = output.with_suffix(".parts")  # what other code or options have left stays
+    known = {} if fresh else task_cache.recall(remembered)
+    answers = {key: known[key, mark] for key, mark in marks.items() if (key, mark) in known}
     left = [task for task in tasks if task.key not in answers]
     start = time.monotonic()
     try:
-        with remembered.open("a", encoding="utf-8") as parts:
-            for key, answer in _progress(study, _answers(left, workers), len(tasks) - len(left), len(tasks)):
+        with remembered.open("w" if fresh else "a", encoding="utf-8") as parts:
+            parts.write("\n")  # a last line may be half written
+            doing = _answers(left if minutes > 0 else [], workers)
+            for key, answer in _progress(study, doing, len(tasks) - len(left), len(tasks)):
                 answers[key] = answer
-                parts.write(json.dumps([key, answer], ensure_ascii=False, allow_nan=False) + "\n")
+                parts.write(json.dumps([key, marks[key], answer], ensure_ascii=False, allow_nan=False) + "\n")
                 parts.flush()
+                if time.monotonic() - start > 60 * minutes:
+                    doing.close()
+                    break
     except KeyboardInterrupt:
-        finished = sum(key in answers for key in keys)
         print(
-            f"interrupted after {finished} of {len(tasks)} tasks; the same command goes on from there", file=sys.stderr
+            f"interrupted after {len(answers)} of {len(tasks)} tasks; the same command goes on from there",
+            file=sys.stderr,
         )
         raise SystemExit(130) from None
     results = {
@@ -177,18 +195,18 @@ def run(study: Study, options: Options, output: Path, workers: int = 1, *, fresh
         "seed": options.seed,
         "quick": options.quick,
         "only": options.only,
-        "mark": mark,
+        "mark": task_cache.of_all([*marks.items()]),
         "seconds": round(time.monotonic() - start),
         "resumed": len(tasks) - len(left),
         "missing": missing,
-        "answers": {key: answers[key] for key in keys},
+        "not_done": [key for key in keys if key not in answers],
+        "answers": {key: answers[key] for key in keys if key in answers},
     }
     write_json(results, output)
-    remembered.unlink()
     return results
 
 
-def _answers(tasks: list[Task], workers: int) -> Iterator[tuple[str, Any]]:
+def _answers(tasks: list[Task], workers: int) -> Generator[tuple[str, Any], None, None]:
     if workers == 1 or len(tasks) < 2:
         for task in tasks:
             yield task.key, task.function(**task.arguments)
@@ -236,7 +254,7 @@ def markdown(study: Study, results: Results, figures: str, *, level: int) -> Ite
     took = f", {results['seconds']:,} s" if results.get("seconds") and not results.get("resumed") else ""
     yield f"{results['cpu']}, {results['cores']} cores{took};"
     yield f"Python {results['python']}, {versions}."
-    yield f"{_missing(results)}\n"
+    yield f"{_missing(results)}{_not_done(results)}\n"
     for section in study.sections(results):
         yield f"{'#' * (level + 1)} {section.title}\n"
         yield f"{section.reading}\n"
@@ -256,9 +274,15 @@ def _missing(results: Results) -> str:
     )
 
 
+def _not_done(results: Results) -> str:
+    left = len(results.get("not_done", ()))
+    every = left + len(results.get("answers", ()))
+    return f" Of {every:,} tasks {left:,} have not been run, and are in no figure here." if left else ""
+
+
 def summary(study: Study, results: Results) -> Iterator[str]:
     """Yield what a reader of the terminal wants: the sentences."""
     yield study.question
-    yield _missing(results)
+    yield f"{_missing(results)}{_not_done(results)}"
     for section in study.sections(results):
         yield f"\n{section.title}\n  {section.reading}"

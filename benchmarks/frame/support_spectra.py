@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-import fim_private as fim
 from benchmarks.frame.datasets import Source
 from fim_private.counting import Effort, itemset_spectrum
+from fim_private.reading import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
 
@@ -17,10 +17,10 @@ Levels = tuple[Level, ...]
 _EFFORT = Effort(threads=1, max_work=10**14)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def transactions(source: Source) -> Transactions:
     """Read a data set; a privacy unit is a basket, or a user where the source has a column of users."""
-    return fim.read_transactions(source.path, **dict(source.columns))
+    return read_transactions(source.path, **dict(source.columns))
 
 
 @lru_cache(maxsize=2)
@@ -36,17 +36,22 @@ def part(source: Source, share: float, seed: int) -> Transactions:
     return Transactions(offsets, whole.items[np.repeat(kept, lengths)], whole.vocabulary)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def levels_of(source: Source, size: int, share: float = 1.0, seed: int = 0) -> Levels:
     """Return all (support, multiplicity) of the itemsets of a size."""
     return tuple(itemset_spectrum(part(source, share, seed), size, effort=_EFFORT).all_levels())
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def mixed_levels(source: Source, sizes: tuple[int, ...]) -> Levels:
     """Return the levels of the itemsets of several sizes together."""
     whole = transactions(source)
     return tuple(union([itemset_spectrum(whole, size, effort=_EFFORT) for size in sizes]).all_levels())
+
+
+def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
+    """Return the levels of the itemsets of these sizes together."""
+    return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
 
 
 def power_law(count: int, second: int, lead: int, leaders: int = 1, exponent: float = 1.0) -> Levels:

@@ -2,63 +2,90 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from benchmarks.frame.output_files import ROOT
 
+_PACKAGES = ("benchmarks", "fim_private")
 
-def mark(functions: Iterable[Callable[..., Any]], data: Path | None, settings: object) -> str:
-    """Return what must be the same for answers to be the same: the code that makes them, the data, and settings."""
-    digest = hashlib.sha256(repr(settings).encode())
-    for file in sorted([*ROOT.glob("fim_private/**/*.py"), *ROOT.glob("fim_private/**/*.pyx"), *_code(functions)]):
+
+def mark(function: Callable[..., Any], arguments: Mapping[str, Any], data: Path | None, settings: object) -> str:
+    """Return what must be the same for an answer to be the same: the code that makes it, the data, and settings."""
+    made_by = repr((function.__qualname__, sorted(arguments.items()), settings, _files_of(data)))
+    return hashlib.sha256((_code_mark(function.__module__) + made_by).encode()).hexdigest()[:16]
+
+
+def _files_of(data: Path | None) -> list[tuple[str, int, int]]:
+    files = sorted(data.iterdir()) if data else []
+    return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+
+
+@cache
+def _code_mark(module: str) -> str:
+    digest = hashlib.sha256()
+    for file in sorted([*ROOT.glob("fim_private/**/*.pyx"), *code(module)]):
         digest.update(file.read_bytes())
-    for file in sorted(data.iterdir()) if data else []:
-        digest.update(repr((file.name, file.stat().st_size, file.stat().st_mtime_ns)).encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
-def _code(functions: Iterable[Callable[..., Any]]) -> set[Path]:
-    """Return the files of the benchmarks that the functions are made of, as far as names lead."""
-    found: set[str] = set()
-    ahead = {function.__module__ for function in functions}
+def code(module: str) -> set[Path]:
+    """Return the files of this project that a module imports, and those that these import, and so on."""
+    found: set[Path] = set()
+    ahead = {module}
     while ahead:
-        name = ahead.pop()
-        module = sys.modules[name]
-        file = getattr(module, "__file__", None)
-        if name not in found and file and ROOT / "benchmarks" in Path(file).parents:
-            found.add(name)
-            for value in vars(module).values():
-                ahead.add(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", name))
-            ahead &= set(sys.modules)
-    return {Path(str(sys.modules[name].__file__)) for name in found} - {ROOT / "benchmarks" / "frame" / "study.py"}
+        file = _file(ahead.pop())
+        if file is not None and file not in found:
+            found.add(file)
+            for node in ast.walk(ast.parse(file.read_bytes())):
+                if isinstance(node, ast.Import):
+                    ahead.update(name.name for name in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    inner = (f"{node.module}.{name.name}" for name in node.names)
+                    ahead.update(name if _file(name) else node.module for name in inner)
+    return found
 
 
-def finished(output: Path, mark: str, keys: list[str]) -> dict[str, Any] | None:
-    """Return the results of a finished run of the same code."""
+def _file(module: str) -> Path | None:
+    """Return the file of a module of this project, None for another, and for what is no module."""
+    if module.split(".")[0] not in _PACKAGES:
+        return None
+    path = ROOT.joinpath(*module.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+
+
+def finished(output: Path, marks: list[tuple[str, str]]) -> dict[str, Any] | None:
+    """Return the results of a finished run of the same code. marks: the key and mark of each task."""
     try:
         results = json.loads(output.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    same = isinstance(results, dict) and results.get("mark") == mark and list(results.get("answers", ())) == keys
-    return results if same else None
+    keys = [key for key, _ in marks]
+    same = isinstance(results, dict) and results.get("mark") == of_all(marks)
+    return results if same and list(results.get("answers", ())) == keys else None
 
 
-def recall(remembered: Path) -> dict[str, Any]:
-    """Return the answers of an interrupted run; its last line may be half written."""
+def of_all(marks: list[tuple[str, str]]) -> str:
+    """Return the mark of all tasks."""
+    return hashlib.sha256(repr(marks).encode()).hexdigest()[:16]
+
+
+def recall(remembered: Path) -> dict[tuple[str, str], Any]:
+    """Return the answers of earlier runs by key and mark; a last line may be half written."""
     answers = {}
     if remembered.is_file():
         for line in remembered.read_text(encoding="utf-8").splitlines():
             try:
-                key, answer = json.loads(line)
+                key, mark, answer = json.loads(line)
             except ValueError:
                 continue
-            answers[key] = answer
+            answers[key, mark] = answer
     return answers
 
 

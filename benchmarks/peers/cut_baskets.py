@@ -88,7 +88,7 @@ class Counted:
     spectrum: SupportSpectrum
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def cut_data(source: Source, kept: Cut) -> Transactions:
     """Return the cut units of a data set."""
     return cut(transactions(source), kept)

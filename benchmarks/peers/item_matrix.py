@@ -99,7 +99,7 @@ class ItemMatrix:
         return np.bincount(subset, minlength=1 << len(codes)).astype(np.int64)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def item_matrix(source: Source) -> ItemMatrix:
     """Return the matrix of a data set."""
     return ItemMatrix(transactions(source))

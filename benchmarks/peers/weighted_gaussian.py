@@ -201,6 +201,27 @@ def weighted_trials(
     with_opendp False: the noise of the weights has the same distribution, but is from the seed. That of supports is.
     """
     form, cells = calibrated(degree(kept, sizes), epsilon, delta, neighbors), weighed(source, sizes, kept)
+    found = []
+    rankings = _rankings(source, sizes, kept, form, trials, seed, with_opendp)
+    for places, rng in zip(rankings, np.random.default_rng([seed, count]).spawn(trials), strict=True):
+        top = places[:count]
+        noise = rng.normal(scale=form.support_scale * math.sqrt(max(len(top), 1)), size=len(top))
+        found.append(Released(cells.true[top], cells.true[top] + noise))
+    return found
+
+
+@lru_cache(maxsize=4)  # those of one cut, whatever k
+def _rankings(
+    source: Source,
+    sizes: tuple[int, ...],
+    kept: Cut,
+    form: WeightThreshold,
+    trials: int,
+    seed: int,
+    with_opendp: bool,
+) -> list[Int64]:
+    """Release what clears the threshold, so many times: places in the list, in descending order of noisy weight."""
+    cells = weighed(source, sizes, kept)
     measurement = form.measurement() if with_opendp else None
     given = dict(enumerate(cells.weights.tolist()))
     found = []
@@ -212,7 +233,5 @@ def weighted_trials(
         else:
             released = measurement(given) if given else {}
             places, values = np.array(list(released), dtype=np.int64), np.array(list(released.values()))
-        top = places[np.argsort(-values, kind="stable")[:count]] if len(places) else places
-        noise = rng.normal(scale=form.support_scale * math.sqrt(max(len(top), 1)), size=len(top))
-        found.append(Released(cells.true[top], cells.true[top] + noise))
+        found.append(places[np.argsort(-values, kind="stable")] if len(places) else places)
     return found

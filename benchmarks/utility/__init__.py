@@ -1,15 +1,15 @@
 """Who finds the most frequent itemsets, and who does not: every mechanism and peer, on every data set.
 
-compare               The study, as it is run.
-tasks                 Releases of a mechanism or peer with supports, and how good they are.
-simulation            A hundred releases of a mechanism at a time, in floating point: fast, not private.
-runs                  The same of a mechanism that is run as it is shipped.
-levelwise_simulation  The levelwise mechanism simulated, which tests hold the runs against.
-measures              False-negative rates, regret, errors of supports, with intervals; who is among the best.
-sections              What is said of the answers.
-variants              What is said of users, and of neighbours that have one replaced.
-mean_tables           Tables of means, and who is least, for both.
-figures               Its figures.
-growth                A study: what is missed as baskets are more, and longer.
-resampled             Its data sets: parts of others, more of them, halved and pasted baskets.
+compare      The study, as it is run.
+tasks        Mechanisms and peers; releases of ours with supports, and how good they are.
+simulation   A hundred of these at a time, in floating point: fast, not private.
+runs         The same of a mechanism that is run as it is shipped.
+peer_tasks   The same of the peers.
+measures     False-negative rates, regret, errors of supports, with intervals; who is among the best.
+sections     What is said of the answers.
+variants     What is said of users, and of neighbours that have one replaced.
+mean_tables  Tables of means, and who is least, for both.
+figures      Its figures.
+growth       A study: what is missed as baskets are more, and longer.
+resampled    Its data sets: parts of others, more of them, halved and pasted baskets.
 """

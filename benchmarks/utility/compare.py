@@ -5,7 +5,7 @@ python -m benchmarks.utility.compare [--quick]
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -13,20 +13,26 @@ from typing import Any
 from benchmarks.frame.datasets import Source, corner_shop, quest, sources, user_sources
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Study, Task, main
-from benchmarks.utility import figures, tasks
+from benchmarks.utility import figures, peer_tasks, tasks
 from benchmarks.utility.measures import ADD_REMOVE, BASKET, REPLACE_ONE, USER, key
+from benchmarks.utility.runs import RUNS, WITHOUT_SUPPORTS, shipped
 from benchmarks.utility.sections import sections
-from benchmarks.utility.tasks import ENTRIES
 
 Budget = tuple[str, float, float]  # the relation of neighbours, ε and δ
 SIZES = [(1,), (2,), (3,), (1, 2, 3)]
 COUNTS = [1, 10, 50, 100]
 EPSILONS = [0.1, 0.25, 0.5, 1.0, 2.0]
 DELTAS = [1e-6, 1e-8]
-TRIALS = 100
-# Of neighbours with one unit replaced, and of users, only this much is measured.
-REPLACED = ([1.0], DELTAS[:1])
-BY_USER = (EPSILONS, DELTAS[:1])
+TRIALS, OF_SLOW = 100, 40
+# What the study is about first: if it has to stop, the rest is missing. Of a basket and of a user; of neighbours with
+# one unit replaced, and of another δ, nothing but ε = 1 is measured.
+FIRST: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[0])]
+THEN: list[Budget] = [(REPLACE_ONE, 1.0, DELTAS[0])]
+LAST: list[Budget] = [(ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS if epsilon != 1]
+SMALL_DELTA: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[1])]
+# These take seconds where the others take minutes.
+SLOW = ("tight-margin", *tasks.PEERS)
+QUICK = tuple(entry for entry in tasks.ENTRIES if entry not in SLOW)
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
@@ -34,45 +40,57 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     if options.quick:
         how = {"counts": [1, 10], "trials": 30, "seed": options.seed}
         small = replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")
-        added, replaced = [(ADD_REMOVE, 1.0, DELTAS[0])], [(REPLACE_ONE, 1.0, DELTAS[0])]
-        parts = (small, (1,), added + replaced), (small, (2,), added), (corner_shop(), (1,), added)
-        return [task for part in parts for task in _tasks(*part, how)], []
+        entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
+        parts = (small, (1,), FIRST + THEN), (small, (2,), FIRST), (corner_shop(), (1,), FIRST)
+        return [
+            task for source, sizes, budgets in parts for task in _tasks([source], [sizes], entries, budgets, how)
+        ], []
     found, missing = sources(options.data)
-    found |= user_sources(found)
+    baskets = [source for name, source in found.items() if options.takes(name)]
+    users = [source for name, source in user_sources(found).items() if options.takes(name)]
     how = {"counts": COUNTS, "trials": TRIALS, "seed": options.seed}
-    return [
-        task
-        for name, source in found.items()
-        if options.takes(name)
-        for sizes in SIZES
-        for task in _tasks(source, sizes, _budgets(source), how)
-    ], missing
-
-
-def _budgets(source: Source) -> list[Budget]:
-    grid = BY_USER if source.by_user else (EPSILONS, DELTAS)
-    return [
-        (relation, epsilon, delta)
-        for relation, part in ((ADD_REMOVE, grid), (REPLACE_ONE, REPLACED))
-        for epsilon, delta in product(*part)
+    plan: list[tuple[list[Source], tuple[str, ...], list[Budget]]] = [
+        (users + baskets, QUICK, FIRST),
+        (users, QUICK, THEN),
+        (users, ("tight-margin",), FIRST + THEN),
+        (baskets, tasks.PEERS, FIRST),
+        (baskets, QUICK, THEN),
+        (baskets, ("tight-margin",), FIRST),
+        (users + baskets, (WITHOUT_SUPPORTS,), FIRST + THEN),
+        (baskets, SLOW, THEN),
+        (baskets, QUICK, LAST),
+        (baskets, SLOW, LAST),
+        (users, tasks.PEERS, FIRST + THEN),
+        (users, QUICK + SLOW, LAST),
+        (baskets, QUICK + SLOW, SMALL_DELTA),
     ]
+    return [task for part, entries, budgets in plan for task in _tasks(part, SIZES, entries, budgets, how)], missing
 
 
-def _tasks(source: Source, sizes: tuple[int, ...], budgets: list[Budget], how: dict[str, Any]) -> Iterator[Task]:
-    unit = USER if source.by_user else BASKET
-    for entry, (neighbors, epsilon, delta) in product(ENTRIES, budgets):
+def _tasks(
+    data: Iterable[Source],
+    sizes: Iterable[tuple[int, ...]],
+    entries: Iterable[str],
+    budgets: Iterable[Budget],
+    how: dict[str, Any],
+) -> Iterator[Task]:
+    for source, size, entry, (neighbors, epsilon, delta) in product(data, sizes, entries, budgets):
         if entry == tasks.PURE and delta != DELTAS[0]:
             continue  # it spends none
         if entry in tasks.BY_BASKET_ONLY and source.by_user:
             continue
-        name = key(source.name, sizes, entry, unit, neighbors, epsilon, delta)
-        budget = {"source": source, "sizes": sizes, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
-        if entry in tasks.OURS:
+        name = key(source.name, size, entry, USER if source.by_user else BASKET, neighbors, epsilon, delta)
+        budget = {"source": source, "sizes": size, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
+        if entry in SLOW:
+            budget["trials"] = min(OF_SLOW, how["trials"])
+        if entry in RUNS:
+            yield Task(name, shipped, {**budget, "entry": entry})
+        elif entry in tasks.OURS:
             yield Task(name, tasks.ours, {**budget, "mechanism": entry})
         elif entry.startswith("PrivBasis"):
-            yield Task(name, tasks.privbasis, {**budget, "delta": None if entry == tasks.PURE else delta})
+            yield Task(name, peer_tasks.privbasis, {**budget, "delta": None if entry == tasks.PURE else delta})
         else:
-            yield Task(name, tasks.weighted if entry == tasks.WEIGHTED else tasks.histogram, budget)
+            yield Task(name, peer_tasks.weighted if entry == tasks.WEIGHTED else peer_tasks.histogram, budget)
 
 
 STUDY = Study(

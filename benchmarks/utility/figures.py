@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Results
-from benchmarks.utility.measures import ADD_REMOVE, BASKET, Row, rows_of
+from benchmarks.utility.mean_tables import complete_rows
+from benchmarks.utility.measures import ADD_REMOVE, BASKET, Row
 
 # Those that a figure can hold; tables have all.
 SHOWN = (
@@ -24,7 +25,7 @@ SHOWN = (
 
 def _rows(results: Results) -> list[Row]:
     """Return the settings that figures are of."""
-    return [row for row in rows_of(results) if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)]
+    return [row for row in complete_rows(results) if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)]
 
 
 def epsilon(figure: Any, results: Results) -> None:

@@ -23,9 +23,10 @@ from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.support_spectra import transactions
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.utility import tasks
+from benchmarks.utility import peer_tasks, tasks
 from benchmarks.utility.measures import ADD_REMOVE, below, least
 from benchmarks.utility.resampled import resampled
+from benchmarks.utility.runs import RUNS, shipped
 
 DATA = ("retail", COMPLETE_JOURNEY)
 ENTRIES = ("levelwise", "exponential", tasks.HISTOGRAM)
@@ -76,7 +77,9 @@ def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, An
     """Return how many baskets there are, their mean length, and the measures of each k."""
     budget = COUNTS, EPSILON, DELTA, ADD_REMOVE
     if entry == tasks.HISTOGRAM:
-        rows = tasks.histogram(source, SIZES, *budget, trials=trials, seed=seed)
+        rows = peer_tasks.histogram(source, SIZES, *budget, trials=trials, seed=seed)
+    elif entry in RUNS:
+        rows = shipped(source, SIZES, entry, *budget, trials=trials, seed=seed)
     else:
         rows = tasks.ours(source, SIZES, entry, *budget, trials=trials, seed=seed)
     data = transactions(source)

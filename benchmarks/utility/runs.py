@@ -1,57 +1,131 @@
-"""Releases of a mechanism that is run as it is shipped: `fim_private.mine` itself, with seeds."""
+"""Releases of a mechanism that is run as it is shipped, with seeds, and how good they are: what `fim.mine` does.
+
+The data is read once, and what does not depend on a seed is counted once: supports of items. All else is counted anew.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import transactions
-from benchmarks.peers.item_matrix import item_matrix
-from benchmarks.utility.measures import ABSTAINED, Releases
-from fim_private.mining import mine
+from benchmarks.frame.support_spectra import levels_for, transactions
+from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, measures
+from fim_private.counting import Effort
+from fim_private.counting.source import LocalSource
+from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
+from fim_private.counting.weighted_items import LocalItems
+from fim_private.dp.randomness import Randomness
+from fim_private.mechanisms import registry
+from fim_private.mining.budget import allocation_of
+from fim_private.mining.options import MiningOptions
 
-# The entries that are run and not simulated, and how many times at most.
-RUNS: Mapping[str, int] = {"levelwise": 20}
-# What is refused by default is estimated far too high for long tails.
+WITH_ITEMS = "levelwise, catalogue"
+WITHOUT_SUPPORTS = "levelwise, no supports"
+# The entries that are run and not simulated: the mechanism, whether it is told the items, and releases supports.
+RUNS: Mapping[str, tuple[str, bool, bool]] = {
+    "levelwise": ("levelwise", False, True),
+    WITH_ITEMS: ("levelwise", True, True),
+    WITHOUT_SUPPORTS: ("levelwise", False, False),
+}
+MOST_RUNS = 20
+# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
 _MAX_WORK = 10**14
+
+
+def shipped(
+    source: Source,
+    sizes: tuple[int, ...],
+    entry: str,
+    counts: list[int],
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    **how: int,
+) -> list[dict[str, Any]]:
+    """Return the measures of one of RUNS for each k. how: trials, of which MOST_RUNS at most are run, and seed."""
+    levels = levels_for(source, sizes)
+    rng = np.random.default_rng([how["seed"], PICKS])
+    seeds = rng.integers(1 << 63, size=how["trials"]).tolist()[:MOST_RUNS]
+    rows = []
+    for count in counts:
+        released = run(source, sizes, entry, count, epsilon, delta, neighbors, seeds)
+        rows.append({"k": count, **measures(released, levels, count, how["seed"])})
+    return rows
 
 
 def run(
     source: Source,
     sizes: tuple[int, ...],
-    mechanism: str,
+    entry: str,
     count: int,
     epsilon: float,
     delta: float,
     neighbors: str,
     seeds: list[int],
 ) -> Releases:
-    """Release `count` itemsets with supports once for each seed, of what has been read.
-
-    The true support of each itemset released is counted in the data. An outcome without a name counts as none.
-    """
-    data, matrix = transactions(source), item_matrix(source)
+    """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
+    data = _counted_once(source)
+    options = _options(source, sizes, entry, count, epsilon, delta, neighbors)
+    allocation = allocation_of(options)
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
-        release = mine(
-            data,
-            size=sizes,
-            epsilon=Fraction(repr(epsilon)),
-            delta=Fraction(repr(delta)),
-            mechanism=mechanism,
-            neighbors=neighbors,
-            top=count,
-            union=len(sizes) > 1,
-            supports=True,
-            max_work=_MAX_WORK,
-            seed=seed,
-        )
-        named = [(each.items, each.support) for each in release.itemsets if each.items is not None]
-        for place, (items, support) in enumerate(named):
-            true[trial, place] = matrix.support(matrix.codes(items))
-            noisy[trial, place] = support
+        randomness = Randomness.seeded(seed)
+        taken, found = allocation.find(data, randomness)
+        supports = dict(found)
+        for place, each in enumerate(taken.published(found, randomness)[0]):
+            true[trial, place] = supports[each.items]
+            noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)
+
+
+def _options(
+    source: Source, sizes: tuple[int, ...], entry: str, count: int, epsilon: float, delta: float, neighbors: str
+) -> MiningOptions:
+    mechanism, listed, supports = RUNS[entry]
+    spec = registry.spec_named(mechanism)
+    universe: Universe = Catalogue(transactions(source).vocabulary) if listed else UNKNOWN
+    share = spec.supports_share if supports else None
+    budget = Fraction(repr(epsilon)), Fraction(repr(delta))
+    union = len(sizes) > 1
+    return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)
+
+
+@dataclass(frozen=True)
+class _ItemsOnce(LocalItems):
+    """Items whose sums are counted once for the same weights."""
+
+    known: dict[bytes, NDArray[np.int64]] = field(default_factory=dict)
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each item; see `ItemSource.sums`."""
+        name = weights.tobytes()
+        if name not in self.known:
+            self.known[name] = super().sums(weights)
+        return self.known[name].copy()
+
+
+@dataclass(frozen=True)
+class _CountedOnce(LocalSource):
+    """A source that counts its items once. The catalogue holds all items, so it is the same without one."""
+
+    once: dict[bool, _ItemsOnce] = field(default_factory=dict)
+
+    def items(self, universe: Universe = UNKNOWN) -> LocalItems:
+        """Return the items, and what units have of them; see `SupportSource.items`."""
+        listed = isinstance(universe, Catalogue)
+        if listed not in self.once:
+            self.once[listed] = _ItemsOnce(super().items(universe).transactions, self.effort)
+        return self.once[listed]
+
+
+@lru_cache(maxsize=16)
+def _counted_once(source: Source) -> LocalSource:
+    return _CountedOnce(transactions(source), Effort(threads=1, max_work=_MAX_WORK))

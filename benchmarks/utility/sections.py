@@ -9,7 +9,7 @@ from benchmarks.frame.study import Results, Section
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.cut_baskets import LISTED
 from benchmarks.utility import tasks, variants
-from benchmarks.utility.mean_tables import RATES, against, best, by_k, least_at
+from benchmarks.utility.mean_tables import RATES, against, best, by_k, complete_rows, least_at
 from benchmarks.utility.measures import (
     ADD_REMOVE,
     BASKET,
@@ -23,10 +23,9 @@ from benchmarks.utility.measures import (
     means,
     names,
     places,
-    rows_of,
     written,
 )
-from benchmarks.utility.runs import RUNS
+from benchmarks.utility.runs import MOST_RUNS
 from benchmarks.utility.tasks import ENTRIES, HISTOGRAM, UNIVERSE, UNKNOWN, WEIGHTED
 
 DELTA = 1e-6  # of all tables but that of δ
@@ -37,7 +36,8 @@ COMPARED = (HISTOGRAM, WEIGHTED, "PrivBasis, zCDP", "exponential", "large-margin
 
 def sections(results: Results) -> Iterator[Section]:
     """Say which wins where."""
-    everything = rows_of(results)
+    every_form = complete_rows(results)
+    everything = [row for row in every_form if row.entry in ENTRIES]
     if not everything:
         yield Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
         return
@@ -48,6 +48,7 @@ def sections(results: Results) -> Iterator[Section]:
     if main_rows:
         yield from _of_baskets(rows, main_rows)
     yield from variants.sections(at_delta)
+    yield variants.forms([row for row in every_form if row.delta == DELTA and row.epsilon == 1])
 
 
 def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
@@ -66,22 +67,26 @@ def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
 def _method(rows: list[Row]) -> str:
     exact = sum(bool(row.found.get("exact")) for row in rows)
     trials = max(row.found["trials"] for row in rows)
-    run = sorted({row.entry for row in rows} & set(RUNS))
+    of_peers = max((row.found["trials"] for row in rows if row.entry in tasks.PEERS), default=0)
+    runs = min(MOST_RUNS, trials)
     return f"""\
 False-negative rate (FNR): the share of the true top k that is missing, where any itemset with at least the k-th support
 will do; a mechanism that abstains misses. {len(rows):,} settings.
 
 - {exact:,} are exact (one itemset, from the exact distribution), the others means of {trials} releases, with the same
-  seeds for all; {" and ".join(f"{entry} is run as it is shipped, {min(RUNS[entry], trials)} times" for entry in run)}.
+  seeds for all; of tight-margin and the peers {of_peers}; levelwise is run as it is shipped, {runs} times.
   Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
   itemsets looked for in all trials).
 - Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
-  what the peers use. Every release spends (ε, δ) on selection and supports together; ours spend two thirds on
-  selection and one third on supports.
-- The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, which is more than an
-  analyst may take from the data. The stability histogram and the weighted Gaussian get, for every k, the cut of baskets
-  that suits the data best, and choosing the least of {", ".join(map(str, tasks.CAPS))} that cuts no basket
-  (and of users no number of baskets).
+  what the peers use. Every release spends (ε, δ) on selection and supports together. Levelwise spends 15 % of μ² on
+  supports, and leaves out what does not stand out from its noise; the others of ours spend a third on supports, and
+  keep all that they pick (`--keep-all`), so that they miss less.
+- The default, `--mechanism auto`, is levelwise for k > 1, and for k = 1 limited-domain or, over a list of items that
+  is short enough, exponential.
+- The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, as is levelwise where
+  that is said, which is more than an analyst may take from the data. The stability histogram and the weighted
+  Gaussian get, for every k, the cut of baskets that suits the data best, and choosing the least of
+  {", ".join(map(str, tasks.CAPS))} that cuts no basket (and of users no number of baskets).
 - OpenDP itself draws the noise of the {LISTED:,} highest itemsets and of all at or above the threshold; the rest is
   simulated by the same law. Its noise has no seed: its figures change from run to run, as their intervals tell; all
   others are the same in every run. Its threshold releases what is at the threshold too, which its own map leaves out,
@@ -151,9 +156,9 @@ def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tup
         compared = {BY_US: rate, **{entry: found[entry] for entry in COMPARED if entry in found}}
         tied = ", ".join(least(compared)) or "nobody"
         lines.append((epsilon, k, rate, which, *map(compared.get, COMPARED), tied))
-        rival = found.get(HISTOGRAM, 1.0)
-        ahead += [(k, epsilon)] if below(rival, rate) else []
-        behind += [(k, epsilon)] if below(rate, rival) else []
+        if HISTOGRAM in found:
+            ahead += [(k, epsilon)] if below(found[HISTOGRAM], rate) else []
+            behind += [(k, epsilon)] if below(rate, found[HISTOGRAM]) else []
     columns = ("ε", "k", BY_US, "which of ours", *COMPARED, f"least, or within {WITHIN:g}")
     return Table(columns, tuple(lines)), ahead, behind
 
@@ -162,12 +167,13 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
     """Return by data set and k the ε at which the histogram misses less than all of ours that need no items."""
     lines: list[tuple[Cell, ...]] = []
     for data in dict.fromkeys(row.data for row in rows):
-        cells = []
+        cells: list[Cell] = []
         for k in counts:
             own = [row for row in rows if (row.data, row.k) == (data, k)]
             by_epsilon = {e: means(row for row in own if row.epsilon == e) for e in sorted({r.epsilon for r in own})}
-            ahead = [e for e, f in by_epsilon.items() if below(f.get(HISTOGRAM, 1.0), best_of(f, UNKNOWN)[1])]
-            cells.append(", ".join(f"{epsilon:g}" for epsilon in ahead) or "none")
+            of_both = {e: f for e, f in by_epsilon.items() if HISTOGRAM in f}
+            ahead = [e for e, f in of_both.items() if below(f[HISTOGRAM], best_of(f, UNKNOWN)[1])]
+            cells.append((", ".join(f"{epsilon:g}" for epsilon in ahead) or "none") if of_both else None)
         lines.append((data, *cells))
     columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
     return Table(columns, tuple(lines))

@@ -1,29 +1,23 @@
-"""What the study of utility computes: releases of every mechanism and peer with supports, and how good they are.
+"""What the study of utility is about: mechanisms and peers; and releases of ours that are simulated, with supports.
 
-A privacy unit is a basket or, of some sources, a user. Everything is charged to one (ε, δ): ours spend a third of it
-on supports (the default of `--supports`), the peers what their papers or libraries say.
+A privacy unit is a basket or, of some sources, a user. Everything is charged to one (ε, δ): what is simulated spends a
+third of it on supports (the default of `--supports`), levelwise its own share, the peers what their papers or libraries
+say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import Levels, levels_of, mixed_levels, transactions
-from benchmarks.peers import weighted_gaussian
-from benchmarks.peers.best_cut import best_cuts
-from benchmarks.peers.privbasis import privbasis_trials
-from benchmarks.peers.released import Released
-from benchmarks.peers.stability_histogram import histogram_trials
+from benchmarks.frame.support_spectra import Levels, levels_for, transactions
 from benchmarks.utility import simulation
-from benchmarks.utility.measures import ABSTAINED, Releases, certain, measures
-from benchmarks.utility.runs import RUNS, run
+from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, certain, measures
+from benchmarks.utility.runs import WITH_ITEMS
 from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.mechanisms import (
     Distance,
@@ -41,17 +35,10 @@ from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.spectrum import SupportSpectrum
 
-# Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The bootstrap has its
-# own, 4, and the cut of the histogram is chosen by the stream of another seed.
-_PICKS, _SUPPORTS = 1, 2
+_SUPPORTS = 2  # the stream of supports: see measures.py
 # Caps on a basket, and on a user's baskets: choosing gets the least that cut none, which an analyst would have to know.
 CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
-
-
-def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
-    """Return the levels of the itemsets of these sizes together."""
-    return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
 
 
 def ours(
@@ -64,22 +51,17 @@ def ours(
     neighbors: str,
     **how: int,
 ) -> list[dict[str, Any]]:
-    """Return the measures of one of our mechanisms for each k. how: trials and seed."""
+    """Return the measures of one of our mechanisms for each k, simulated. how: trials and seed."""
     levels = levels_for(source, sizes)
     trials, seed = how["trials"], how["seed"]
     rows = []
     for count in counts:
-        exact: dict[str, Any] = {}
-        if mechanism in RUNS:
-            seeds = np.random.default_rng([seed, _PICKS]).integers(1 << 63, size=trials).tolist()[: RUNS[mechanism]]
-            released = run(source, sizes, mechanism, count, epsilon, delta, neighbors, seeds)
-        else:
-            allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
-            found, exact = _picks(allocation, levels, count, trials, seed)
-            rng = np.random.default_rng([seed, _SUPPORTS])
-            assert allocation.supports is not None
-            noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
-            released = Releases(found, found + noise)
+        allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
+        found, exact = _picks(allocation, levels, count, trials, seed)
+        rng = np.random.default_rng([seed, _SUPPORTS])
+        assert allocation.supports is not None
+        noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
+        released = Releases(found, found + noise)
         rows.append({"k": count, **measures(released, levels, count, seed), **exact})
     return rows
 
@@ -101,7 +83,7 @@ def _options(
     spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
     caps = None, cap, baskets
-    return MiningOptions(spec, *budget, neighbors, sizes, count, True, Fraction(1, 3), universe, *caps)
+    return MiningOptions(spec, *budget, neighbors, sizes, count, True, Fraction(1, 3), universe, *caps, keep_all=True)
 
 
 def _cap_above(lengths: NDArray[np.int64]) -> int:
@@ -114,13 +96,13 @@ def _picks(
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
     [selection] = allocation.selections
-    assert isinstance(selection.run, TopK), "it is not simulated: see RUNS"
+    assert isinstance(selection.run, TopK), "it is not simulated: see runs.py"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
         size = sum(universe.candidates(size) for size in selection.sizes)
     spectrum = SupportSpectrum(levels, universe_size=size)
     exact = _exact(selection.run, spectrum, levels) if count == 1 else {}
-    return _simulated(selection.run, spectrum, trials, np.random.default_rng([seed, _PICKS])), exact
+    return _simulated(selection.run, spectrum, trials, np.random.default_rng([seed, PICKS])), exact
 
 
 def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, Any]:
@@ -163,85 +145,6 @@ def _noise(
     return values
 
 
-def histogram(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
-) -> list[dict[str, Any]]:
-    """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
-
-    The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
-    noisy supports are the first of a larger k.
-    """
-    cuts = best_cuts(source, sizes, counts, epsilon, delta, neighbors)
-    rows = []
-    for kept in dict.fromkeys(cuts.values()):
-        part = [count for count in counts if cuts[count] == kept]
-        budget = max(part), epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
-        whole = histogram_trials(source, sizes, *budget)
-        found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
-        rows += [{**row, **kept._asdict()} for row in found]
-    return sorted(rows, key=lambda row: counts.index(row["k"]))
-
-
-def _seed_of_picks(seed: int) -> int:
-    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
-    assert 0 <= seed < 1 << 32
-    return seed + (_PICKS << 32)
-
-
-def _first(releases: list[Released], count: int) -> list[Released]:
-    return [Released(release.true[:count], release.noisy[:count]) for release in releases]
-
-
-def weighted(
-    source: Source, sizes: tuple[int, ...], counts: list[int], epsilon: float, delta: float, neighbors: str, **how: int
-) -> list[dict[str, Any]]:
-    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
-    rows = []
-    for count in counts:
-        kept = weighted_gaussian.best_cut(source, sizes, count, epsilon, delta, neighbors)
-        budget = epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
-
-        def trials(count: int, budget: Any = budget) -> list[Released]:
-            return weighted_gaussian.weighted_trials(source, sizes, count, *budget)
-
-        rows += [{**row, **kept._asdict()} for row in _peer(source, sizes, [count], trials, how["seed"])]
-    return rows
-
-
-def privbasis(
-    source: Source,
-    sizes: tuple[int, ...],
-    counts: list[int],
-    epsilon: float,
-    delta: float | None,
-    neighbors: str,
-    **how: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of PrivBasis, pure where delta is None."""
-
-    def trials(count: int) -> list[Released]:
-        budget = epsilon, delta, how["trials"], _seed_of_picks(how["seed"]), neighbors
-        return privbasis_trials(source, sizes, count, *budget)
-
-    return _peer(source, sizes, counts, trials, how["seed"])
-
-
-def _peer(
-    source: Source, sizes: tuple[int, ...], counts: list[int], trials: Callable[[int], list[Released]], seed: int
-) -> list[dict[str, Any]]:
-    levels = levels_for(source, sizes)
-    rows = []
-    for count in counts:
-        releases = trials(count)
-        true = np.full((len(releases), count), ABSTAINED, dtype=np.int64)
-        noisy = np.zeros((len(releases), count))
-        for trial, release in enumerate(releases):
-            true[trial, : len(release.true)] = release.true
-            noisy[trial, : len(release.noisy)] = release.noisy
-        rows.append({"k": count, **measures(Releases(true, noisy), levels, count, seed)})
-    return rows
-
-
 OURS = (
     "large-margin",
     "tight-margin",
@@ -249,6 +152,7 @@ OURS = (
     "choosing",
     "distance",
     "levelwise",
+    WITH_ITEMS,
     "exponential",
     "exponential, size only",
     "permute-and-flip",
@@ -262,6 +166,6 @@ PEERS = (HISTOGRAM, WEIGHTED, PURE, "PrivBasis, zCDP")
 BY_BASKET_ONLY = (PURE, "PrivBasis, zCDP")
 ENTRIES = (*OURS, *PEERS)
 # Those that are told the items, or at least how many there are.
-UNIVERSE = (*CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")
+UNIVERSE = (WITH_ITEMS, *CATALOGUE, "exponential, size only", PURE, "PrivBasis, zCDP")
 # Ours that need nothing public but, some of them, a cap on baskets or a rank.
 UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)

@@ -71,7 +71,8 @@ class Recipe:
         histogram = rest * Fraction(3, 100)
         # 20, 10, 8 times as many as are sought, of 10, 50, 100.
         wide = min(max(round(20 * count * (count / 10) ** -0.4), 2 * count), _MOST_CANDIDATES)
-        pool = tuple(3 * most_of_size(count, sizes, size) if union else wide for size in sizes)
+        most = (min(3 * most_of_size(count, sizes, size), _MOST_CANDIDATES) for size in sizes)
+        pool = tuple(most) if union else (wide,) * len(sizes)
         return cls(
             items,
             levels,

@@ -22,7 +22,7 @@ from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.randomness import Randomness
-from fim_private.mining.budget import allocate
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.reading import read_transactions
@@ -78,7 +78,7 @@ def mine(
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
         above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
-        levelwise can tell.)
+        levelwise can tell, and only where it counts: not where, with user, it picks.)
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
@@ -126,7 +126,7 @@ def mine(
         universe_size=universe_size,
         by_user=data.by_user if isinstance(data, Transactions) else user is not None,
     )
-    allocation = allocate(options)
+    allocation = allocation_of(options)
 
     columns = {"user": user, "basket": basket, "item": item, "items": items}
     source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)

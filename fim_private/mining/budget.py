@@ -143,9 +143,19 @@ class MeasuredAllocation:
         return self.ways[way], [*found]
 
 
-def allocate(
-    options: MiningOptions, selections: Sequence[PublicParameters] | None = None
-) -> BudgetAllocation | MeasuredAllocation:
+def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
+    """Return how a release spends its budget: as `allocate` says, or where users' itemsets are many, after measuring.
+
+    Raises ParameterError as `allocate` does.
+    """
+    if options.mechanism.composed and can_be_measured(options):
+        # A part may be too small for some way: levelwise does with the whole, or says why not.
+        with suppress(ParameterError):
+            return _measured(options)
+    return allocate(options)
+
+
+def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
     """Allocate the budget: supports_share of it to the supports, the rest in equal parts, one for each selection.
 
     selections: the public parameters of each, where a catalogue is planned for that nobody has yet; unless given they
@@ -153,10 +163,6 @@ def allocate(
     Raises ParameterError for a mechanism that lacks what must be public, and for a part of the budget out of range.
     """
     if options.mechanism.composed:
-        if can_be_measured(options):
-            # A part may be too small for some way: levelwise does with the whole, or says why not.
-            with suppress(ParameterError):
-                return _measured(options)
         return _by_gdp_composition(options)
     if selections is None:
         selections = options.selections()

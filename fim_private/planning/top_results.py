@@ -117,20 +117,20 @@ def _sentences(best: Sequence[PlannedTop], units: int | None, chance: str) -> It
     """Yield a sentence for each mechanism, in the order of the tops."""
     for name in dict.fromkeys(one.name for one in best):
         own = [one for one in best if one.name == name]
-        tops = _listed([f"{one.top:,}" for one in own])
+        tops = _enumerated([f"{one.top:,}" for one in own])
         if any(one.required_support is None for one in own):
             yield f"For the top {tops} no mechanism succeeds with {chance} probability: ask for less confidence."
             continue
         supports = [f"{one.required_support:,}" for one in own]
-        needed = _listed(supports) if len({*supports}) > 1 else supports[0]
+        needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
         yield (
             f"For the top {tops} take {name}: {registry.spec_named(name).description}. "
             f"An itemset is found with {chance} probability once {needed} units have it."
         )
         if few := [f"{one.top:,}" for one in own if one.feasible is False]:
-            yield f"But {of_units(units or 0)} are too few for the top {_listed(few)}: none will do."
+            yield f"But {of_units(units or 0)} are too few for the top {_enumerated(few)}: none will do."
 
 
-def _listed(words: Sequence[str]) -> str:
+def _enumerated(words: Sequence[str]) -> str:
     """Return words as a list in a sentence."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -62,6 +62,18 @@ def test_plan_draws_a_figure(tmp_path: Path) -> None:
     assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
 
 
+def test_plan_for_many(tmp_path: Path) -> None:
+    plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
+    assert plan["top"] == [10, 50, 100]
+    assert plan["recommended"] == ["levelwise"] * 3
+    assert {one["name"] for one in plan["mechanisms"]} == {"exponential", "limited-domain", "choosing", "levelwise"}
+    done = run("plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg", folder=tmp_path)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
+    table = run("plan", "--top", 5)
+    assert "levelwise (items of a typical basket)" in table.stdout
+
+
 def test_audit_is_kept_and_says_how_much_is_used() -> None:
     audit = as_json("audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20)
     assert audit["holds"] is True
@@ -93,6 +105,13 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             ["plan", "--epsilons", "1,2", "--figure", "x.png", "--epsilon", "1"],
             "Error: --epsilons are what the figure compares",
         ),
+        (
+            ["plan", "--epsilons", "1,2", "--top", "10", "--figure", "x.png"],
+            "Error: --epsilons are for one itemset: a figure for many is drawn against --top",
+        ),
+        (["plan", "--top", "5,x"], "Error: --top must be a whole number of at least 1, not 'x'"),
+        (["plan", "--size", "x"], "Error: --size must be a whole number of at least 1, not 'x'"),
+        (["plan", "--typical-basket", "0"], "Error: --typical-basket must be a number of items from 1"),
         (["plan", "--epsilons", "one", "--figure", "x.png"], "Error: --epsilons must be numbers with commas"),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
         (["audit", "--mechanism", "levelwise"], "Error: --mechanism must be one of all, large-margin"),

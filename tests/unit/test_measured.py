@@ -31,7 +31,7 @@ from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import Exponential, LimitedDomain, registry
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import measured, measured_budget
-from fim_private.mining.budget import BudgetAllocation, MeasuredAllocation, SupportsBudget, allocate
+from fim_private.mining.budget import BudgetAllocation, MeasuredAllocation, SupportsBudget, allocation_of
 from fim_private.mining.measured import Measured, most_items
 from fim_private.mining.measured_budget import Way
 from fim_private.mining.noisy_supports import NoiseKind
@@ -215,7 +215,7 @@ def requests(draw: st.DrawFn) -> MiningOptions:
 @example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), top=1, supports_share=Fraction(1, 100)))
 @example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**299), top=100_000))
 def test_no_way_spends_more_than_its_part(asked: MiningOptions) -> None:
-    allocation = allocate(asked)
+    allocation = allocation_of(asked)
     if isinstance(allocation, MeasuredAllocation):
         check_budget(asked)
         check_shares(asked)
@@ -302,7 +302,7 @@ def test_each_way_is_taken_where_it_is_meant_to_be(
 
     monkeypatch.setattr(measured, "rounded_normal", counted)
     request = options(ADD_REMOVE, supports_share=Fraction(15, 100), **asked)
-    allocation = allocate(request)
+    allocation = allocation_of(request)
     assert isinstance(allocation, MeasuredAllocation)
     source = LocalSource(read(users))
     taken, found = allocation.find(source, Randomness.seeded(1))
@@ -372,7 +372,7 @@ def test_no_more_than_there_is_comes_out() -> None:
 @pytest.mark.parametrize("listed", [False, True])
 def test_several_sizes_apart_are_found_by_levels(neighbors: str, listed: bool) -> None:
     asked = options(neighbors, listed=listed, sizes=(1, 2, 3), top=3, supports_share=Fraction(15, 100))
-    allocation = allocate(asked)
+    allocation = allocation_of(asked)
     assert isinstance(allocation, BudgetAllocation)
     [selection] = allocation.selections
     assert isinstance(selection.run, Levelwise)
@@ -383,9 +383,9 @@ def test_several_sizes_apart_are_found_by_levels(neighbors: str, listed: bool) -
 
 def test_levelwise_is_run_where_nothing_can_be_measured() -> None:
     for asked in (options(epsilon=Fraction(51)), options(sizes=tuple(range(1, 31)), union=True)):
-        assert isinstance(allocate(asked), BudgetAllocation)
+        assert isinstance(allocation_of(asked), BudgetAllocation)
     with pytest.raises(ParameterError, match="delta must lie between 1e-300 and 1"):
-        allocate(options(delta=Fraction(1, 10**300)))
+        allocation_of(options(delta=Fraction(1, 10**300)))
 
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (64,), (1, 2, 3), tuple(range(1, 21))])

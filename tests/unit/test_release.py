@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
@@ -519,3 +520,70 @@ def test_the_parts_of_a_budget_are_exact() -> None:
     assert sum(share.fraction for share in shares) == 1
     text = render_table(fim.mine([["a", "b", "c", "d"]] * 50_000, **asked), Screen())
     assert "supports: ε = 0.0476191" in text
+
+
+# ------------------------------------------------------------------------------------ the table, in words
+
+
+@pytest.mark.parametrize(
+    ("sizes", "top", "union", "title"),
+    [
+        ((1,), 1, False, "The most frequent itemset of 1 item, selected by "),
+        ((2,), 1, False, "The most frequent itemset of 2 items, selected by "),
+        ((2,), 1500, False, "The 1,500 most frequent itemsets of 2 items, selected by "),
+        ((2, 3, 4), 5, False, "The 5 most frequent itemsets of each size from 2 to 4 items, selected by "),
+        ((1, 2), 5, True, "The 5 most frequent itemsets of 1 to 2 items, selected by "),
+    ],
+)
+def test_the_title(sizes: tuple[int, ...], top: int, union: bool, title: str) -> None:
+    shown = render_table(release(Itemset((39, 48)), sizes=sizes, top=top, union=union), Screen())
+    assert shown.splitlines()[0].startswith(title)
+
+
+def table_of(**options: Any) -> str:
+    baskets = [["a", "b", "c"]] * 2000 + [["a", "d"]] * 1000
+    return render_table(fim.mine(baskets, **{"mechanism": "levelwise", "size": "2-3", "seed": 1, **options}), Screen())
+
+
+def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
+    [budget] = [line for line in table_of(top=2, supports=True).splitlines() if line.startswith("The budget")]
+    parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
+    assert [what for _, what in parts] == ["finding items", "finding sets of them", "counting these", "supports"]
+    assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
+    assert "μ² = 0.0554" in budget
+    without = table_of(top=2)
+    assert "% for counting these (μ²" in without
+
+
+def test_levelwise_tells_what_finds_more() -> None:
+    few = table_of(top=50)
+    assert "of 100 came out: no other stands out from the noise (--keep-all names some that do not, too)." in few
+    assert "--neighbors add-remove, which takes 30 % less noise" in few
+    all_of_them = table_of(top=50, keep_all=True, neighbors="add-remove")
+    assert "of 100 came out: no others were found." in all_of_them
+    assert "add-remove, which" not in all_of_them
+
+
+def test_levelwise_tells_what_to_try() -> None:
+    nothing, kept = (table_of(top=50, epsilon=0.001, keep_all=keep_all) for keep_all in (False, True))
+    for text, why in ((nothing, "none stood out from the noise"), (kept, "none was found")):
+        assert text.startswith(f"No itemset of 2 to 3 items was released: {why}.\n")
+        assert "To try: more baskets, or a larger --epsilon, or --size 1, or a smaller --top" in text
+    assert "--keep-all" in nothing
+    assert "--keep-all" not in kept
+
+
+def test_noise_has_its_name() -> None:
+    assert "with rounded normal noise" in table_of(top=2, supports=True)
+    assert "with discrete Laplace noise" in table_of(top=2, supports=True, mechanism="limited-domain", size=2)
+    assert "with discrete Gaussian noise" in table_of(top=60, supports=True, mechanism="limited-domain", epsilon=20)
+
+
+def test_json_of_what_levelwise_spent() -> None:
+    plain = {"mechanism": "levelwise", "top": 2, "supports": True}
+    spent, kept = (fim.mine(SHOP, **plain, keep_all=keep).to_dict() for keep in (False, True))  # type: ignore[arg-type]
+    purposes = ["items", "candidates", "first count", "histogram", "second count", "supports"]
+    assert [share["purpose"] for share in spent["shares"]] == purposes
+    assert all(share["mu_squared"] > 0 and share["rho"] is None for share in spent["shares"])
+    assert "keep_all" not in spent
+    assert kept["keep_all"] is True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,9 @@ import oracles
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fim_private.mining.levelwise import Levelwise
-from scipy.stats import chi2_contingency
 
 from benchmarks.frame.datasets import Source
-from benchmarks.frame.support_spectra import transactions
-from benchmarks.peers.item_matrix import support_at_rank
 from benchmarks.utility import runs, simulation
-from benchmarks.utility.levelwise_simulation import counted, levelwise
-from fim_private.counting import Effort
-from fim_private.counting.source import LocalSource
-from fim_private.counting.universe import UnknownUniverse
-from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -37,11 +27,8 @@ from fim_private.mechanisms import (
     NamedExponential,
     PermuteAndFlip,
     TightMargin,
-    registry,
 )
-from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions
-from fim_private.reading import read_transactions
+from fim_private.mining import mine
 from fim_private.spectrum import SupportSpectrum
 
 DRAWS = 20_000
@@ -160,28 +147,6 @@ def test_a_level_is_not_picked_more_often_than_it_has_itemsets() -> None:
         assert np.array_equal(picks, np.tile([9, 9, 5], (50, 1)))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("sizes", [(2,), (1, 2, 3)])
-def test_levelwise_is_the_shipped_one(sizes: tuple[int, ...]) -> None:
-    """Of what 2,000 releases of each pick first, two-sample."""
-    rng = np.random.default_rng(4)
-    chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05])
-    baskets = [[i for i, kept in enumerate(row) if kept] for row in rng.random((60, 5)) < chances]
-    data = read_transactions(baskets)
-    run = Levelwise.by_basic_composition(sizes, 2, Fraction(6), Fraction(1, 10), "add-remove", 4)
-    source, randomness = LocalSource(data, Effort(threads=1)), Randomness.seeded(5)
-    draws = 2_000
-    shipped: Counter[int] = Counter()
-    for _ in range(draws):
-        found = run.find(source, UnknownUniverse(), randomness)
-        shipped[found[0][1] if found else simulation.ABSTAINED] += 1
-    picks = levelwise(run, counted(data, sizes), draws, rng)[:, 0]
-    both = np.array([[shipped[level], (picks == level).sum()] for level in {*shipped, *picks.tolist()}])
-    common = both[both.sum(axis=1) >= 20]
-    assert len(common) >= 3
-    assert chi2_contingency(common).pvalue > 1e-6
-
-
 def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
@@ -194,24 +159,34 @@ def small(folder: Path, *, by_user: bool) -> tuple[Source, list[set[int]]]:
     return source, list(map(set, baskets))
 
 
-@pytest.mark.full
-def test_runs_are_what_is_simulated(tmp_path: Path) -> None:
-    """How many of the pairs released are among the top, of 400 releases of each, two-sample."""
-    source, _ = small(tmp_path, by_user=False)
-    draws, count, budget = 400, 3, (Fraction(1, 10), Fraction(1, 100))
-    shipped = runs.run(source, (2,), "levelwise", count, 0.1, 1e-2, "add-remove", list(range(draws))).true
-    spec = registry.spec_named("levelwise")
-    (selection,) = allocate(MiningOptions(spec, *budget, "add-remove", (2,), count, True, Fraction(1, 3))).selections
-    assert isinstance(selection.run, Levelwise)
-    picks = levelwise(selection.run, counted(transactions(source), (2,)), draws, np.random.default_rng(7))
-    least = support_at_rank(source, (2,), 3)
-    hits = [(found >= least).sum(axis=1) for found in (shipped, picks)]
-    named = [(found != simulation.ABSTAINED).sum(axis=1) for found in (shipped, picks)]
-    both = np.array([(4 * one + other) for one, other in zip(hits, named, strict=True)])
-    table = np.array([(both == value).sum(axis=1) for value in range(16)])
-    common = table[table.sum(axis=1) >= 10]
-    assert len(common) >= 2
-    assert chi2_contingency(common).pvalue > 1e-6
+@pytest.mark.parametrize("entry", runs.RUNS)
+@pytest.mark.parametrize(("by_user", "sizes"), [(False, (2,)), (True, (1, 2))])
+def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]) -> None:
+    source, _ = small(tmp_path, by_user=by_user)
+    mechanism, listed, supports = runs.RUNS[entry]
+    found = runs.run(source, sizes, entry, 5, 1.0, 1e-4, "replace-one", [3, 4])
+    for trial, seed in enumerate((3, 4)):
+        release = mine(
+            source.path,
+            user="user" if by_user else None,
+            size=range(sizes[0], sizes[-1] + 1),
+            mechanism=mechanism,
+            epsilon=1.0,
+            delta=1e-4,
+            neighbors="replace-one",
+            top=5,
+            union=len(sizes) > 1,
+            supports=supports,
+            catalogue=range(11) if listed else None,
+            seed=seed,
+        )
+        named = found.true[trial] != simulation.ABSTAINED
+        assert named.any()
+        assert named.sum() == len(release.itemsets)
+        if supports:
+            assert found.noisy[trial][named].tolist() == [each.support for each in release.itemsets]
+        else:
+            assert np.array_equal(found.noisy[trial], found.true[trial].clip(0))
 
 
 @pytest.mark.parametrize("by_user", [False, True])
@@ -233,13 +208,3 @@ def test_runs_tell_true_and_noisy_supports(tmp_path: Path, by_user: bool) -> Non
     assert (noisy.true != noisy.noisy)[named].any()
     assert np.array_equal(noisy.true[0], noisy.true[2])
     assert np.array_equal(noisy.noisy[0], noisy.noisy[2])
-
-
-def test_supports_of_pairs_and_triples_by_their_definition() -> None:
-    baskets = [{0, 1, 2}, {0, 1}, {0, 2}, {0, 1, 2, 3}, {1}, set()]
-    found = counted(read_transactions(baskets), (3,), frequent=3)
-    assert found[1].tolist() == [4, 4, 3, 1]
-    for size in (2, 3):
-        for chosen in combinations(range(3), size):
-            assert found[size][chosen] == sum(set(chosen) <= basket for basket in baskets)
-        assert not found[size][-1].any()

@@ -83,7 +83,6 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, workers: str) -
     results = json.loads((tmp_path / "squares.json").read_text())
     assert results["answers"] == {str(v): v * v for v in range(8)}
     assert {"fim-private", "cpu", "date", "commit", "seed", "command"} <= results.keys()
-    assert not list(tmp_path.glob("*.parts"))
     assert "| 7 | 49 |" in (tmp_path / "squares.md").read_text()
     (tmp_path / "log").unlink()
     third = subprocess.run(script(tmp_path, 0.01), capture_output=True, encoding="utf-8", timeout=PATIENCE)
@@ -118,7 +117,7 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
         study.run(a_study(failing), Options(None), output)
     assert seen == [0, 1]
     [remembered] = tmp_path.glob("*.parts")
-    lines = remembered.read_text().splitlines()
+    lines = remembered.read_text().split("\n")[1:]
     remembered.write_text(lines[0] + "\n" + lines[1][:-3])
     study.run(a_study(tasks), Options(None), output)
     assert seen == [0, 1, 1, 2]
@@ -127,25 +126,51 @@ def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="2"):
         study.run(a_study(failing), Options(None, seed=5), output)
     assert seen == [0, 1, 1, 2, 0, 1]
-    [left] = tmp_path.glob("*.parts")
     study.run(a_study(tasks), Options(None, seed=6), output)
     assert seen == [0, 1, 1, 2, 0, 1, 0, 1, 2]
-    assert left.is_file()  # what another seed has begun is still there
+    # What another seed has begun is still there.
     study.run(a_study(tasks), Options(None, seed=5), output)
     assert seen == [0, 1, 1, 2, 0, 1, 0, 1, 2, 2]
 
 
-def test_other_data_or_other_code_of_the_tasks_is_done_again(tmp_path: Path) -> None:
-    def mark(function: Any) -> str:
-        return task_cache.mark([function], tmp_path, "same")
+def test_other_data_arguments_or_code_is_done_again(tmp_path: Path) -> None:
+    def mark(function: Any, **arguments: Any) -> str:
+        return task_cache.mark(function, arguments, tmp_path, "same")
 
     first = mark(corollary1_tasks.needed)
     assert mark(corollary1_tasks.needed) == first
-    code = {path.name for path in task_cache._code([corollary1_tasks.errors])}
-    assert code >= {"support_spectra.py", "bisection.py"}
-    assert not code & {"study.py", "corollary1.py"}
+    assert mark(corollary1_tasks.errors) != first
+    assert mark(corollary1_tasks.needed, trials=3) != first
     (tmp_path / "retail.parquet").write_bytes(b"x")
     assert mark(corollary1_tasks.needed) != first
+
+
+def test_the_code_of_a_task_is_what_it_imports() -> None:
+    code = {path.name for path in task_cache.code(corollary1_tasks.errors.__module__)}
+    assert code >= {"support_spectra.py", "bisection.py"}
+    assert not code & {"study.py", "corollary1.py"}
+    # So a change of levelwise leaves the peers as they are.
+    assert "two_counts.py" in {path.name for path in task_cache.code("benchmarks.utility.runs")}
+    assert not {path.parent.name for path in task_cache.code("benchmarks.utility.peer_tasks")} & {"levelwise", "mining"}
+
+
+def test_what_is_done_after_some_minutes_is_written_and_the_rest_done_later(tmp_path: Path) -> None:
+    output, seen = tmp_path / "some.json", []
+
+    def noted(value: int) -> int:
+        seen.append(value)
+        return value
+
+    tasks = [Task(str(v), noted, {"value": v}) for v in range(3)]
+    study.run(a_study(tasks[:2]), Options(None), output)
+    part = study.run(a_study(tasks), Options(None), output, minutes=0)
+    assert (seen, part["answers"], part["not_done"]) == ([0, 1], {"0": 0, "1": 1}, ["2"])
+    page = "\n".join(study.markdown(a_study([]), part, "", level=1))
+    assert "Of 3 tasks 1 have not been run, and are in no figure here." in page
+    whole = study.run(a_study(tasks), Options(None), output)
+    assert (seen, whole["not_done"]) == ([0, 1, 2], [])
+    assert "have not been run" not in "\n".join(study.markdown(a_study([]), whole, "", level=1))
+    assert study.run(a_study([*tasks, Task("3", noted, {"value": 3})]), Options(None), output, minutes=1e-9)
 
 
 def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

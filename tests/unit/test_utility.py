@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.frame.datasets import Source, user_sources
 from benchmarks.frame.study import Options
-from benchmarks.utility import compare, tasks
-from benchmarks.utility.mean_tables import against
+from benchmarks.utility import compare, peer_tasks, tasks
+from benchmarks.utility.mean_tables import against, complete_rows
 from benchmarks.utility.measures import (
     ABSTAINED,
     Releases,
@@ -27,6 +27,7 @@ from benchmarks.utility.measures import (
     names,
     rows_of,
 )
+from benchmarks.utility.runs import WITH_ITEMS
 from benchmarks.utility.sections import sections
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
@@ -141,6 +142,31 @@ def test_wins_and_losses_are_counted_alike() -> None:
     assert table.rows[1][5:] == (None, "0.200 (d, 2, k = 1)")
 
 
+def test_what_has_been_run_in_part_is_left_out() -> None:
+    rows = [replace(row(entry, 0.3), data=data) for data in ("a", "b") for entry in ("levelwise", "exponential")]
+    part = answers(rows[:-1]) | {"not_done": list(answers(rows[-1:])["answers"])}
+    assert {(one.data, one.entry) for one in complete_rows(part)} == {("a", "levelwise"), ("b", "levelwise")}
+    assert len(complete_rows(answers(rows))) == 4
+    # What was begun of neither, or at another budget, does not matter.
+    other = [replace(one, epsilon=0.5) for one in rows]
+    assert len(complete_rows(answers(rows) | {"not_done": list(answers(other)["answers"])})) == 4
+
+
+def test_users_have_levelwise_beside_the_best_of_ours() -> None:
+    rates = {"levelwise": 0.3, WITH_ITEMS: 0.1, "limited-domain": 0.2, "exponential": 0.15}
+    rows = [replace(row(entry, rates.get(entry, 0.9)), unit="user") for entry in tasks.OURS]
+    told = {section.title: section for section in sections(answers(rows))}
+    section = told["By user: levelwise against the best of ours"]
+    unlisted, listed = (table.rows for table in section.tables)
+    assert unlisted == (("d", "add-remove", "2", "0.300, 0.200 (limited-domain) more"),)
+    assert listed == (("d", "add-remove", "2", "0.100, 0.150 (exponential)"),)
+    assert "levelwise misses more than the best of the others of ours, without a list of items, in 1 of 1" in (
+        section.reading
+    )
+    forms = told["Levelwise told the items, and without supports"].tables[0]
+    assert forms.rows == (("user", "add-remove", "levelwise", 0.3), ("user", "add-remove", WITH_ITEMS, 0.1))
+
+
 def test_keys_and_rows() -> None:
     name = key("shop", (1, 2, 3), "exponential, size only", "user", "replace-one", 0.5, 1e-8)
     (found,) = rows_of({"answers": {name: [{"k": 5, "fnr": 0.1}]}})
@@ -159,7 +185,7 @@ def test_users_and_replaced_units_have_sections_of_their_own() -> None:
     ]
     apart = {section.title: section for section in sections(answers([*basket, *by_user, *replaced]))}
     for title, section in told.items():
-        if title != "What was measured":
+        if title not in ("What was measured", "Levelwise told the items, and without supports"):
             assert apart[title] == section, "what is of baskets does not mix with the others"
     table, *_ = apart["By user"].tables
     assert [line[0] for line in table.rows] == [e for e in tasks.ENTRIES if e not in tasks.BY_BASKET_ONLY]
@@ -191,7 +217,7 @@ def test_nothing_to_read() -> None:
 
 
 def test_peers_get_the_stream_of_picks() -> None:
-    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(tasks._seed_of_picks(2014))
+    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(peer_tasks._seed_of_picks(2014))
     assert ours.random(4).tolist() == theirs.random(4).tolist()
 
 

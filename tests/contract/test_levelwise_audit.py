@@ -1,0 +1,450 @@
+"""Levelwise held to Theorem 13, stage by stage and end to end, on all neighbours of 3 items and at most 3 baskets.
+
+The conversion to (ε, δ) and the worst case of each stage leave slack in which a broken stage can hide: an audit of the
+whole does not see, for instance, a threshold without its union over t where ε is small. So each stage is held to its
+own part: how far one unit moves what it counts, against the noise that it draws, for any past; and how often it names
+what one unit alone has. The whole is then integrated exactly. What is broken on purpose must fail the same checks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, cached_property, partial
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+import levelwise_laws as laws
+import numpy as np
+import oracles
+import pytest
+from levelwise_transcripts import GRID, Played, Script, Unit, played, purchases
+
+from fim_private.counting import LocalSource, weighted_items
+from fim_private.counting.clipped_weights import clipped_weights
+from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
+from fim_private.counting.weighted_items import LocalItems
+from fim_private.dp.randomness import Randomness
+from fim_private.levelwise import discovery, gaussian_budget, two_counts
+from fim_private.levelwise.discovery import Level, nothing
+from fim_private.levelwise.gaussian_budget import GaussianBudget
+from fim_private.levelwise.item_threshold import item_threshold
+from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
+from fim_private.mechanisms import registry
+from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.options import MiningOptions
+from fim_private.reading import read_catalogue
+
+ITEMS = ("a", "b", "c")
+BASKETS = tuple(basket for size in range(4) for basket in combinations(ITEMS, size))
+NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
+# All that a basket, or a user of at most two baskets, can be.
+BASKET_UNITS: tuple[Unit, ...] = tuple((basket,) for basket in BASKETS)
+USER_UNITS: tuple[Unit, ...] = ((), *BASKET_UNITS, *combinations_with_replacement(BASKETS, 2))
+# Larger data, which both neighbours have besides.
+FIXED: tuple[Unit, ...] = (*(unit for unit in BASKET_UNITS[1:] for _ in range(4)), (("a", "c"),), (("b",),))
+# What a float may be wrong by, relatively.
+ROUNDING = 1e-9
+
+Database = tuple[Unit, ...]
+Pair = tuple[Database, Database]
+
+
+# ------------------------------------------------------------------------------------------------ what is asked
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What levelwise is asked for."""
+
+    sizes: tuple[int, ...] = (2,)
+    top: int = 3
+    union: bool = False
+    supports: bool = False
+    listed: bool = False
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(1, 10**6)
+    neighbors: oracles.Neighbors = "add-remove"
+    keep_all: bool = True
+
+    def __str__(self) -> str:
+        sizes = f"{self.sizes[0]}-{self.sizes[-1]}" if len(self.sizes) > 1 else str(self.sizes[0])
+        said = ["union"] * self.union + ["supports"] * self.supports + ["listed"] * self.listed
+        said += ["cut"] * (not self.keep_all)
+        return " ".join([f"size {sizes}", *said, f"ε={self.epsilon} δ={float(self.delta):g}", self.neighbors])
+
+    @cached_property
+    def universe(self) -> Universe:
+        return Catalogue(read_catalogue(list(ITEMS))) if self.listed else UNKNOWN
+
+    @cached_property
+    def allocation(self) -> BudgetAllocation:
+        return allocate(
+            MiningOptions(
+                registry.spec_named("levelwise"),
+                self.epsilon,
+                self.delta,
+                self.neighbors,
+                self.sizes,
+                self.top,
+                self.union,
+                Fraction(15, 100) if self.supports else None,
+                self.universe,
+                keep_all=self.keep_all,
+            )
+        )
+
+    @property
+    def run(self) -> Levelwise:
+        [selection] = self.allocation.selections
+        assert isinstance(selection.run, Levelwise)
+        return selection.run
+
+    @property
+    def item_variance(self) -> Fraction:
+        """Of the noise on items, in multiples of 1/GRID squared, as the theorem has it: Δ² / μ²."""
+        moved = 1 if self.neighbors == "add-remove" else 2
+        return moved * GRID**2 / self.run.budget.spent(self.run.recipe.items)
+
+    @cached_property
+    def least_threshold(self) -> int:
+        """T of equation (9), as low as it may be: for every t, independent noise on each of t new items."""
+        items_delta = self.run.items_delta
+        assert items_delta is not None
+        t = np.arange(1, discovery.MOST_ITEMS_OF_UNIT + 1)
+        chances = -np.expm1(np.log1p(-float(items_delta)) / t)
+        above = np.sqrt(float(self.item_variance)) * -laws.ndtri(chances) + 0.5
+        return int(max(laws.weight(1, int(n)) + math.ceil(q) for n, q in zip(t, above, strict=True)))
+
+
+def with_both_relations(asks: Sequence[Ask]) -> list[Ask]:
+    return [replace(ask, neighbors=neighbors) for ask in asks for neighbors in NEIGHBORS]
+
+
+ASKS = with_both_relations(
+    [
+        Ask(),
+        Ask((1,), keep_all=False),
+        Ask((1, 2, 3), top=4, union=True, supports=True),
+        Ask((2, 3), supports=True, listed=True),
+        Ask((1, 2), top=2, supports=True, keep_all=False),
+    ]
+)
+
+
+# ------------------------------------------------------------------------------------------------ the databases
+
+
+def databases(most: int) -> Iterator[Database]:
+    for size in range(most + 1):
+        yield from combinations_with_replacement(BASKET_UNITS, size)
+
+
+def neighbouring(neighbors: oracles.Neighbors, rests: Sequence[Database], units: Sequence[Unit]) -> Iterator[Pair]:
+    """Every pair that has the same rest, and one unit more or another unit."""
+    for rest in rests:
+        if neighbors == "add-remove":
+            yield from ((rest, (*rest, unit)) for unit in units)
+        else:
+            yield from (((*rest, one), (*rest, other)) for one, other in combinations(units, 2))
+
+
+def basket_pairs(neighbors: oracles.Neighbors, most: int) -> list[Pair]:
+    """All neighbours of at most so many baskets, and of one basket beside those that are fixed."""
+    return [*neighbouring(neighbors, [*databases(most - 1), FIXED], BASKET_UNITS)]
+
+
+def user_pairs(neighbors: oracles.Neighbors, *, alone: bool = False) -> list[Pair]:
+    """All neighbours of one user beside those that are fixed; and, alone, beside at most one user of one basket."""
+    return [*neighbouring(neighbors, [FIXED, *(databases(1) if alone else ())], USER_UNITS)]
+
+
+class Plays:
+    """The runs of what is asked for, each played once."""
+
+    def __init__(self, ask: Ask, *, by_user: bool) -> None:
+        self._ask = ask
+        self._data = cache(partial(purchases, by_user=by_user))
+        self._played: dict[Any, Played] = {}
+
+    def of(self, database: Database, named: tuple[str, ...], seed: int) -> Played:
+        """The run in which these items are named; all others stay as little below the threshold as they can."""
+        key = tuple(sorted(database)), named, seed
+        if key not in self._played:
+            edge = 0 if self._ask.listed else self._ask.least_threshold
+            # As high above it as it takes for items to be told apart, and for any threshold in use.
+            above = {item: edge + (2000 + 10 * ITEMS.index(item)) * GRID for item in named}
+            script = Script({item: edge - 1 for item in ITEMS} | above, seed)
+            self._played[key] = played(self._ask.run, self._data(key[0]), script, self._ask.universe)
+        return self._played[key]
+
+
+def items_of(database: Database) -> set[str]:
+    """Those that some unit still has once it is cut."""
+    units = ({item for basket in unit for item in basket} for unit in database)
+    return {item for unit in units for item in sorted(unit)[: discovery.MOST_ITEMS_OF_UNIT]}
+
+
+def pasts(ask: Ask, pair: Pair) -> list[tuple[str, ...]]:
+    """Which items may be named in both: any of those that both have."""
+    return [ITEMS] if ask.listed else [*laws.subsets(items_of(pair[0]) & items_of(pair[1]))]
+
+
+# ------------------------------------------------------------------------------------------------ each stage
+
+
+def spent_by(ask: Ask, one: Played, other: Played) -> dict[str, Fraction]:
+    """Which part of what it may add to μ² each step uses between two runs with the same past, exactly.
+
+    Fails where they do not go the same way.
+    """
+    assert [step.purpose for step in one.steps] == [step.purpose for step in other.steps]
+    assert one.itemsets == other.itemsets, "more than the noisy weights leaves the data"
+    run, used = ask.run, {}
+    names = [step.purpose for step in one.steps]
+    for place, (step, its) in enumerate(zip(one.steps, other.steps, strict=True)):
+        if step.purpose == "items":  # those that a data set lacks have no noisy weight, and are in nothing that follows
+            shared = [item for item in ITEMS if ask.listed or one.item_sum(item) * other.item_sum(item)]
+            moved = sum((one.item_sum(item) - other.item_sum(item)) ** 2 for item in shared)
+        else:
+            assert len(step.sums) == len(its.sums), "candidates are not the same"
+            moved = step.moved(its)
+        assert step.sigma2 == its.sigma2
+        [share] = [
+            share
+            for purpose, sizes, share in run.steps
+            if purpose == step.purpose and (purpose != "candidates" or sizes == (place + 1,))
+        ]
+        used[f"{step.purpose} {names[:place].count(step.purpose)}"] = (
+            Fraction(moved) / step.sigma2 / run.budget.spent(share)
+        )
+    if ask.supports and one.supports:
+        budget = ask.allocation.supports
+        assert budget is not None
+        moved = sum((x - y) ** 2 for x, y in zip(one.supports, other.supports, strict=True))
+        used["supports"] = moved / budget.noise(len(one.supports)).parameter / (Fraction(15, 100) * run.budget.mu**2)
+    return used
+
+
+def check_stages(ask: Ask, pairs: Sequence[Pair], *, by_user: bool = False, seeds: int = 1) -> dict[str, Fraction]:
+    """Hold each stage to its part of μ², for any past; return the largest share of it that is used."""
+    plays, most = Plays(ask, by_user=by_user), defaultdict[str, Fraction](Fraction)
+    for pair, seed in product(pairs, range(seeds)):
+        for named in pasts(ask, pair):
+            one, other = (plays.of(side, named, seed) for side in pair)
+            for purpose, used in spent_by(ask, one, other).items():
+                assert used <= 1, f"{purpose} uses {float(used):.4f} of its part: {pair}"
+                most[purpose] = max(most[purpose], used)
+    return dict(most)
+
+
+@pytest.mark.parametrize("ask", ASKS, ids=str)
+def test_each_stage_keeps_to_its_part_of_the_budget(ask: Ask) -> None:
+    used = check_stages(ask, basket_pairs(ask.neighbors, 1))
+    expected = {"items 0": 1, "first count 0": 1, "histogram 0": 1, "second count 0": 1}
+    expected |= {f"candidates {size - 2}": 1 for size in range(2, ask.sizes[-1] + 1)}
+    if ask.supports:
+        expected["supports"] = 1
+    if ask.listed and ask.neighbors == "replace-one":
+        expected["second count 0"] = 0.5  # no two baskets of three items hold as many itemsets of two and three apart
+    assert used == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ask", ASKS, ids=str)
+def test_each_stage_keeps_to_its_part_on_all_small_databases(ask: Ask) -> None:
+    check_stages(ask, basket_pairs(ask.neighbors, 3), seeds=3)
+
+
+@pytest.mark.parametrize("ask", ASKS[:2], ids=str)
+def test_each_stage_keeps_to_its_part_for_users(ask: Ask) -> None:
+    check_stages(ask, user_pairs(ask.neighbors)[:: 1 if ask.neighbors == "add-remove" else 9], by_user=True)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ask", ASKS, ids=str)
+def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
+    check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True, seeds=2)
+
+
+@pytest.mark.parametrize("ask", ASKS[:2], ids=str)
+@pytest.mark.parametrize("by_user", [False, True], ids=["basket", "user"])
+def test_each_stage_keeps_to_its_part_where_long_units_are_cut(
+    ask: Ask, by_user: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To two items of three: what remains of a unit is its own matter."""
+    monkeypatch.setattr(discovery, "MOST_ITEMS_OF_UNIT", 2)
+    pairs = user_pairs(ask.neighbors)[::9] if by_user else basket_pairs(ask.neighbors, 1)
+    check_stages(replace(ask), pairs, by_user=by_user)
+
+
+@pytest.mark.parametrize("ask", [*ASKS, Ask((1000,)), Ask(tuple(range(1, 65)), top=100_000)], ids=str)
+def test_the_parts_add_up_to_the_promise(ask: Ask) -> None:
+    run, budget = ask.run, ask.allocation.supports
+    spent = [run.budget.spent(share) for _, _, share in run.steps]
+    if budget is not None:
+        assert budget.mu_squared is not None
+        spent.append(budget.mu_squared)
+    assert all(part > 0 for part in spent)
+    assert sum(spent) == run.budget.mu**2
+    new = run.items_delta or Fraction(0)
+    assert (new == 0) == ask.listed
+    reached = laws.gaussian_delta(ask.epsilon, run.budget.mu)
+    assert Fraction(reached) * (1 - new) + new <= ask.delta
+    assert Fraction(reached) * (1 - new) + new > ask.delta * Fraction(999_999, 1_000_000)
+    assert ask.allocation.cost.delta == ask.delta
+
+
+# ------------------------------------------------------------------------------------------------ new items
+
+
+class OneUnit:
+    """Items of which one unit alone has all; its weights are those that the package gives to it."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.weights: Sequence[int] = ()
+
+    def sums(self, weights: Any) -> Any:
+        self.weights = weights.tolist()
+        items = [f"{item:05}" for item in range(self._count)]
+        return LocalItems(purchases([(tuple(items),)])).sums(weights)
+
+
+def named_of(ask: Ask, count: int, noise: int) -> tuple[int, OneUnit, Fraction]:
+    """How many of one unit's own items are named where the noise on each is this; the unit, and the noise's variance."""
+    unit, run, variance = OneUnit(count), ask.run, []
+
+    def drawn(sigma2: Fraction, size: int, *, randomness: Randomness) -> Any:
+        variance.append(sigma2)
+        return np.full(size, noise)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gaussian_budget, "rounded_normal", drawn)
+        recipe = replace(run.recipe, most_items=10**6)
+        found: Any = discovery.found_items(unit, run.budget, recipe, run.items_delta, Randomness.seeded(0))  # type: ignore[arg-type]
+    return len(found[0]), unit, Fraction(variance[0])
+
+
+def threshold_in_use(ask: Ask) -> int:
+    """The least noisy weight with which an item is named, found by trying."""
+    low, high = -(1 << 60), 1 << 60
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if named_of(ask, 1, middle)[0] else (middle, high)
+    return high + GRID
+
+
+def check_new_items(ask: Ask) -> float:
+    """Hold the naming of what one unit alone has to its δ, for any number of such items; return the share used."""
+    assert ask.run.items_delta is not None
+    promised, threshold = ask.run.items_delta, threshold_in_use(ask)
+    most = 0.0
+    _, unit, sigma2 = named_of(ask, 1, 0)
+    for t, own in enumerate(unit.weights):
+        if t:
+            chance = laws.tail(sigma2, threshold - own)
+            share = -math.expm1(t * math.log1p(-chance)) / float(promised)
+            assert share <= 1 + ROUNDING, f"of {t} new items one is named {share:.4f} times as often as promised"
+            most = max(most, share)
+    for t in (1, 2, 30, len(unit.weights) - 1):
+        exact = laws.exact_tail(sigma2, threshold - unit.weights[t])
+        assert 1 - (1 - Fraction(exact)) ** t <= promised
+    return most
+
+
+@pytest.mark.parametrize(
+    "ask",
+    with_both_relations(
+        [Ask(), Ask(epsilon=Fraction(3), delta=Fraction(1, 10)), Ask(epsilon=Fraction(30), delta=Fraction(1, 10**9))]
+        + [Ask((1,), epsilon=Fraction(100), delta=Fraction(1, 2)), Ask(epsilon=Fraction(1, 50), supports=True)]
+    ),
+    ids=str,
+)
+def test_what_one_unit_alone_has_is_named_as_rarely_as_promised(ask: Ask) -> None:
+    assert 0.9 < check_new_items(ask) <= 1 + ROUNDING
+
+
+def test_the_items_of_a_long_unit_are_as_many_as_count_and_weigh_as_little() -> None:
+    """And never less than those of a unit that has so many."""
+    for count in (1, 2, 999, 1000, 1001, 1500):
+        kept = min(count, 1000)
+        unit = OneUnit(count)
+        sums = unit.sums(clipped_weights(1, 1000, GRID))
+        assert Counter(sums[sums > 0].tolist()) == {laws.weight(1, kept): kept}
+        assert named_of(Ask(), count, 1 << 40)[0] == kept
+
+
+def test_items_are_compared_with_their_threshold_without_rounding() -> None:
+    """It may be so high that floats are several steps apart."""
+    ask = Ask(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**290), neighbors="replace-one")
+    sigma2 = ask.run.budget.variance(ask.run.recipe.items, 1)
+    assert ask.run.items_delta is not None
+    least = item_threshold(sigma2, ask.run.items_delta, 1000)
+    assert least > 1 << 54
+    assert threshold_in_use(ask) == least
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+
+
+def check_whole(ask: Ask, pairs: Sequence[Pair]) -> float:
+    """Hold all noisy weights of a run, and the supports, to (ε, δ); return the largest share of δ that is used.
+
+    What follows the items is normal noise whose distance may depend on the past: it is the largest of two pasts.
+    """
+    plays, known = Plays(ask, by_user=False), dict[Any, float]()
+    sigma2, epsilon = Fraction(0), float(ask.epsilon)
+    threshold = 0 if ask.listed else threshold_in_use(ask)
+
+    def distance(pair: Pair, named: tuple[str, ...]) -> float:
+        """μ² of all steps after the items."""
+        most = 0.0
+        for seed in range(2):
+            one, other = (plays.of(side, named, seed) for side in pair)
+            squared = sum(
+                float(step.moved(its) / step.sigma2)
+                for step, its in zip(one.steps, other.steps, strict=True)
+                if step.purpose != "items"
+            )
+            if ask.supports and one.supports:
+                assert ask.allocation.supports is not None
+                noise = ask.allocation.supports.noise(len(one.supports))
+                squared += float(sum((x - y) ** 2 for x, y in zip(one.supports, other.supports, strict=True))) / float(
+                    noise.parameter
+                )
+            most = max(most, squared)
+        return most
+
+    for pair in pairs:
+        first = [plays.of(side, pasts(ask, pair)[-1], 0) for side in pair]
+        sigma2 = first[0].steps[0].sigma2
+        sums = [{item: play.item_sum(item) for item in ITEMS} for play in first]
+        if ask.listed:
+            moved = float(sum((sums[0][item] - sums[1][item]) ** 2 for item in ITEMS) / sigma2)
+            mu = Fraction(math.sqrt(moved + distance(pair, ITEMS)))
+            known[pair] = float(laws.gaussian_delta(ask.epsilon, mu)) if mu else 0.0
+            continue
+        later = {named: math.sqrt(distance(pair, named)) for named in pasts(ask, pair)}
+        for one, other in ((0, 1), (1, 0)):
+            key = (*sums[one].items(), *sums[other].items(), *later.items())
+            if key not in known:
+                known[key] = laws.found_divergence(
+                    sums[one], sums[other], threshold, sigma2, epsilon, later.__getitem__
+                )
+    share = max(known.values()) / float(ask.delta)
+    assert share <= 1 + ROUNDING, f"{share:.4f} of δ is used"
+    return share
+
+
+# With ε this large single baskets are found; elsewhere only what all neighbours have.
+WHOLE = [
+    (Ask(), 0.3),
+    (Ask(epsilon=Fraction(3), delta=Fraction(1, 10)), 0.3),
+    (Ask(epsilon=Fraction(8), delta=Fraction(1, 100), supports=True), 0.3),
+    (Ask((2, 3), supports=True, listed=True), 0.9),
+    (Ask((1,), epsilon=Fraction(4), delta=Fraction(1, 2)), 0.3),
+]

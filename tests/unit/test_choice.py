@@ -1,0 +1,115 @@
+"""--mechanism auto: which mechanism is chosen by public numbers, and how a release says so."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import fim_private as fim
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.errors import ParameterError
+from fim_private.levelwise.recipe import LARGEST_SIZE
+from fim_private.mechanisms import Exponential, LimitedDomain, registry
+from fim_private.mining.choice import AUTO, choose
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.reading import read_catalogue
+from fim_private.spectrum import SupportSpectrum
+
+SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
+ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
+MILLIONTH = Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("options", "mechanism", "reason"),
+    [
+        ({}, "limited-domain", "smallest margin of all without a list of items"),
+        ({"size": 1}, "limited-domain", "smallest margin"),
+        ({"size": "1-2", "union": True}, "limited-domain", "smallest margin"),
+        ({"universe_size": 6}, "limited-domain", "smallest margin of all without a list of items"),
+        ({"catalogue": ITEMS}, "exponential", "over your catalogue it needs a smaller margin"),
+        ({"top": 2}, "levelwise", "least noise, without a list of items"),
+        ({"size": "1-2"}, "levelwise", "least noise, without a list of items"),
+        ({"size": "1-2", "union": True, "top": 3}, "levelwise", "least noise"),
+        ({"top": 2, "universe_size": 6}, "levelwise", "least noise, without a list of items"),
+        ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
+        ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
+        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise, for several itemsets, is for up to 64"),
+        ({"max_rank": 50}, "limited-domain", "public cap that you give"),
+        ({"max_basket": 4}, "limited-domain", "public cap that you give"),
+        ({"top": 2, "max_rank": 50}, "limited-domain", "public cap that you give"),
+        ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you give"),
+    ],
+    ids=str,
+)
+def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason: str) -> None:
+    release = fim.mine(SHOP, seed=1, **options)
+    assert release.mechanism == mechanism
+    assert release.reason is not None
+    assert reason in release.reason
+    assert release.reason == fim.mine(SHOP, mechanism=AUTO, seed=1, **options).reason
+    # It is what that mechanism gives when it is named.
+    named = fim.mine(SHOP, mechanism=mechanism, seed=1, **options)
+    assert named.itemsets == release.itemsets
+    assert named.reason is None
+
+
+def test_a_list_is_not_said_to_be_lacking_where_there_is_one() -> None:
+    reason = fim.mine(SHOP, top=2, catalogue=ITEMS).reason
+    assert reason is not None
+    assert "without" not in reason
+
+
+def choice(universe: Universe, delta: Fraction = MILLIONTH, size: int = 2) -> str:
+    return choose(delta, (size,), universe, several=False, capped=False)[0]
+
+
+def catalogue(items: int) -> Universe:
+    return Catalogue(read_catalogue([*range(items)]))
+
+
+def test_a_catalogue_that_is_too_large_is_not_used() -> None:
+    assert choice(catalogue(1000)) == "exponential"  # half a million pairs, against 10,000 candidates over δ
+    assert choice(catalogue(1000), size=5) == "limited-domain"
+    assert choice(catalogue(1000), Fraction(1, 10)) == "limited-domain"
+    assert choice(SizedUniverse(1000)) == choice(UNKNOWN) == "limited-domain"
+
+
+@pytest.mark.parametrize("items", [30, 1000, 6000])
+@pytest.mark.parametrize("support", [20, 40, 55])
+@pytest.mark.parametrize("delta", [MILLIONTH, Fraction(1, 10**3)])
+def test_what_is_chosen_finds_an_itemset_more_often(items: int, support: int, delta: Fraction) -> None:
+    """The exact probabilities for one itemset above candidates that nobody bought."""
+    pairs = items * (items - 1) // 2
+    listed = Exponential(1.0).distribution(SupportSpectrum.from_supports([support], pairs)).probabilities[0]
+    unlisted = LimitedDomain(1.0, delta).distribution(SupportSpectrum.from_supports([support])).probabilities[0]
+    better, chance = ("exponential", listed) if listed > unlisted else ("limited-domain", unlisted)
+    other = min(listed, unlisted)
+    # Where they are about as good, or both are certain to fail or to find it, either will do.
+    assert choice(catalogue(items), delta) == better or float(chance) - float(other) < 0.05
+
+
+def test_the_table_and_json_tell_the_reason() -> None:
+    for options in ({}, {"top": 2}, {"top": 2, "supports": True}):
+        chosen = fim.mine(SHOP, seed=1, **options)  # type: ignore[arg-type]
+        reason = f"Mechanism {chosen.mechanism}, chosen by --mechanism auto: {chosen.reason}."
+        assert reason in render_table(chosen, Screen())
+        as_json = json.loads(chosen.to_json())
+        assert as_json["reason"] == chosen.reason
+        assert as_json["mechanism"] == chosen.mechanism
+        named = fim.mine(SHOP, seed=1, mechanism=chosen.mechanism, **options)  # type: ignore[arg-type]
+        assert "chosen" not in render_table(named, Screen())
+        assert "reason" not in json.loads(named.to_json())
+
+
+def test_auto_is_a_name_of_its_own() -> None:
+    assert AUTO not in registry.MECHANISMS
+    with pytest.raises(ParameterError, match="must be one of auto, large-margin"):
+        fim.mine(SHOP, mechanism="Auto")
+    with pytest.raises(ParameterError, match="max_baskets goes with"):
+        fim.mine(SHOP, max_baskets=3)
+    assert fim.mine(SHOP, mechanism="levelwise").mechanism == "levelwise"  # for one itemset, too, where it is named

@@ -1,0 +1,677 @@
+"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts, whole runs and supports."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain, combinations
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from oracles import brute_force_supports, brute_force_user_supports
+from real_data import real_data
+
+import fim_private as fim
+from fim_private.counting import Effort
+from fim_private.counting.source import LocalSource
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError
+from fim_private.levelwise import discovery, gaussian_budget, two_counts
+from fim_private.levelwise.candidate_pool import CandidatePool
+from fim_private.levelwise.closed_sets import closed_sets, most_of_size, pairs_of
+from fim_private.levelwise.discovery import Level
+from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget
+from fim_private.levelwise.item_threshold import LARGEST_DELTA, item_threshold
+from fim_private.levelwise.recipe import LARGEST_SIZE, Recipe
+from fim_private.levelwise.shrinkage import shrunken
+from fim_private.mechanisms import registry
+from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.options import MiningOptions
+from fim_private.reading import read_transactions
+
+ONE = Fraction(1)
+MILLIONTH = Fraction(1, 10**6)
+RELATIONS = ["replace-one", "add-remove"]
+
+# ---------------------------------------------------------------------------------------------- recipe
+
+some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
+    lambda drawn: tuple(range(drawn[0], min(drawn[0] + drawn[1], LARGEST_SIZE) + 1))
+)
+
+
+@given(some_sizes, st.integers(1, 100_000), st.booleans(), st.floats(1e-9, 1e9), st.sampled_from(RELATIONS))
+@example((LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one")
+@example(tuple(range(1, LARGEST_SIZE + 1)), 100_000, True, 1e-9, "replace-one")
+def test_the_parts_of_a_recipe_are_the_whole(
+    sizes: tuple[int, ...], count: int, union: bool, epsilon: float, neighbors: str
+) -> None:
+    recipe = Recipe.of(sizes, count, union=union, epsilon=Fraction(epsilon), neighbors=neighbors)
+    parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
+    assert sum(parts) == 1
+    assert all(part > 0 for part in parts)
+    assert len(recipe.levels) == min(sizes[-1], 20) - 1  # none larger can be found
+    assert sum(recipe.levels) <= Fraction(1, 2)
+    assert len(recipe.pool) == len(sizes)
+    # No less goes on from a step than the next one asks for.
+    assert recipe.kept >= max(recipe.pool)
+    assert recipe.most_closed >= recipe.kept
+    assert recipe.second_pool >= count
+    assert min(recipe.pool) >= 1
+    assert recipe.most_items >= 30
+
+
+@pytest.mark.parametrize("union", [False, True])
+@pytest.mark.parametrize("sizes", [(2,), (1, 2, 3), (3, 4)])
+def test_more_is_counted_where_more_is_sought(sizes: tuple[int, ...], union: bool) -> None:
+    recipes = [
+        Recipe.of(sizes, count, union=union, epsilon=ONE, neighbors="add-remove") for count in (1, 10, 50, 100, 1000)
+    ]
+    for name in ("pool", "second_pool", "kept", "most_closed", "most_items"):
+        numbers = [getattr(recipe, name) for recipe in recipes]
+        assert numbers == sorted(numbers), name
+    assert recipes[1].second_pool < recipes[3].second_pool
+
+
+def test_items_get_more_where_they_are_harder_to_find() -> None:
+    def share(epsilon: float, neighbors: str) -> Fraction:
+        return Recipe.of((2,), 100, union=False, epsilon=Fraction(epsilon), neighbors=neighbors).items
+
+    assert share(1, "add-remove") < share(1, "replace-one") < share(0.25, "replace-one") <= Fraction(3, 10)
+
+
+def test_sizes_are_up_to_64() -> None:
+    with pytest.raises(ParameterError, match=f"^\0?size\0? must be at most {LARGEST_SIZE} with levelwise"):
+        Recipe.of((LARGEST_SIZE, LARGEST_SIZE + 1), 5, union=False, epsilon=ONE, neighbors="add-remove")
+
+
+# ------------------------------------------------------------------------------------------ candidates
+
+families = st.integers(1, 4).flatmap(
+    lambda size: st.lists(
+        st.lists(st.integers(0, 7), min_size=size, max_size=size, unique=True).map(lambda row: tuple(sorted(row))),
+        unique=True,
+        max_size=40,
+    ).map(lambda rows: np.array(rows, dtype=np.int32).reshape(-1, size))
+)
+
+
+@given(families)
+def test_closed_sets_are_all_whose_parts_were_found(parts: NDArray[np.int32]) -> None:
+    size = parts.shape[1]
+    known = {*map(tuple, parts.tolist())}
+    right = [s for s in combinations(range(8), size + 1) if known.issuperset(combinations(s, size))]
+    found = closed_sets(parts)
+    assert found.shape == (len(right), size + 1)
+    assert found.dtype == np.int32
+    assert [*map(tuple, found.tolist())] == right  # in lexicographic order, each once
+
+
+def test_pairs_have_their_places() -> None:
+    right = [(a, b) for b in range(60) for a in range(b)]
+    assert [*map(tuple, pairs_of(np.arange(len(right))).tolist())] == right
+    # Far out the square root is not exact.
+    for b in (1_499, 46_341, 94_906_266, 2**31 - 1):
+        cells = b * (b - 1) // 2 + np.array([0, 1, b // 2, b - 1])
+        assert pairs_of(cells).tolist() == [[0, b], [1, b], [b // 2, b], [b - 1, b]]
+
+
+@given(st.lists(st.frozensets(st.integers(0, 9), min_size=1, max_size=5), min_size=1), st.integers(1, 4))
+def test_no_family_with_all_subsets_has_more_of_a_size(tops: list[frozenset[int]], first: int) -> None:
+    closed = {s for top in tops for r in range(first, len(top) + 1) for s in combinations(sorted(top), r)}
+    sizes = tuple(range(first, max([first, *map(len, closed)]) + 1))
+    for size, many in Counter(map(len, closed)).items():
+        assert many <= most_of_size(len(closed), sizes, size)
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_nor_have_those_with_the_fewest_subsets(first: int) -> None:
+    """By Kruskal and Katona the first n sets in colexicographic order have the fewest subsets of each size."""
+    for size in range(first, 5):
+        rows = sorted(combinations(range(9), size), key=lambda row: row[::-1])
+        closed: set[tuple[int, ...]] = set()
+        for n, row in enumerate(rows, start=1):
+            closed.update(s for r in range(first, size + 1) for s in combinations(row, r))
+            allowed = most_of_size(len(closed), range(first, size + 1), size)
+            assert n <= allowed <= len(closed)
+
+
+def test_it_is_not_many_more() -> None:
+    assert most_of_size(100, (1, 2, 3), 1) == 100  # items need no pairs
+    assert most_of_size(100, (1, 2, 3), 2) == 91  # 13 items and their 78 pairs are 91, 14 items and theirs 105
+    assert most_of_size(100, (1, 2, 3), 3) == 84  # 8 items, 28 pairs and 56 triples are 92; all triples of 9 are 84
+    assert most_of_size(100, (2,), 2) == 100
+    assert most_of_size(1, (1, 2), 2) == 1
+
+
+# ------------------------------------------------------------------------------------------- shrinkage
+
+
+def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any, Any, Any]:
+    """True weights that follow the model, with a factor of variance 0.04 of their own, the noisy ones, and a hint."""
+    hint = random.normal(0, 1, n)
+    true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
+    return true, true + random.normal(0, sigma, n), hint[:, None]
+
+
+def test_shrunken_weights_are_nearer_to_the_truth() -> None:
+    random = np.random.default_rng(6)
+    ratios = []
+    for _ in range(20):
+        true, noisy, hint = noisy_family(random, 300, 60.0)
+        estimates = shrunken(noisy, 60.0**2, hint)
+        ratios.append(((estimates - true) ** 2).mean() / ((noisy - true) ** 2).mean())
+    assert max(ratios) < 0.25
+
+
+def test_weights_almost_without_noise_stay() -> None:
+    true, noisy, hint = noisy_family(np.random.default_rng(7), 300, 0.01)
+    assert np.abs(shrunken(noisy, 0.01**2, hint) - noisy).max() < 0.01
+    assert np.abs(shrunken(noisy, 0.01**2, hint) - true).max() < 0.1
+
+
+@given(
+    st.lists(st.floats(-1e4, 1e6), min_size=6, max_size=40, unique=True).map(sorted),
+    st.floats(1e-2, 1e6),
+)
+def test_without_hints_all_go_the_same_part_of_the_way_to_one_prediction(weights: list[float], variance: float) -> None:
+    noisy = np.array(weights)
+    moved = shrunken(noisy, variance, np.empty((len(noisy), 0)))
+    assert np.isfinite(moved).all()
+    # est = y + t (p - y) with one t in [0, 1] and one p > 0, so differences shrink by the same factor 1 - t.
+    factor = (moved[-1] - moved[0]) / (noisy[-1] - noisy[0])
+    assert -1e-9 <= factor <= 1 + 1e-9
+    assert np.allclose(np.diff(moved), factor * np.diff(noisy), atol=1e-6 * (1 + np.abs(noisy).max()))
+    if factor < 0.999:
+        prediction = (moved[0] - factor * noisy[0]) / (1 - factor)
+        assert prediction > -1e-6 * (1 + np.abs(noisy).max()) / (1 - factor)
+
+
+def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
+    """With two values of the hint there are two predictions, so each half of the weights goes towards its own."""
+    random = np.random.default_rng(8)
+    hint = np.repeat([0.0, 3.0], 100)
+    noisy = np.exp(2 + hint) + random.normal(0, 5, 200)
+    estimates = shrunken(noisy, 25.0, hint[:, None])
+    for half in (slice(0, 100), slice(100, 200)):
+        y, moved = noisy[half], estimates[half]
+        factor = np.polyfit(y, moved, 1)[0]
+        assert 0 <= factor < 1
+        prediction = (moved[0] - factor * y[0]) / (1 - factor)
+        assert np.all((np.minimum(y, prediction) - 1e-6 <= moved) & (moved <= np.maximum(y, prediction) + 1e-6))
+        assert prediction == pytest.approx(math.exp(2 + hint[half][0]), rel=0.25)
+
+
+def test_few_weights_are_returned_as_they_are() -> None:
+    for features in (0, 1, 4):
+        for n in range(features + 6):
+            weights = np.linspace(-3, 50, n)
+            same = shrunken(weights, 4.0, np.arange(n * features, dtype=float).reshape(n, features))
+            assert same.tolist() == weights.tolist()
+            assert same is not weights
+    moved = shrunken(np.linspace(-3, 50, 7), 4.0, np.arange(7.0)[:, None])
+    assert moved.tolist() != np.linspace(-3, 50, 7).tolist()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.zeros(30),
+        -np.arange(30.0),
+        np.full(30, 1e15),
+        np.where(np.arange(30) % 2, 1e12, -1e12),
+        np.geomspace(1e-9, 1e12, 30),
+        np.r_[np.zeros(29), 1e9],
+    ],
+    ids=["zeros", "negative", "huge", "both ways", "far apart", "one of all"],
+)
+@pytest.mark.parametrize("variance", [1e-6, 1.0, 1e10])
+def test_odd_weights_give_numbers(weights: NDArray[np.float64], variance: float) -> None:
+    """A warning would be an error here."""
+    hints = (np.zeros((30, 1)), np.arange(60.0).reshape(30, 2), np.log(np.maximum(weights, 1))[:, None])
+    for features in hints:
+        estimates = shrunken(weights, variance, features)
+        assert np.isfinite(estimates).all()
+        assert np.abs(estimates).max() <= max(1e13 * math.sqrt(variance), math.exp(40), np.abs(weights).max())
+
+
+# ------------------------------------------------------------------------------------ threshold of items
+
+
+@pytest.mark.parametrize(
+    ("sigma", "delta", "most", "right"),
+    [
+        (14.469579, Fraction(2, 10**7), 10**3, 90.5248),
+        (14.469579, Fraction(2, 10**7), 10**5, 100.3813),
+        (20.463075, Fraction(2, 10**7), 10**3, 128.0083),
+        (126.377762, Fraction(2, 10**7), 10**3, 790.4017),
+        (8.902178, Fraction(2, 10**9), 10**5, 67.3125),
+    ],
+)
+def test_thresholds_of_reference(sigma: float, delta: Fraction, most: int, right: float) -> None:
+    """Computed elsewhere with many digits. Two steps of the grid, and as much as σ and T were rounded, are allowed."""
+    found = item_threshold(Fraction(str(sigma)) ** 2, delta, most) / GRID
+    assert abs(found - right) <= 2 / GRID + 5e-5 + 5e-7 * 8
+
+
+@given(
+    st.floats(0.3, 1e4),
+    st.floats(math.log(1e-12), math.log(float(LARGEST_DELTA))).map(math.exp),
+    st.sampled_from([1, 2, 7, 1000]),
+)
+def test_no_number_of_own_items_needs_more_and_one_needs_as_much(sigma: float, delta: float, most: int) -> None:
+    normal = NormalDist()
+    needed = [1 / math.sqrt(t) - sigma * normal.inv_cdf(delta / t) for t in range(1, most + 1)]
+    found = item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) / GRID
+    assert found >= max(needed) - 1e-9 * found  # floats are that exact
+    assert found <= max(needed) + 3 / GRID + 1e-9 * found
+
+
+# ------------------------------------------------------------------------------------- pool of candidates
+
+
+def pool_of(*sets: Sequence[Sequence[int]], estimates: Sequence[float]) -> CandidatePool:
+    return CandidatePool(tuple(np.array(own, dtype=np.int32) for own in sets), np.array(estimates, dtype=float))
+
+
+MIXED = pool_of([[0], [1], [2]], [[0, 1], [1, 2]], estimates=[5, 9, 5, 9, 1])
+
+
+def test_the_best_of_a_pool() -> None:
+    assert len(MIXED) == 5
+    assert [(own.shape[1], part) for own, part in MIXED.parts] == [(1, slice(0, 3)), (2, slice(3, 5))]
+    assert MIXED.best(2, union=True).tolist() == [1, 3]
+    assert MIXED.best(3, union=True).tolist() == [0, 1, 3]  # of those that tie the first
+    assert MIXED.best(1, union=False).tolist() == [1, 3]
+    assert MIXED.best(2, union=False).tolist() == [0, 1, 3, 4]
+    for union in (False, True):
+        assert MIXED.best(99, union=union).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_pool_at_some_places() -> None:
+    picked = MIXED.at(np.array([0, 2, 4]))
+    assert [own.tolist() for own in picked.sets] == [[[0], [2]], [[1, 2]]]
+    assert picked.estimates.tolist() == [5, 5, 1]
+    only = MIXED.at(np.array([3]))
+    assert [own.shape for own in only.sets] == [(0, 1), (1, 2)]
+    assert only.best(1, union=False).tolist() == [0]
+    assert len(MIXED.at(np.array([], dtype=np.intp))) == 0
+
+
+def test_a_pool_takes_the_best_of_each_level() -> None:
+    levels = {
+        1: Level(np.array([[0], [1], [2]], dtype=np.int32), np.array([3.0, 8.0, 8.0]), 1.0),
+        2: Level(np.empty((0, 2), dtype=np.int32), np.empty(0), 1.0),
+    }
+    pool = CandidatePool.of_levels(levels, (1, 2), (2, 5))
+    assert [own.tolist() for own in pool.sets] == [[[1], [2]], []]
+    assert pool.estimates.tolist() == [8, 8]
+
+
+# -------------------------------------------------------------------------------------------- two counts
+
+
+@dataclass(frozen=True)
+class Units:
+    """A source that only knows how many units hold how many candidates."""
+
+    units: NDArray[np.int64]
+
+    def held(self, _: object) -> NDArray[np.int64]:
+        return self.units
+
+
+ACCURATE = GaussianBudget(Fraction(10**6), "add-remove")
+
+
+def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
+    k = len(units) - 1
+    pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
+    source: Any = Units(units)
+    return two_counts._held(source, pool, budget, ONE, Randomness.seeded(3))
+
+
+@pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
+def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -> None:
+    """Unit m of k holds m candidates. So each bin has as many units as numbers in it, and their mean in `held`."""
+    found = held_by(np.r_[5, np.ones(k, dtype=np.int64)])  # five units hold none: in no bin
+    many = np.round(found.units).astype(int)
+    assert many.sum() == k
+    assert many.min() >= 1
+    first = 1 + np.r_[0, np.cumsum(many)[:-1]]
+    assert found.held.tolist() == ((2 * first + many - 1) / 2).tolist()
+    assert np.all(many <= np.maximum(0.15 * first, 1))
+    assert len(many) <= 13 * math.log2(k + 1) + 1
+
+
+def test_noise_alone_leaves_bins_empty() -> None:
+    budget = GaussianBudget(Fraction(1, 100), "replace-one")  # σ of 141 units
+    found = held_by(np.zeros(201, dtype=np.int64), budget)
+    assert np.count_nonzero(found.units) <= 0.2 * len(found.units)  # 2.3 % expected
+    assert np.all(found.units[found.units != 0] >= two_counts._EMPTY * 100 * math.sqrt(2))
+    assert held_by(np.zeros(201, dtype=np.int64)).kept_weight(5) == 1.0  # nothing to lose
+
+
+def bound_for(units: dict[int, int], k: int, estimates: float, budget: GaussianBudget) -> int:
+    """The bound chosen where so many units hold so many of k candidates, all with one estimate."""
+    held = np.zeros(k + 1, dtype=np.int64)
+    for number, many in units.items():
+        held[number] = many
+    pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.full(k, float(estimates)))
+    return two_counts._best_bound(held_by(held), pool, budget, ONE, 1)
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS)
+@pytest.mark.parametrize("mu", [Fraction(1, 1000), Fraction(1, 10), Fraction(10)])
+@pytest.mark.parametrize("held", [1, 9, 40, 230])
+def test_the_bound_of_the_second_count_is_the_best_there_is(neighbors: str, mu: Fraction, held: int) -> None:
+    k, estimate = 230, 5_000.0
+    change = 1 if neighbors == "add-remove" else 2
+
+    def error(bound: int) -> float:
+        bin_end = (held + min(held * 1.15, k)) / 2  # about where its bin has its middle
+        kept = min(1, math.sqrt(bound / bin_end))
+        return min(change * bound, k) / float(mu) ** 2 / kept**2 + (0.8 * (1 - kept) * estimate) ** 2
+
+    found = bound_for({held: 10_000}, k, estimate, GaussianBudget(mu, neighbors))
+    assert found <= k
+    assert found in {*two_counts._BOUNDS, k}
+    assert error(found) <= 1.1 * min(error(bound) for bound in (*two_counts._BOUNDS, k) if bound <= k)
+
+
+def test_the_bound_follows_what_units_hold() -> None:
+    one, many, both = ({1: 10_000}, {200: 10_000}, {1: 10_000, 200: 50})
+    assert bound_for(one, 230, 5_000, GaussianBudget(ONE, "add-remove")) == 2  # nothing is scaled: the least noise
+    assert bound_for(many, 230, 50_000, GaussianBudget(ONE, "add-remove")) >= 200  # scaling would cost more than noise
+    assert bound_for(both, 230, 5_000, GaussianBudget(ONE, "add-remove")) >= 200
+    assert bound_for(both, 230, 10, GaussianBudget(ONE, "add-remove")) < 20  # noise more than scaling
+    assert bound_for(one, 1, 5_000, GaussianBudget(ONE, "add-remove")) == 1
+
+
+# -------------------------------------------------------------------------------------------- whole runs
+
+SHOP = [
+    *([["a", "b", "c"]] * 3000),
+    *([["a", "b"]] * 2000),
+    *([["d", "e"]] * 1500),
+    *([["c", "d"]] * 900),
+    *([["f"]] * 700),
+    *([[f"x{n}"] for n in range(300)]),
+]
+
+
+def mined(data: Any = SHOP, **options: Any) -> fim.Release:
+    return fim.mine(data, **{"mechanism": "levelwise", "seed": 5, **options})
+
+
+def names(release: fim.Release) -> list[Any]:
+    return [itemset.items for itemset in release.itemsets]
+
+
+def test_what_stands_out_is_found() -> None:
+    assert {*names(mined(size=1, top=3))} == {("a",), ("b",), ("c",)}
+    assert names(mined(size=2, top=1)) == [("a", "b")]
+    assert {*names(mined(size=2, top=5))} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
+    assert names(mined(size=3, top=5)) == [("a", "b", "c")]
+
+
+def test_several_sizes_have_each_their_top() -> None:
+    found = mined(size="1-3", top=2)
+    assert Counter(map(len, names(found))) == {1: 2, 2: 2, 3: 1}  # of three items there is one set only
+    together = mined(size="1-3", top=4, union=True)
+    supports = Counter(dict(chain(*(brute_force_supports(SHOP, size).items() for size in (1, 2, 3)))))
+    least = sorted(supports.values())[-4]
+    assert len(together.itemsets) == 4
+    assert all(supports[items] >= least for items in names(together))
+
+
+@pytest.mark.parametrize(
+    ("baskets", "options"),
+    [
+        ([], {"size": 2}),
+        ([[]], {"size": 1}),
+        ([["a"]], {"size": 2}),
+        ([["a", "b"], ["c"]], {"size": "1-3", "union": True}),
+        ([["a"]] * 5000, {"size": 2}),
+        ([["a"]] * 5000, {"size": "2-3"}),
+        (SHOP, {"size": 7}),
+        (SHOP, {"size": 64}),
+        (SHOP, {"size": "7-9", "union": True}),
+    ],
+    ids=range(9),
+)
+def test_nothing_is_found_where_there_is_nothing(baskets: Any, options: dict[str, Any]) -> None:
+    for keep_all in (False, True):
+        release = mined(baskets, top=5, supports=True, keep_all=keep_all, **options)
+        assert release.abstained
+        assert release.itemsets == ()
+        assert release.noise is None
+
+
+def test_what_nobody_bought_does_not_stand_out() -> None:
+    assert mined(size=4, top=5).abstained  # the most that anybody bought together is three
+    assert mined(size="4-6", union=True, top=5).abstained
+
+
+def test_one_item_is_found_without_a_pair() -> None:
+    assert names(mined([["a"]] * 5000, size=1, top=5)) == [("a",)]
+    assert names(mined([["a"]] * 5000, size="1-2", top=5)) == [("a",)]
+    assert names(mined([["a"]] * 5000, size="1-2", top=5, union=True)) == [("a",)]
+
+
+def test_more_may_be_asked_for_than_there_is() -> None:
+    release = mined(size=2, top=1000, keep_all=True)
+    assert {("a", "b"), ("d", "e")} <= {*names(release)}
+    assert len({*names(release)}) == len(names(release)) <= 15  # of six items that can be found
+    assert len(names(mined(size=2, top=1000))) < len(names(release))
+
+
+def test_keep_all_names_what_does_not_stand_out() -> None:
+    few, more = (names(mined(size=2, top=10, keep_all=keep_all)) for keep_all in (False, True))
+    assert {*few} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
+    assert {*few} < {*more}
+    assert len(more) == 10
+
+
+def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_can_come() -> None:
+    baskets = [["a", "b"]] * 120
+    assert mined(baskets, size=2, top=3).abstained
+    listed = mined(baskets, size=2, top=3, catalogue=["a", "b", "c", "d", "never"])
+    assert names(listed)[0] == ("a", "b")
+    everything = mined(baskets, size=1, top=10, catalogue=["a", "b", "c", "d", "never"], keep_all=True)
+    assert {*names(everything)} == {("a",), ("b",), ("c",), ("d",), ("never",)}
+    dropped = mined(SHOP, size=2, top=5, catalogue=["d", "e", "c"], keep_all=True)
+    assert {*chain(*names(dropped))} <= {"c", "d", "e"}
+
+
+def test_a_user_counts_once() -> None:
+    visits = pa.table(
+        {"customer": [*range(700)] * 2 + [700] * 5000, "items": [["milk", "tea"]] * 1400 + [["jam", "rye"]] * 5000}
+    )
+    release = mined(visits, user="customer", size=2, top=5, supports=True)
+    assert release.privacy_unit == "user"
+    [itemset] = release.itemsets
+    assert itemset.items == ("milk", "tea")
+    assert itemset.interval is not None
+    assert itemset.interval[0] <= 700 <= itemset.interval[1]
+    # A unit holds a pair only where one of its baskets does.
+    apart = pa.table({"customer": [*range(2000)] * 2, "items": [["a"]] * 2000 + [["b"]] * 2000})
+    assert brute_force_user_supports([[["a"], ["b"]]], 2) == {}
+    assert mined(apart, user="customer", size=2, top=5, supports=True).abstained
+
+
+def test_a_seed_makes_a_run_repeatable() -> None:
+    one, two, other = (mined(size="1-2", top=5, supports=True, seed=seed) for seed in (1, 1, 2))
+    assert one == two
+    assert one.itemsets != other.itemsets
+    assert not one.private
+    assert fim.mine(SHOP, mechanism="levelwise", top=3).private
+
+
+# ------------------------------------------------------------------------------------------------- costs
+
+
+@dataclass
+class Drawn:
+    """What a run drew: the variances of its noise, in units squared; the weights' squared norms, and of how many."""
+
+    variances: list[Fraction] = field(default_factory=list)
+    bounds: list[int] = field(default_factory=list)
+    candidates: list[int] = field(default_factory=list)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    found = Drawn()
+    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(discovery)["clipped_weights"]
+
+    def rounded_normal(variance: Fraction, size: int, *, randomness: Randomness) -> Any:
+        found.variances.append(variance / GRID**2)
+        return draw(variance, size, randomness=randomness)
+
+    def clipped_weights(bound: int, largest: int, scale: int) -> Any:
+        weights = weigh(bound, largest, scale)
+        most = max(m * int(w) ** 2 for m, w in enumerate(weights.tolist()))
+        found.bounds.append(-(-most // scale**2))
+        found.candidates.append(largest)
+        return weights
+
+    monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
+    for module in (discovery, two_counts):
+        monkeypatch.setattr(module, "clipped_weights", clipped_weights)
+    return found
+
+
+@pytest.mark.parametrize("neighbors", RELATIONS)
+@pytest.mark.parametrize(("size", "union"), [("1", False), ("2", False), ("1-3", True), ("2-3", False)])
+def test_the_noise_of_all_steps_costs_what_was_allowed(drawn: Drawn, neighbors: str, size: str, union: bool) -> None:
+    """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was drawn."""
+    release = mined(top=3, neighbors=neighbors, size=size, union=union)
+    # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
+    squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
+    most = [*drawn.candidates[:-1], 2, drawn.candidates[-1]]
+    change = 1 if neighbors == "add-remove" else 2
+    for share, bound, k, variance in zip(release.shares, squared, most, drawn.variances, strict=True):
+        # No weight is above 1, so with few candidates their number bounds a change too.
+        assert min(change * bound, k) / variance == share.mu_squared
+
+
+# ---------------------------------------------------------------------------------------------- supports
+
+
+def allocation(**options: Any) -> BudgetAllocation:
+    asked = {"sizes": (2,), "top": 4, "supports_share": Fraction(15, 100), **options}
+    return allocate(MiningOptions(registry.spec_named("levelwise"), ONE, MILLIONTH, "add-remove", **asked))
+
+
+def least_likely(runs: int, chance: float, level: float) -> int:
+    """The largest n with P(fewer than n successes) <= level, each of so many runs being one with at least `chance`."""
+    total = 0.0
+    for n in range(runs + 1):
+        total += math.comb(runs, n) * chance**n * (1 - chance) ** (runs - n)
+        if total > level:
+            return n
+    raise AssertionError
+
+
+def test_intervals_cover_and_supports_are_unbiased() -> None:
+    """Fresh noise of known σ on the true support, so in n runs the mean is within 5 σ/√n, but for one in a million."""
+    made = allocation()
+    source = LocalSource(read_transactions(SHOP), Effort())
+    true = brute_force_supports(SHOP, 2)
+    randomness, runs = Randomness.seeded(77), 300
+    covered: Counter[Any] = Counter()
+    errors: dict[Any, list[int]] = {}
+    sigma = 0.0
+    for _ in range(runs):
+        itemsets, noise = made.published(made.selections[0].find(source, randomness), randomness)
+        assert noise is not None
+        sigma = math.sqrt(noise.parameter)
+        supports = [itemset.support or 0 for itemset in itemsets]
+        assert supports == sorted(supports, reverse=True)
+        for itemset in itemsets:
+            assert itemset.interval is not None
+            assert itemset.interval[0] <= (itemset.support or 0) <= itemset.interval[1]
+            covered[itemset.items] += itemset.interval[0] <= true[itemset.items or ()] <= itemset.interval[1]
+            errors.setdefault(itemset.items, []).append((itemset.support or 0) - true[itemset.items or ()])
+    assert {*errors} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e")}
+    for items, differences in errors.items():
+        assert len(differences) == runs
+        assert covered[items] >= least_likely(runs, 0.95, 1e-6), items
+        assert covered[items] < runs  # intervals that always cover would be too wide: 0.95^300 is 2e-7
+        assert abs(sum(differences)) / runs <= 5 * sigma / math.sqrt(runs), items
+        # A χ² of 300, within 5.5 standard deviations.
+        assert sum(d * d for d in differences) / runs == pytest.approx(sigma**2, rel=0.45)
+
+
+def test_supports_of_several_sizes_are_consistent() -> None:
+    # Nested sets whose supports are equal: noise alone would turn every other pair of them round.
+    baskets = [["a", "b", "c"]] * 900 + [["d"]] * 1500
+    for seed in range(20):
+        release = mined(baskets, size="1-3", union=True, top=8, supports=True, epsilon=0.5, seed=seed)
+        found = {frozenset(itemset.items or ()): itemset.support or 0 for itemset in release.itemsets}
+        assert len(found) == 8
+        assert all(found[one] >= found[two] for one in found for two in found if one < two)
+
+
+def test_supports_take_their_share() -> None:
+    shares: list[dict[str, Any]] = [{"supports_share": 0.01}, {}, {"supports_share": 0.6}]
+    small, usual, large = (mined(size=2, top=4, supports=True, **share) for share in shares)
+    widths = [release.noise.half_width for release in (small, usual, large) if release.noise]
+    assert widths == sorted(widths, reverse=True)
+    assert len({*widths}) == 3
+    assert usual.shares[-1].fraction == Fraction(15, 100)
+    assert usual.to_dict()["noise"]["kind"] == "rounded-normal"
+
+
+# --------------------------------------------------------------------------------------------- real data
+
+RECALL = [
+    ("retail", {"size": 2, "neighbors": "add-remove"}, 96),
+    ("retail", {"size": 2, "neighbors": "replace-one"}, 95),
+    ("groceries", {"size": 2, "neighbors": "add-remove"}, 89),
+    ("groceries", {"size": 2, "neighbors": "replace-one"}, 84),
+    ("retail", {"size": "1-3", "union": True, "neighbors": "add-remove"}, 97),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "least"), RECALL, ids=str)
+@pytest.mark.full
+def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: int) -> None:
+    """How many of the hundred most frequent ones are found, in the mean of 20 runs; with supports two fewer at most."""
+    transactions = read_transactions(real_data(f"{name}.parquet"))
+    sizes = range(1, 4) if options.get("union") else 2
+    spectrum = LocalSource(transactions).spectrum(sizes)
+    supports: Counter[int] = Counter()
+    for support, many in spectrum.levels():
+        supports[support] = min(many, 100 - supports.total())
+        if supports.total() == 100:
+            break
+    means = []
+    for share in (None, Fraction(15, 100)):
+        asked = MiningOptions(
+            registry.spec_named("levelwise"),
+            ONE,
+            MILLIONTH,
+            options["neighbors"],
+            sizes=tuple(sizes) if isinstance(sizes, range) else (2,),
+            top=100,
+            union=bool(options.get("union")),
+            supports_share=share,
+        )
+        [selection] = allocate(asked).selections
+        randomness = Randomness.seeded(2024)
+        source = LocalSource(transactions)
+        runs = [Counter(n for _, n in selection.find(source, randomness)) for _ in range(20)]
+        means.append(sum((found & supports).total() for found in runs) / len(runs))
+    assert means[0] >= least
+    assert means[1] >= means[0] - 2

@@ -7,8 +7,8 @@ options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of ε and δ.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
-measured        Many itemsets of users: a measurement decides between picks and levels.
-measured_budget The budget of such a run: three ways to go.
+measured        Many itemsets of users: measurements decide between picks and levels.
+measured_budget The budget of such a run: three or four ways to go.
 release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
 """
 

@@ -8,6 +8,7 @@ Gaussian noise only, which Gaussian differential privacy composes without loss (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import growth_bound, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise, levelwise
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
@@ -146,8 +148,11 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocati
 
     Raises ParameterError as `allocate` does.
     """
-    measures = options.mechanism.composed and can_be_measured(options)
-    return _measured(options) if measures else allocate(options)
+    if options.mechanism.composed and can_be_measured(options):
+        # A part may be too small for some way: levelwise does with the whole, or says why not.
+        with suppress(ParameterError):
+            return _measured(options)
+    return allocate(options)
 
 
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
@@ -252,7 +257,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
 
 
 def _measured(options: MiningOptions) -> MeasuredAllocation:
-    """Allocate for users: three ways, of which a measurement takes one (Theorem 14)."""
+    """Allocate for users: three or four ways, of which measurements take one (Theorem 14)."""
     run, ways = measured(options)
 
     def allocation(way: Way, selected: TopK | Levelwise) -> BudgetAllocation:

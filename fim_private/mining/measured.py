@@ -14,6 +14,7 @@ margin that the itemsets sought have over those far below, and one of four ways 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -83,12 +84,15 @@ class Measured:
         most = self._measured(_margin(single, 1, None), randomness)
         if len(codes) and self._levels_stand_out(margin, most, found):
             return "levels", self.levels.find_among(items, codes, found, randomness)
-        labels = [items.label(code) for code in codes[: _most_items(self.sizes)].tolist()]
+        labels = [items.label(code) for code in codes[: most_items(self.sizes)].tolist()]
         return "picks", self._among(source, labels, self.picks, randomness)
 
     def _measured(self, value: int, randomness: Randomness) -> float:
-        """Return the value with noise: one unit changes a support at a rank by 1, a difference of two by 1 or 2."""
-        return value + float(rounded_normal(self.measurement, 1, randomness=randomness)[0])
+        """Return the value with noise: one unit changes a support at a rank by 1, a difference of two by 1 or 2.
+
+        The sum is of whole numbers, so that what is rounded to a float is the noisy value.
+        """
+        return float(value + int(rounded_normal(self.measurement, 1, randomness=randomness)[0]))
 
     def _needed(self, picks: TopK, spectrum: SupportSpectrum) -> float:
         """Return the margin at which all that is not sought is about as likely as the last itemset that is.
@@ -143,9 +147,12 @@ def _support(spectrum: SupportSpectrum, rank: int) -> int:
     return top(spectrum, rank - 1)[1]
 
 
-def _most_items(sizes: tuple[int, ...]) -> int:
-    """Return of how many items the itemsets of these sizes are no more than can be picked from, about."""
-    items = max(sizes)
-    while sum(math.comb(items + 1, size) for size in sizes) <= _MOST_CANDIDATES:
-        items = max(items + 1, items * 101 // 100)
-    return items
+def most_items(sizes: Sequence[int]) -> int:
+    """Return of how many items the itemsets of these sizes are few enough to be picked from; 0 if no number will do."""
+    items = 0
+    step = 1 << _MOST_CANDIDATES.bit_length()
+    while step:  # bisection: the itemsets do not become fewer with more items
+        if sum(math.comb(items + step, size) for size in sizes) <= _MOST_CANDIDATES:
+            items += step
+        step //= 2
+    return items if items >= max(sizes) else 0

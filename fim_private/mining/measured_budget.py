@@ -18,7 +18,7 @@ from fim_private.levelwise.recipe import Recipe
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining.measured import Measured
+from fim_private.mining.measured import Measured, most_items
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Share
 
@@ -39,13 +39,20 @@ class Way:
 
 
 def can_be_measured(options: MiningOptions) -> bool:
-    """Tell whether a run can be measured: itemsets of users, in one ranking, and e^ε no larger than is of use."""
+    """Tell whether a run can be measured.
+
+    It is for itemsets of users, in one ranking, few enough to be picked from, and e^ε no larger than is of use.
+    """
     one_ranking = len(options.sizes) == 1 or options.union
-    return options.by_user and one_ranking and growth_bound(options.epsilon) is not None
+    of_use = growth_bound(options.epsilon) is not None and most_items(options.sizes) > 0
+    return options.by_user and one_ranking and of_use
 
 
 def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
-    """Return the run, and its ways by name. See `can_be_measured`. Raises ParameterError for a budget out of range."""
+    """Return the run, and its ways by name, each of which has an equal part of δ. See `can_be_measured`.
+
+    Raises ParameterError for a budget of which some part is out of range.
+    """
     listed = isinstance(options.counted_universe, Catalogue)
     [public] = options.selections()
     epsilon, for_supports = options.epsilon, options.supports_share or Fraction(0)
@@ -79,7 +86,8 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     # Directly, or items first, both by limited-domain: half of the part of δ is for abstaining.
     bottom = part / 2 / (1 + (growth_bound(epsilon) or 0))
     by_items_rho = direct_rho * (1 - for_supports) - 2 * measurement
-    sought = replace(public, sizes=(1,), top=max(8 + options.sizes[-1], math.ceil(6 * math.sqrt(options.top))))
+    wanted = min(max(8 + options.sizes[-1], math.ceil(6 * math.sqrt(options.top))), most_items(options.sizes))
+    sought = replace(public, sizes=(1,), top=wanted)
     direct_picks = direct_rho * (1 - for_supports) - measurement
     direct = _exponential(options, direct_picks) if listed else _limited(public, direct_picks, bottom)
     by_items = None
@@ -104,12 +112,6 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     sizes = options.sizes
     ways = {
         "direct": _concentrated(direct_rho, for_supports, sizes, {"measurement": measurement}),
-        "items": _concentrated(
-            direct_rho,
-            for_supports,
-            sizes,
-            {"measurement": 2 * measurement, "items": by_items_rho * _PICKED_ITEMS},
-        ),
         "picks": _concentrated(
             rho, for_supports, sizes, {"measurement": measured_most * measurement, "items": items_rho}
         ),
@@ -117,6 +119,9 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
             mu**2, for_supports, levels, {"measurement": 2 * measured_most * measurement, "items": 2 * items_rho}
         ),
     }
+    if by_items is not None:
+        steps = {"measurement": 2 * measurement, "items": by_items_rho * _PICKED_ITEMS}
+        ways["items"] = _concentrated(direct_rho, for_supports, sizes, steps)
     return run, ways
 
 

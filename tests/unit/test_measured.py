@@ -1,0 +1,401 @@
+"""Measured runs (Theorem 14): what is measured, what each way spends, and which one is taken."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from math import comb
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.counting import LocalSource
+from fim_private.counting.universe import UNKNOWN, Catalogue
+from fim_private.dp.accounting import growth_bound, zcdp_rho
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.gaussian_dp import gdp_mu
+from fim_private.dp.parameters import Neighbors
+from fim_private.dp.randomness import Randomness
+from fim_private.dp.rounded_normal import rounded_normal
+from fim_private.errors import ParameterError
+from fim_private.levelwise.levelwise import Levelwise
+from fim_private.mechanisms import Exponential, LimitedDomain, registry
+from fim_private.mechanisms.top_k import TopK
+from fim_private.mining import measured, measured_budget
+from fim_private.mining.budget import BudgetAllocation, MeasuredAllocation, SupportsBudget, allocation_of
+from fim_private.mining.measured import Measured, most_items
+from fim_private.mining.measured_budget import Way
+from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.mining.options import MiningOptions
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.spectrum import SupportSpectrum
+
+ADD_REMOVE, REPLACE_ONE = str(Neighbors.ADD_REMOVE), str(Neighbors.REPLACE_ONE)
+LISTED = Catalogue(read_catalogue(range(40)))
+every_relation = pytest.mark.parametrize("neighbors", [ADD_REMOVE, REPLACE_ONE])
+
+
+def options(neighbors: str = REPLACE_ONE, *, listed: bool = False, **more: Any) -> MiningOptions:
+    asked = {"epsilon": Fraction(3), "delta": Fraction(1, 1000), "universe": LISTED if listed else UNKNOWN, **more}
+    return MiningOptions(registry.spec_named("levelwise"), neighbors=neighbors, by_user=True, **asked)
+
+
+# --------------------------------------------------------------------------- what one unit does to what is measured
+
+# All that a user can have of the items and pairs out of three items.
+UNITS = [
+    (*((item,) for item in held), *pairs)
+    for count in range(4)
+    for held in combinations(range(3), count)
+    for number in range(comb(count, 2) + 1)
+    for pairs in combinations([*combinations(held, 2)], number)
+]
+Database = tuple[int, ...]  # the places of its users in UNITS, ascending
+
+
+def databases(most: int) -> Iterator[Database]:
+    for count in range(most + 1):
+        yield from combinations_with_replacement(range(len(UNITS)), count)
+
+
+def neighbours(neighbors: str) -> Iterator[tuple[Database, Database]]:
+    """All pairs of neighbouring data of at most three users, in one order."""
+    for others in databases(2):
+        with_one = [tuple(sorted((*others, unit))) for unit in range(len(UNITS))]
+        yield from ((others, more) for more in with_one) if neighbors == ADD_REMOVE else combinations(with_one, 2)
+
+
+def largest_change(neighbors: str, sizes: Sequence[int], rank: int, picks: TopK | None) -> int:
+    """The most that one unit changes a number that may be measured."""
+
+    def number(database: Database) -> int:
+        supports = Counter(held for unit in database for held in UNITS[unit] if len(held) in sizes)
+        return measured._margin(SupportSpectrum.from_supports(supports.values()), rank, picks)
+
+    numbers = {database: number(database) for database in databases(3)}
+    return max(abs(numbers[one] - numbers[other]) for one, other in neighbours(neighbors))
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize(("neighbors", "due"), [(ADD_REMOVE, 1), (REPLACE_ONE, 2)])
+def test_a_unit_changes_the_margin_below_the_candidates_by_what_it_is_charged_for(
+    neighbors: str, due: int, sizes: tuple[int, ...]
+) -> None:
+    ranks = ((1, 1), (1, 2), (2, 2))
+    picks = [TopK(LimitedDomain(1.0, 1e-6, neighbors, below), 1) for _, below in ranks]
+    assert max(largest_change(neighbors, sizes, rank, of) for (rank, _), of in zip(ranks, picks, strict=True)) == due
+    run, _ = measured_budget.measured(options(neighbors))
+    assert isinstance(run.direct.mechanism, LimitedDomain)  # so that this is what it measures
+    assert SENSITIVITY[neighbors] == due
+
+
+@every_relation
+def test_a_unit_changes_a_support_at_a_rank_by_one(neighbors: str) -> None:
+    for sizes, rank, picks in product(((1,), (2,), (1, 2)), (1, 3), (None, TopK(Exponential(1.0, neighbors), 1))):
+        assert largest_change(neighbors, sizes, rank, picks) == 1
+    run, _ = measured_budget.measured(options(neighbors, listed=True))
+    assert isinstance(run.direct.mechanism, Exponential)
+
+
+# ----------------------------------------------------------------------------------------- what each way spends
+
+# Of the difference of two supports.
+SENSITIVITY = {ADD_REMOVE: 1, REPLACE_ONE: 2}
+
+
+def measurements(run: Measured, name: str) -> int:
+    """How many numbers are measured before a way is taken."""
+    return {"direct": 1, "items": 2}.get(name, 2 if run.by_items is None else 3)
+
+
+def of_picks(picks: TopK) -> Fraction:
+    return picks.count * Fraction(picks.mechanism.cost.epsilon) ** 2 / 8
+
+
+def spent(asked: MiningOptions, run: Measured, name: str, way: Way) -> dict[str, Fraction]:
+    """What each part of a way costs, in zCDP or as μ²/2, by the noise that is drawn and the picks that are made."""
+    squared = 1 if isinstance(asked.universe, Catalogue) else SENSITIVITY[asked.neighbors] ** 2
+    parts = {"measurement": measurements(run, name) * squared / (2 * run.measurement)}
+    if name == "direct":
+        parts["selection"] = of_picks(run.direct)
+    elif name == "items":
+        assert run.by_items is not None
+        parts |= {"items": of_picks(run.by_items[0]), "selection": of_picks(run.by_items[1])}
+    else:
+        changed = 1 if asked.neighbors == ADD_REMOVE else 2
+        parts["items"] = changed / (2 * run.items.variance(run.recipe.items, 1))
+        if name == "picks":
+            parts["selection"] = of_picks(run.picks)
+        else:
+            parts["selection"] = sum(
+                (run.levels.budget.spent(share) / 2 for *_, share in run.levels.steps), Fraction(0)
+            )
+    if way.supports is not None:
+        noise = (SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)).noise(7)
+        parts["supports"] = noise.count / (2 * noise.parameter)
+    return parts
+
+
+def allowed(asked: MiningOptions, run: Measured, name: str, delta: Fraction) -> Fraction:
+    """What a way may cost in zCDP, or as μ²/2, that has all of ε and this part of δ."""
+    growth = growth_bound(asked.epsilon)
+    assert growth is not None
+    if name in ("direct", "items"):
+        for_bottom = Fraction(0)
+        picks = run.direct if name == "direct" or run.by_items is None else run.by_items[0]
+        if isinstance(picks.mechanism, LimitedDomain):
+            for_bottom = (1 + growth) * Fraction(picks.mechanism.delta)
+        return zcdp_rho(asked.epsilon, delta - for_bottom)
+    named = run.items_delta or Fraction(0)
+    left = (delta - named) / (1 - named)
+    return zcdp_rho(asked.epsilon, left) if name == "picks" else gdp_mu(asked.epsilon, left) ** 2 / 2
+
+
+def check_budget(
+    asked: MiningOptions,
+    build: Callable[[MiningOptions], tuple[Measured, dict[str, Way]]] = measured_budget.measured,
+) -> None:
+    run, ways = build(asked)
+    assert {*ways} == {"direct", "picks", "levels"} | ({"items"} if run.by_items else set())
+    for name, way in ways.items():
+        parts = spent(asked, run, name, way)
+        most = allowed(asked, run, name, asked.delta / len(ways))
+        assert min(parts.values()) > 0
+        assert Fraction(999999, 1000000) * most < sum(parts.values()) <= most
+
+
+def check_shares(asked: MiningOptions) -> None:
+    """What is told of the budget is exact, and enough for what is spent."""
+    run, ways = measured_budget.measured(asked)
+    for name, way in ways.items():
+        assert sum(share.fraction for share in way.shares) == 1
+        told: Counter[str] = Counter()
+        for share in way.shares:
+            exact = share.mu_squared if way.normal else share.rho
+            assert exact is not None
+            assert exact == share.fraction * sum(Fraction(s.mu_squared or s.rho or 0) for s in way.shares)
+            known = {"measurement", "items", "supports"}
+            told[share.purpose if share.purpose in known else "selection"] += Fraction(exact)  # type: ignore[assignment]
+        for purpose, cost in spent(asked, run, name, way).items():
+            at_most = Fraction(told[purpose]) / (2 if way.normal else 1)
+            assert Fraction(999999, 1000000) * at_most < cost <= at_most
+            assert cost == at_most or purpose in ("items", "selection")  # whose roots are rounded down
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> MiningOptions:
+    def power(low: float, high: float) -> Fraction:
+        return Fraction(repr(10 ** draw(st.floats(low, high))))
+
+    sizes = draw(st.sampled_from([(1,), (2,), (3,), (5,), (1, 2), (2, 3, 4), (1, 2, 3, 4, 5)]))
+    return options(
+        draw(st.sampled_from([ADD_REMOVE, REPLACE_ONE])),
+        listed=draw(st.booleans()),
+        epsilon=power(-9, 1.69),
+        delta=draw(st.one_of(st.just(Fraction(99, 100)), st.builds(power, st.just(-299.5), st.just(-0.01)))),
+        sizes=sizes,
+        union=len(sizes) > 1,
+        top=draw(st.integers(1, 100_000)),
+        supports_share=draw(st.none() | st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)),
+    )
+
+
+@given(asked=requests())
+@example(asked=options(epsilon=Fraction(50), delta=Fraction(99, 100), top=100_000, supports_share=Fraction(99, 100)))
+@example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), top=1, supports_share=Fraction(1, 100)))
+@example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**299), top=100_000))
+def test_no_way_spends_more_than_its_part(asked: MiningOptions) -> None:
+    allocation = allocation_of(asked)
+    if isinstance(allocation, MeasuredAllocation):
+        check_budget(asked)
+        check_shares(asked)
+        assert {way.cost for way in allocation.ways.values()} == {PrivacyCost(asked.epsilon, asked.delta)}
+    else:  # a part of it is too small for some mechanism
+        with pytest.raises(ParameterError):
+            measured_budget.measured(asked)
+        assert isinstance(allocation.selections[0].run, Levelwise)
+
+
+BROKEN = [
+    ("== Neighbors.ADD_REMOVE else 4", "== Neighbors.ADD_REMOVE else 1"),
+    ("options.delta / (3 if listed or single else 4)", "options.delta"),
+    ("zcdp_rho(epsilon, part / 2)", "zcdp_rho(epsilon, part)"),
+    ("bottom = part / 2 / (1 + (", "bottom = part / 2 / (0 + ("),
+    ("left = (part - (items_delta or 0)) / (1 - (items_delta or 0))", "left = part"),
+    ("direct_rho * (1 - for_supports) - measurement\n", "direct_rho * (1 - for_supports)\n"),
+    ("direct_rho * (1 - for_supports) - 2 * measurement", "direct_rho * (1 - for_supports) - measurement"),
+    ("- items_rho - measured_most * measurement", "- items_rho"),
+    ("- items_rho - measured_most * measurement", "- measured_most * measurement"),
+    ("(items_rho + measured_most * measurement) / mu**2", "items_rho / mu**2"),
+    ("measured_most = 2 if listed or single else 3", "measured_most = 2"),
+    ("picks_rho = rho * (1 - for_supports)", "picks_rho = rho"),
+    ("by_items_rho * (1 - _PICKED_ITEMS)", "by_items_rho"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong"), BROKEN)
+def test_a_budget_that_is_wrong_is_caught(right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = Path(measured_budget.__file__).read_text(encoding="utf-8")
+    assert code.count(right) == 1
+    module = ModuleType("broken_budget")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look for it
+    exec(compile(code.replace(right, wrong), module.__name__, "exec"), module.__dict__)
+    asked = options(supports_share=Fraction(15, 100))
+    check_budget(asked)
+    with pytest.raises((AssertionError, ParameterError)):
+        check_budget(asked, module.measured)
+
+
+# ------------------------------------------------------------------------------------------- which way is taken
+
+Users = Sequence[Sequence[Sequence[int]]]
+LONG = {"user": "user", "basket": "basket", "item": "item"}
+
+
+def table(users: Users) -> pa.Table:
+    rows = [(u, f"{u} {b}", i) for u, held in enumerate(users) for b, basket in enumerate(held) for i in basket]
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    types = (pa.int64(), pa.string(), pa.int64())
+    return pa.table({n: pa.array(c, t) for n, c, t in zip(LONG, columns, types, strict=True)})
+
+
+def read(users: Users) -> Transactions:
+    return read_transactions(table(users), **LONG)
+
+
+PAIRS = [*combinations(range(10), 2)]
+EACH_PAIR = [[pair] for pair in PAIRS] * 60
+SAME = [[(1, 2, 3)]] * 500
+# All have all items, in baskets of their own, and two of them together.
+MANY_ITEMS = [[*((item,) for item in range(30)), pair] for pair in PAIRS[:10]] * 20
+TAKEN: list[tuple[str, Users, dict[str, Any]]] = [
+    ("direct", SAME, {"top": 3}),
+    ("items", MANY_ITEMS, {"top": 30}),
+    ("picks", SAME, {"top": 30}),
+    ("levels", EACH_PAIR, {"top": 30}),
+    ("direct", EACH_PAIR, {"top": 10, "listed": True}),
+    ("picks", SAME, {"top": 10, "listed": True}),
+    ("levels", SAME, {"top": 10, "sizes": (1,)}),
+    ("direct", EACH_PAIR, {"top": 10, "sizes": (1, 2, 3), "union": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "users", "asked"), TAKEN)
+def test_each_way_is_taken_where_it_is_meant_to_be(
+    name: str, users: Users, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Fraction] = []
+
+    def counted(variance: Fraction, count: int, *, randomness: Randomness) -> Any:
+        drawn.extend([variance] * count)
+        return rounded_normal(variance, count, randomness=randomness)
+
+    monkeypatch.setattr(measured, "rounded_normal", counted)
+    request = options(ADD_REMOVE, supports_share=Fraction(15, 100), **asked)
+    allocation = allocation_of(request)
+    assert isinstance(allocation, MeasuredAllocation)
+    source = LocalSource(read(users))
+    taken, found = allocation.find(source, Randomness.seeded(1))
+    assert taken is allocation.ways[name]
+    assert drawn == [allocation.run.measurement] * measurements(allocation.run, name)  # as many as were paid for
+    _, again = allocation.find(source, Randomness.seeded(1))
+    assert found == again
+    assert found
+    held = {*request.sizes}
+    for items, support in found:
+        assert items is not None
+        assert len(items) in held
+        assert support == sum(any({*items} <= {*basket} for basket in baskets) for baskets in users)
+    _, kind = taken.published(found, Randomness.seeded(2))
+    assert kind is not None
+    assert kind.kind == (NoiseKind.NORMAL if name == "levels" else NoiseKind.GAUSSIAN)
+
+
+@pytest.mark.parametrize("told", [-1e15, 1e15])
+@pytest.mark.parametrize("asked", [{"top": 3}, {"top": 3, "sizes": (1,)}, {"top": 3, "listed": True}])
+@pytest.mark.parametrize("users", [[], [[]], [[(1, 2, 3)]], SAME[:50]])
+def test_which_way_follows_from_what_was_measured_alone(
+    users: Users, asked: dict[str, Any], told: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Measured, "_measured", lambda *_: told)
+    run, _ = measured_budget.measured(options(**asked))
+    for seed in range(3):
+        name, found = run.find(LocalSource(read(users)), options(**asked).universe, Randomness.seeded(seed))
+        assert (name == "direct") == (told > 0)
+        assert len(found) <= 3
+
+
+def mined(users: Users, **asked: Any) -> fim.Release:
+    known: dict[str, Any] = {"mechanism": "levelwise", "supports": True, "seed": 1, **LONG, **asked}
+    return fim.mine(table(users), neighbors="add-remove", epsilon=3, delta=1e-3, **known)
+
+
+def test_but_for_the_way_releases_tell_the_same() -> None:
+    one, other = (mined(users, top=30, mechanism="auto").to_dict() for users in (EACH_PAIR, MANY_ITEMS))
+    assert one["noise"] != other["noise"]
+    assert one["shares"] != other["shares"]
+    for told in (one, other):
+        assert all(told.pop(key) is not None for key in ("noise", "shares", "itemsets"))
+    assert one == other
+
+
+@pytest.mark.parametrize("users", [[], [[]], [[(1,)]], [[(1, 2, 3)]]])
+@pytest.mark.parametrize(
+    "asked", [{"top": 100}, {"top": 9, "size": 1}, {"top": 9, "size": "1-3", "union": True}, {"top": 9, "size": 5}]
+)
+def test_next_to_no_data_gives_nothing(users: Users, asked: dict[str, Any]) -> None:
+    assert mined(users, **asked).abstained
+
+
+def test_no_more_than_there_is_comes_out() -> None:
+    assert {itemset.items for itemset in mined(SAME, top=1000).itemsets} == {(1, 2), (1, 3), (2, 3)}
+    listed = mined(SAME, top=1000, catalogue=[1, 2], keep_all=True).itemsets
+    assert [itemset.items for itemset in listed] == [(1, 2)]
+    with pytest.raises(ParameterError, match="too few for an itemset of size 3"):
+        mined(SAME, top=3, size=3, catalogue=[1, 2])
+
+
+# -------------------------------------------------------------------------------------------- without measuring
+
+
+@every_relation
+@pytest.mark.parametrize("listed", [False, True])
+def test_several_sizes_apart_are_found_by_levels(neighbors: str, listed: bool) -> None:
+    asked = options(neighbors, listed=listed, sizes=(1, 2, 3), top=3, supports_share=Fraction(15, 100))
+    allocation = allocation_of(asked)
+    assert isinstance(allocation, BudgetAllocation)
+    [selection] = allocation.selections
+    assert isinstance(selection.run, Levelwise)
+    more = {"catalogue": range(40)} if listed else {}
+    found = Counter(len(itemset.items or ()) for itemset in mined(SAME, top=3, size="1-3", **more).itemsets)
+    assert found == {1: 3, 2: 3, 3: 1}
+
+
+def test_levelwise_is_run_where_nothing_can_be_measured() -> None:
+    for asked in (options(epsilon=Fraction(51)), options(sizes=tuple(range(1, 31)), union=True)):
+        assert isinstance(allocation_of(asked), BudgetAllocation)
+    with pytest.raises(ParameterError, match="delta must lie between 1e-300 and 1"):
+        allocation_of(options(delta=Fraction(1, 10**300)))
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (64,), (1, 2, 3), tuple(range(1, 21))])
+def test_picks_are_among_as_many_items_as_there_is_time_for(sizes: tuple[int, ...]) -> None:
+    items = most_items(sizes)
+    assert items >= max(sizes)
+    assert sum(comb(items, size) for size in sizes) <= 2_000_000 < sum(comb(items + 1, size) for size in sizes)
+    run, _ = measured_budget.measured(options(sizes=sizes, union=len(sizes) > 1, top=100_000))
+    assert run.by_items is None or max(sizes) <= run.by_items[0].count <= items
+
+
+def test_too_many_itemsets_of_few_items_are_not_picked_from() -> None:
+    assert most_items(range(1, 31)) == 0

@@ -15,6 +15,7 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
+from benchmarks.frame.provenance import machine
 from benchmarks.frame.support_spectra import power_law
 from benchmarks.paper import corollary1_figures, corollary1_tasks
 from benchmarks.utility.runs import MOST_RUNS, RUNS, WITHOUT_SUPPORTS
@@ -197,6 +198,21 @@ def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
     assert missed("exponential", 10) < missed("limited-domain", 10) <= missed("large-margin", 10)
     assert missed("PrivBasis, zCDP", 10) < 0.9
     assert missed("permute-and-flip", 1) <= missed("exponential", 1) + 1e-9
+
+
+def test_a_part_of_the_page_is_made_anew() -> None:
+    question = next(study.question for study in page.STUDIES if study.name == "utility")
+    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": False, "missing": [], "answers": {}}
+    stands = f"# Page\n\nAll.\n\n## First\n\n### {question}\n\nold\n"
+    for text, rest in (
+        (f"{stands}\n## {question}\n\nold part\n\n### Old\n\n## Last\n\nold\n", "\n## Last\n\nold\n"),
+        (stands, ""),
+    ):
+        made = page.replaced(text, {"utility": about}).rstrip() + "\n"
+        assert made.startswith(f"{stands}\n## {question}\n\n    python x\n")
+        assert made.endswith(f"No data set was found; --quick makes one and measures that.\n{rest}")
+        assert "old part" not in made
+        assert "### Old" not in made
 
 
 @pytest.mark.full

@@ -382,13 +382,12 @@ def test_several_sizes_apart_are_found_by_levels(neighbors: str, listed: bool) -
 
 
 def test_levelwise_is_run_where_nothing_can_be_measured() -> None:
-    for asked in (options(epsilon=Fraction(51)), options(sizes=tuple(range(1, 31)), union=True)):
-        assert isinstance(allocation_of(asked), BudgetAllocation)
+    assert isinstance(allocation_of(options(epsilon=Fraction(51))), BudgetAllocation)
     with pytest.raises(ParameterError, match="delta must lie between 1e-300 and 1"):
         allocation_of(options(delta=Fraction(1, 10**300)))
 
 
-@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (64,), (1, 2, 3), tuple(range(1, 21))])
+@pytest.mark.parametrize("sizes", [(1,), (2,), (3,), (5,), (20,), (1, 2, 3), tuple(range(1, 21))])
 def test_picks_are_among_as_many_items_as_there_is_time_for(sizes: tuple[int, ...]) -> None:
     items = most_items(sizes)
     assert items >= max(sizes)

@@ -24,7 +24,7 @@ import pytest
 from levelwise_transcripts import GRID, Played, Script, Unit, played, purchases
 from scipy.special import ndtri
 
-from fim_private.counting import LocalSource, weighted_items
+from fim_private.counting import Effort, LocalSource, weighted_items
 from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
@@ -563,7 +563,7 @@ class Drawn:
         return tuple(unit for unit, times in self.beside for _ in range(round(times * edge)))
 
     def releases(self, draws: int, *, by_user: bool = False) -> Counter[Any]:
-        source = LocalSource(purchases(self.database, by_user=by_user))
+        source = LocalSource(purchases(self.database, by_user=by_user), Effort(threads=1))
         found = (self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
         return Counter(frozenset(itemset for itemset, _ in each) for each in found)
 

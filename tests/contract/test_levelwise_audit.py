@@ -283,6 +283,7 @@ def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
     check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True, seeds=2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ask", ASKS[:2], ids=str)
 @pytest.mark.parametrize("by_user", [False, True], ids=["basket", "user"])
 def test_each_stage_keeps_to_its_part_where_long_units_are_cut(
@@ -369,6 +370,7 @@ def check_new_items(ask: Ask) -> float:
     return most
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "ask",
     with_both_relations(

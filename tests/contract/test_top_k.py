@@ -14,7 +14,6 @@ import numpy as np
 import oracles
 import pytest
 import selection_oracles
-from fim_private.mining.levelwise import Levelwise, items_sought
 from real_data import real_data
 
 import fim_private as fim
@@ -37,6 +36,7 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.registry import MECHANISMS
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.mining.budget import allocate
+from fim_private.mining.levelwise import Levelwise, items_sought
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum

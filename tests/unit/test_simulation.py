@@ -15,7 +15,6 @@ import oracles
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fim_private.mining.levelwise import Levelwise
 from scipy.stats import chi2_contingency
 
 from benchmarks.frame.datasets import Source
@@ -40,6 +39,7 @@ from fim_private.mechanisms import (
     registry,
 )
 from fim_private.mining.budget import allocate
+from fim_private.mining.levelwise import Levelwise
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum

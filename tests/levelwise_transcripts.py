@@ -15,7 +15,7 @@ from unittest import mock
 
 import numpy as np
 
-from fim_private.counting import LocalSource
+from fim_private.counting import Effort, LocalSource
 from fim_private.counting.universe import UNKNOWN, Universe
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise import discovery, gaussian_budget, levelwise
@@ -84,7 +84,7 @@ class _Source:
     inner: Any = None
 
     def items(self, universe: Universe) -> _Source:
-        self.inner = LocalSource(self.transactions).items(universe)
+        self.inner = LocalSource(self.transactions, Effort(threads=1)).items(universe)
         return self
 
     def sums(self, weights: Any) -> Any:

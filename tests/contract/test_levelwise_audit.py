@@ -24,7 +24,7 @@ import pytest
 from levelwise_transcripts import GRID, Played, Script, Unit, played, purchases
 from scipy.special import ndtri
 
-from fim_private.counting import LocalSource, weighted_items
+from fim_private.counting import Effort, LocalSource, weighted_items
 from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
@@ -283,6 +283,7 @@ def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
     check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True, seeds=2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ask", ASKS[:2], ids=str)
 @pytest.mark.parametrize("by_user", [False, True], ids=["basket", "user"])
 def test_each_stage_keeps_to_its_part_where_long_units_are_cut(
@@ -369,6 +370,7 @@ def check_new_items(ask: Ask) -> float:
     return most
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "ask",
     with_both_relations(
@@ -563,7 +565,7 @@ class Drawn:
         return tuple(unit for unit, times in self.beside for _ in range(round(times * edge)))
 
     def releases(self, draws: int, *, by_user: bool = False) -> Counter[Any]:
-        source = LocalSource(purchases(self.database, by_user=by_user))
+        source = LocalSource(purchases(self.database, by_user=by_user), Effort(threads=1))
         found = (self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
         return Counter(frozenset(itemset for itemset, _ in each) for each in found)
 

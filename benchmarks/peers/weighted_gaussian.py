@@ -28,7 +28,7 @@ from benchmarks.frame.datasets import Source
 from benchmarks.peers.best_cut import cuts
 from benchmarks.peers.cut_baskets import LISTED, Cut, cut_data, degree
 from benchmarks.peers.item_matrix import Int64, ItemMatrix, item_matrix, support_at_rank
-from benchmarks.peers.released import Released
+from benchmarks.peers.released import Released, nothing
 from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.accounting import zcdp_rho
@@ -200,6 +200,8 @@ def weighted_trials(
 
     with_opendp False: the noise of the weights has the same distribution, but is from the seed. That of supports is.
     """
+    if not degree(kept, sizes):  # where no cut finds anything, it may be one that leaves nothing to find
+        return [nothing()] * trials
     form, cells = calibrated(degree(kept, sizes), epsilon, delta, neighbors), weighed(source, sizes, kept)
     found = []
     rankings = _rankings(source, sizes, kept, form, trials, seed, with_opendp)

@@ -32,7 +32,7 @@ LAST: list[Budget] = [(ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS i
 SMALL_DELTA: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[1])]
 # These take seconds where the others take minutes.
 SLOW = ("tight-margin", *tasks.PEERS)
-QUICK = tuple(entry for entry in tasks.ENTRIES if entry not in SLOW)
+QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW, "levelwise")))
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
@@ -54,9 +54,12 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         (users, QUICK, THEN),
         (users, ("tight-margin",), FIRST + THEN),
         (baskets, tasks.PEERS, FIRST),
-        (baskets, QUICK, THEN),
+        (baskets, QUICK[:1], THEN),
+        (baskets, (WITHOUT_SUPPORTS,), FIRST),
+        (baskets, QUICK[1:], THEN),
         (baskets, ("tight-margin",), FIRST),
-        (users + baskets, (WITHOUT_SUPPORTS,), FIRST + THEN),
+        (users, (WITHOUT_SUPPORTS,), FIRST + THEN),
+        (baskets, (WITHOUT_SUPPORTS,), THEN),
         (baskets, SLOW, THEN),
         (baskets, QUICK, LAST),
         (baskets, SLOW, LAST),

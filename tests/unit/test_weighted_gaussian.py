@@ -126,3 +126,9 @@ def test_opendp_releases_by_the_law_that_is_drawn_here(tmp_path: Path) -> None:
         numbers.append([len(one.true) for one in found])
     assert np.mean(numbers[0]) > 0.5
     assert stats.ttest_ind(*numbers).pvalue > RARE
+
+
+def test_a_cut_that_leaves_no_itemset_releases_nothing(tmp_path: Path) -> None:
+    shop = source(tmp_path, by_user=False)
+    found = weighted_trials(shop, (3,), 10, 1.0, 1e-6, Cut(2, "label"), 2, 1)
+    assert [len(one.true) for one in found] == [0, 0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from fractions import Fraction
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class UniverseNeed(StrEnum):
@@ -68,7 +70,8 @@ class MechanismSpec(NamedTuple):
     one_leader: whether it finds an itemset only if that one alone has the highest support.
     asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
     composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
-    supports_share: the part of the budget that noisy supports have beside it, where none is given.
+    supports_ratio: the part of the budget that noisy supports have beside it, where none is given, as (numerator,
+    denominator): the command line reads this at start-up, and fractions take longer to import than all of it.
     """
 
     name: str
@@ -84,7 +87,14 @@ class MechanismSpec(NamedTuple):
     one_leader: bool = False
     asked_as: str | None = None
     composed: bool = False
-    supports_share: Fraction = Fraction(1, 3)
+    supports_ratio: tuple[int, int] = (1, 3)
+
+    @property
+    def supports_share(self) -> Fraction:
+        """The part of the budget that noisy supports have beside it, where none is given."""
+        from fractions import Fraction
+
+        return Fraction(*self.supports_ratio)
 
     @property
     def path(self) -> str:

@@ -5,13 +5,14 @@ It imports a mechanism only to build it, since the command line reads names and 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from fim_private.mechanisms.base import Buildable, Mechanism
     from fim_private.mechanisms.public_parameters import PublicParameters
 
@@ -130,7 +131,7 @@ REGISTRY = (
         style=LineStyle("#009E73", "--", "h"),
         audit=Audit.COMPOSED,
         composed=True,
-        supports_share=Fraction(15, 100),
+        supports_ratio=(15, 100),
     ),
 )
 

@@ -24,8 +24,8 @@ MOST_ITEMS_OF_UNIT = 1_000
 _MOST_ITEMS = 1_500
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
-# Up to so many itemsets, telling the candidates apart is harder than finding them.
-_FEW = 20
+# Up to so many itemsets, and from such an ε on, telling the candidates apart is harder than finding them.
+_FEW, _AMPLE = 20, Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,11 @@ class Recipe:
                 f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
             )
         together = union and sizes[0] == 1
-        items = _items_share(sizes, count, together, float(epsilon), neighbors)
-        levels = _level_shares(sizes, count, together=together)
+        few = count <= _FEW and epsilon >= _AMPLE
+        items = _items_share(sizes, count, together, few, float(epsilon), neighbors)
+        levels = _level_shares(sizes, few=few, together=together)
         rest = 1 - items - sum(levels)
-        first = rest * Fraction(40 if count <= _FEW else 25, 100)
+        first = rest * Fraction(40 if few else 25, 100)
         histogram = rest * Fraction(3, 100)
         # 20, 10, 8 times as many as are sought, of 10, 50, 100.
         wide = min(max(round(20 * count * (count / 10) ** -0.4), 2 * count), _MOST_CANDIDATES)
@@ -99,7 +100,9 @@ class Recipe:
         )
 
 
-def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: float, neighbors: str) -> Fraction:
+def _items_share(
+    sizes: Sequence[int], count: int, together: bool, few: bool, epsilon: float, neighbors: str
+) -> Fraction:
     """Return the items' part: more where the threshold is high, and all of discovery where there are only items."""
     doubled = sqrt(2) if neighbors == Neighbors.REPLACE_ONE else 1.0
     if tuple(sizes) == (1,):
@@ -107,16 +110,16 @@ def _items_share(sizes: Sequence[int], count: int, together: bool, epsilon: floa
     elif together:
         share = 0.12 if epsilon <= 0.5 else 0.1
     else:
-        share = max((0.05 if count <= _FEW else 0.075) * doubled / epsilon, 0.05)
+        share = max((0.05 if few else 0.075) * doubled / epsilon, 0.05)
     return _rounded(min(share, 0.5 if tuple(sizes) == (1,) else 0.3))
 
 
-def _level_shares(sizes: Sequence[int], count: int, *, together: bool) -> tuple[Fraction, ...]:
+def _level_shares(sizes: Sequence[int], *, few: bool, together: bool) -> tuple[Fraction, ...]:
     """Return the part of each level of 2, 3, … items, all together about 0.45 at most."""
     levels = sizes[-1] - 1
     if not levels:
         return ()
-    each = 0.1 if together or count <= _FEW else 0.15
+    each = 0.1 if together or few else 0.15
     shares = [0.05 if together else each] + [each] * (levels - 1)
     shrink = min(1.0, 0.45 / sum(shares))
     return tuple(_rounded(share * shrink) for share in shares)

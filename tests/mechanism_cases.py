@@ -254,7 +254,7 @@ def selections() -> list[Case]:
             cases += [
                 tight_margin("leader", (15 * double, 3), universe_size, delta=1e-3, max_rank=6, neighbors=neighbors),
                 tight_margin(
-                    "ties", (*[22 * double] * 3, 5, 5), universe_size, delta=1e-3, max_rank=5, neighbors=neighbors
+                    "ties", (*[12 * double] * 3, 5, 5), universe_size, delta=1e-3, max_rank=5, neighbors=neighbors
                 ),
                 tight_margin("cap 1", (13 * double, 2, 2), universe_size, delta=1e-3, max_rank=1, neighbors=neighbors),
                 tight_margin(

@@ -28,8 +28,8 @@ ITEMS_DELTA = Fraction(1, 10)
 STANDS_OUT = 2.0
 # Items of a list go on if their weight is so many σ, as they do without a list: more of them would make more pairs, of
 # which each would weigh less (FNR of pairs, k = 100, mean of five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ,
-# .090 at 9 σ). Where nothing but items is sought, at half of it. The best fifty go on in any case: they are few pairs.
-_LISTED_STAND_OUT, _SINGLE_STAND_OUT, _ALWAYS = 6.0, 3.0, 50
+# .090 at 9 σ). Where nothing but items is sought, all do. The best fifty go on in any case: they are few pairs.
+_LISTED_STAND_OUT, _ALWAYS = 6.0, 50
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,8 @@ class Levelwise:
         self, items: ItemSource, codes: NDArray[np.int64], found: Level, randomness: Randomness
     ) -> list[tuple[tuple[Item, ...], int]]:
         """Return what `find` does, from items found before. codes: (m,) of them. found: their level."""
-        if self.items_delta is None:  # else all were named that stand out, and no others
-            stand_out = _SINGLE_STAND_OUT if self.sizes[-1] == 1 else _LISTED_STAND_OUT
-            plain = max(int((found.weights >= stand_out * found.deviation).sum()), _ALWAYS)
+        if self.items_delta is None and self.sizes[-1] > 1:  # unlisted, all were named that stand out, and no others
+            plain = max(int((found.weights >= _LISTED_STAND_OUT * found.deviation).sum()), _ALWAYS)
             codes, found = codes[:plain], found.first(plain)
         counts = items.among(codes)
         levels = found_levels(counts, found, self.budget, self.recipe, randomness)

@@ -18,13 +18,19 @@ _PACKAGES = ("benchmarks", "fim_private")
 
 def mark(function: Callable[..., Any], arguments: Mapping[str, Any], data: Path | None, settings: object) -> str:
     """Return what must be the same for an answer to be the same: the code that makes it, the data, and settings."""
-    made_by = repr((function.__qualname__, sorted(arguments.items()), settings, _files_of(data)))
+    made_by = repr((function.__qualname__, sorted(arguments.items()), settings, _data_mark(data)))
     return hashlib.sha256((_code_mark(function.__module__) + made_by).encode()).hexdigest()[:16]
 
 
-def _files_of(data: Path | None) -> list[tuple[str, int, int]]:
-    files = sorted(data.iterdir()) if data else []
-    return [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+def _data_mark(data: Path | None) -> list[tuple[str, str]]:
+    """Return the names and contents of the files of a folder: a copy of it has other dates."""
+    files = sorted(file for file in data.iterdir() if file.is_file()) if data else []
+    return [(file.name, _contents(file, file.stat().st_mtime_ns)) for file in files]
+
+
+@cache
+def _contents(file: Path, _: int) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @cache

@@ -141,8 +141,13 @@ def test_other_data_arguments_or_code_is_done_again(tmp_path: Path) -> None:
     assert mark(corollary1_tasks.needed) == first
     assert mark(corollary1_tasks.errors) != first
     assert mark(corollary1_tasks.needed, trials=3) != first
-    (tmp_path / "retail.parquet").write_bytes(b"x")
-    assert mark(corollary1_tasks.needed) != first
+    data = tmp_path / "retail.parquet"
+    data.write_bytes(b"x")
+    assert (second := mark(corollary1_tasks.needed)) != first
+    os.utime(data, (1, 1))
+    assert mark(corollary1_tasks.needed) == second, "a copy of the same data"
+    data.write_bytes(b"y")
+    assert mark(corollary1_tasks.needed) not in (first, second)
 
 
 def test_the_code_of_a_task_is_what_it_imports() -> None:

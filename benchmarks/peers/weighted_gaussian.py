@@ -7,7 +7,7 @@ the libraries that need no list of keys (Google's and PipelineDP, Tumult Analyti
 norm; the others keep a number of keys of each unit. No threshold needs the itemsets of a unit to be few, so that
 baskets may be cut later than for the histogram; where they are, is taken from the data, to its advantage.
 
-It finds itemsets, not supports: a third of ρ counts the k of the highest noisy weights in the whole data, with Gaussian
+It finds itemsets, not supports: 15 % of ρ counts the k of the highest noisy weights in the whole data, with Gaussian
 noise for k counts that a unit moves by 1 each. Neighbours that have one unit replaced are √2 apart in weights, which
 are not negative, and as far as others in those counts.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
@@ -33,12 +32,13 @@ from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union
 
 Floats = NDArray[np.float64]
-# Of ρ: for the supports, as ours. Of δ: for the threshold, whichever is best; the rest turns zCDP into (ε, δ).
-SUPPORTS_SHARE = Fraction(1, 3)
+# Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns zCDP into (ε, δ).
+SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share
 _DELTA_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 _CLOSE = 1.05  # between how many itemsets a unit may have, see _numbers
 _STEPS = 20  # of a thousandth, to what OpenDP's map allows

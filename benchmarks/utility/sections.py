@@ -93,7 +93,7 @@ will do; a mechanism that abstains misses. {len(rows):,} settings.
   to its advantage here.
 - The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm, where the histogram bounds it by number: each of its t
   itemsets weighs 1/√t. OpenDP's Gaussian threshold releases what weighs much, of the {LISTED:,} itemsets of the highest
-  supports in the cut data; a third of its budget then counts these in the whole data.
+  supports in the cut data; 15 % of its budget, as levelwise spends, then counts these in the whole data.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
 
 

@@ -82,8 +82,8 @@ def _options(
         baskets = None if data.unit_offsets is None else _cap_above(np.diff(data.unit_offsets))
     spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    caps = None, cap, baskets
-    return MiningOptions(spec, *budget, neighbors, sizes, count, True, Fraction(1, 3), universe, *caps, keep_all=True)
+    share, caps = spec.supports_share, (None, cap, baskets)
+    return MiningOptions(spec, *budget, neighbors, sizes, count, True, share, universe, *caps, keep_all=True)
 
 
 def _cap_above(lengths: NDArray[np.int64]) -> int:

@@ -12,9 +12,8 @@ def mechanisms_by_need() -> str:
 
     unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
     capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
-    composed = [spec.name for spec in unlisted if spec.composed]
-    names = [spec.name for spec in unlisted if spec.name not in {*capped, *composed}]
-    names += [f"{name} (with --top)" for name in composed] + [f"{name} (with --max-basket)" for name in capped]
+    names = [spec.name for spec in unlisted if spec.name not in capped]
+    names += [f"{name} (with --max-basket)" for name in capped]
     listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
     return (
         f"auto: limited-domain for one itemset, levelwise for several. No item universe needed: {', '.join(names)}. "

@@ -5,7 +5,8 @@ that are in memory, with one of the counters of `counter_registry`.
 
 source            `SupportSource`, the door from data to supports; `LocalSource`, for transactions in memory.
 universe          What is public about the items: nothing, their number, or a catalogue.
-itemset_spectra   The spectrum of itemsets of one size, and the names of what was selected.
+itemset_spectra   The spectrum of itemsets of one size, and the names of what was selected; unsupported_itemsets has
+                  those of a catalogue that no basket contains.
 lazy_levels       Levels from the top, no further than they are read.
 work_limit        How much work a count may be, and its progress; with threads beside the one that counts.
 counter           What every counter does; counter_registry has those there are.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fim_private.counting.counter import Counter
 from fim_private.counting.counter_registry import counter_for
 from fim_private.counting.lazy_levels import lazy_levels
+from fim_private.counting.unsupported_itemsets import unsupported_itemsets
 from fim_private.counting.work_limit import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, distinct_integers
@@ -69,22 +70,17 @@ def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort 
     """
     named = itemset_spectrum(transactions, size, effort=effort)
 
-    def unsupported(number: int, randomness: Randomness) -> list[tuple[Item, ...]]:
-        # Uniform among the unsupported: draw uniformly and reject what some basket contains. Level 0 is
-        # chosen with probability <= (its share of the universe), so this takes O(1) draws in expectation.
-        found: dict[tuple[Item, ...], None] = {}
-        while len(found) < number:
-            codes = distinct_integers(len(transactions.vocabulary), size, randomness=randomness)
-            if not is_supported(transactions, codes):
-                found[_labels(transactions, codes)] = None
-        return list(found)
-
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
         names = named.sample_itemsets([s for s, _, number in wanted for _ in range(number) if s], randomness)
         supported = iter(names)
         return [
-            list(islice(supported, number)) if support else unsupported(number, randomness)
-            for support, _, number in wanted
+            list(islice(supported, number))
+            if support
+            else [
+                _labels(transactions, codes)
+                for codes in unsupported_itemsets(transactions, size, multiplicity, number, randomness)
+            ]
+            for support, multiplicity, number in wanted
         ]
 
     universe_size = math.comb(len(transactions.vocabulary), size)
@@ -105,18 +101,6 @@ def list_itemsets(
     codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
     for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
         yield _labels(transactions, row), support
-
-
-def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
-    """Tell whether some basket contains all the codes, of which there is at least one."""
-    baskets: NDArray[np.int64] | None = None
-    for code in codes:
-        entries = np.flatnonzero(transactions.items == code)
-        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
-        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
-        if not len(baskets):
-            return False
-    return True
 
 
 def _listed(counter: Counter, spectrum: SupportSpectrum, wanted: Sequence[Wanted]) -> dict[int, NDArray[np.int64]]:
@@ -142,6 +126,6 @@ def _located(counter: Counter, listed: dict[int, NDArray[np.int64]], support: in
     return counter.locate(support, index)
 
 
-def _labels(transactions: Transactions, codes: list[int]) -> tuple[Item, ...]:
+def _labels(transactions: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
     # Codes are in canonical order, so the labels come out in it: integers, then strings, ascending.
     return tuple(transactions.vocabulary.label(code) for code in sorted(codes))

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe
-from fim_private.counting.weighted_items import ItemSource
 from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.candidate_pool import CandidatePool
-from fim_private.levelwise.discovery import Level, found_items, found_levels
+from fim_private.levelwise.discovery import found_items, found_levels
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.recipe import Recipe
@@ -54,7 +52,7 @@ class Levelwise:
         recipe = self.recipe
         levels = [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
         return [
-            *([("items", (1,), recipe.items)] if recipe.items else []),
+            ("items", (1,), recipe.items),
             *levels,
             ("first count", self.sizes, recipe.first),
             ("histogram", self.sizes, recipe.histogram),
@@ -71,12 +69,6 @@ class Levelwise:
         """
         items = source.items(universe)
         codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
-        return self.find_among(items, codes, found, randomness)
-
-    def find_among(
-        self, items: ItemSource, codes: NDArray[np.int64], found: Level, randomness: Randomness
-    ) -> list[tuple[tuple[Item, ...], int]]:
-        """Return what `find` does, from items found before. codes: (m,) of them. found: their level."""
         if self.items_delta is None and self.sizes[-1] > 1:  # unlisted, all were named that stand out, and no others
             plain = max(int((found.weights >= _LISTED_STAND_OUT * found.deviation).sum()), _ALWAYS)
             codes, found = codes[:plain], found.first(plain)

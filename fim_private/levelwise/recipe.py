@@ -79,24 +79,23 @@ class Recipe:
             histogram,
             rest - first - histogram,
             # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
-            most_items=max(3 * count, 30) if together else _MOST_ITEMS,
+            most_items=min(max(3 * count, 30), _MOST_ITEMS) if together else _MOST_ITEMS,
             most_closed=max(8_000, min(4 * max(pool), _MOST_CANDIDATES)),
             kept=max(1_000, *pool),
             pool=pool,
             second_pool=2 * count + 10,
         )
 
-    @property
-    def after_items(self) -> Recipe:
-        """The same recipe where the items were found before: nothing for them, more for all else."""
-        whole = 1 / (1 - self.items)
+    def with_items(self, share: Fraction) -> Recipe:
+        """Return the same recipe with another part for the items, below 1; all else keeps its proportions."""
+        rest = (1 - share) / (1 - self.items)
         return replace(
             self,
-            items=Fraction(0),
-            levels=tuple(share * whole for share in self.levels),
-            first=self.first * whole,
-            histogram=self.histogram * whole,
-            second=self.second * whole,
+            items=share,
+            levels=tuple(each * rest for each in self.levels),
+            first=self.first * rest,
+            histogram=self.histogram * rest,
+            second=self.second * rest,
         )
 
 

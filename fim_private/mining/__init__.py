@@ -8,7 +8,8 @@ choice          Which mechanism suits a request, by public numbers, where that i
 budget          Budget allocation: which selections run on which part of ε and δ.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
-measured_budget The budget of such a run: three or four ways to go.
+measured_budget The budget of such a run, and of each of its ways.
+user_lengths    How many items users have, and what an item weighs then.
 release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
 """
 

@@ -17,7 +17,7 @@ from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.accounting import growth_bound, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, levelwise
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
@@ -25,7 +25,7 @@ from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining import noisy_supports
 from fim_private.mining.measured import Measured
-from fim_private.mining.measured_budget import Way, can_be_measured, cost, measured
+from fim_private.mining.measured_budget import Way, can_be_measured, measured
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Itemset, Share
@@ -81,15 +81,15 @@ class BudgetAllocation:
     """What is decided before the data is read.
 
     selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
-    released. cost: what all of it spends. shares: the same, part by part. keep_all: whether itemsets are published
-    that do not stand out from the noise of their supports.
+    released. cost: what all of it spends. shares: the same, part by part. leaves_out: whether itemsets are not
+    published that do not stand out from the noise of their supports.
     """
 
     selections: tuple[AllocatedSelection, ...]
     supports: SupportsBudget | None
     cost: PrivacyCost
     shares: tuple[Share, ...]
-    keep_all: bool = False
+    leaves_out: bool = False
 
     def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
         """Return this allocation, and the itemsets that its selections find, in order."""
@@ -117,11 +117,10 @@ class BudgetAllocation:
         sets = [items for items, _ in named]
         consistent = noisy_supports.consistent(sets, values, noise.half_width)
         rows = zip(sets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
-        picked = not all(isinstance(selection.run, Levelwise) for selection in self.selections)
         itemsets = [
             Itemset(items, estimate, (lower, upper))
             for items, estimate, lower, upper in rows
-            if lower > 0 or self.keep_all or not picked
+            if lower > 0 or not self.leaves_out
         ]
         return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
 
@@ -146,13 +145,25 @@ class MeasuredAllocation:
 def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
     """Return how a release spends its budget: as `allocate` says, or where users' itemsets are many, after measuring.
 
-    Raises ParameterError as `allocate` does.
+    Raises ParameterError as `allocate` does, and where supports would have noise that no number holds.
     """
     if options.mechanism.composed and can_be_measured(options):
         # A part may be too small for some way: levelwise does with the whole, or says why not.
         with suppress(ParameterError):
-            return _measured(options)
-    return allocate(options)
+            made = _measured(options)
+            for way in made.ways.values():
+                _check_noise(way, options.top * len(options.sizes))
+            return made
+    allocation = allocate(options)
+    _check_noise(allocation, options.top * len(options.sizes))
+    return allocation
+
+
+def _check_noise(allocation: BudgetAllocation, count: int) -> None:
+    """Raise ParameterError if noisy supports may not fit into 64 bits, in which they are handed on."""
+    if allocation.supports is not None and allocation.supports.noise(count).half_width >= 1 << 56:
+        share, epsilon = parameter("supports_share"), parameter("epsilon")
+        raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {epsilon}")
 
 
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
@@ -195,7 +206,7 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         spent += own
         allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe))
         shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), options.keep_all)
+    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), not options.keep_all)
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation | None:
@@ -224,7 +235,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     if for_supports:
         shares.append(Share("supports", options.sizes, for_supports, rho=Exact(rho * for_supports)))
     budget = SupportsBudget(rho=rho * for_supports) if for_supports else None
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, delta), tuple(shares), options.keep_all)
+    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, delta), tuple(shares), not options.keep_all)
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
@@ -253,22 +264,21 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * run.budget.mu**2)))
     selection = AllocatedSelection(run, options.sizes, universe)
     cost = PrivacyCost(options.epsilon, options.delta)
-    return BudgetAllocation((selection,), budget, cost, tuple(shares), options.keep_all)
+    return BudgetAllocation((selection,), budget, cost, tuple(shares))
 
 
 def _measured(options: MiningOptions) -> MeasuredAllocation:
-    """Allocate for users: three or four ways, of which measurements take one (Theorem 14)."""
+    """Allocate for users: several ways, of which measurements take one (Theorem 14)."""
     run, ways = measured(options)
+    cost = PrivacyCost(options.epsilon, options.delta)
 
-    def allocation(way: Way, selected: TopK | Levelwise) -> BudgetAllocation:
-        selection = AllocatedSelection(selected, options.sizes, options.counted_universe)
+    def allocation(way: Way) -> BudgetAllocation:
         supports = None
         if way.supports is not None:
             supports = SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)
-        return BudgetAllocation((selection,), supports, cost(options), way.shares, options.keep_all)
+        return BudgetAllocation((), supports, cost, way.shares, not (options.keep_all or way.normal))
 
-    found = {name: allocation(way, run.levels if way.normal else run.picks) for name, way in ways.items()}
-    return MeasuredAllocation(run, options.counted_universe, found)
+    return MeasuredAllocation(run, options.counted_universe, {name: allocation(way) for name, way in ways.items()})
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:

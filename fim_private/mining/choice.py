@@ -1,9 +1,9 @@
 """Which mechanism suits a request, by public numbers, where that is left to "auto".
 
 Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism that
-needs the smallest margin (docs/privacy.md, "What it takes"): limited-domain without a catalogue, or exponential
-weights over one that is small enough. Not large-margin: it needs no rank cap, and pays for it with a margin of 438
-units instead of 27 (ε = 1, δ = 1e-6, add-remove).
+needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a catalogue, or
+exponential weights over one that is small enough. Not large-margin: it needs no rank cap, and pays for it with a margin
+of 438 units instead of 27 (ε = 1, δ = 1e-6, add-remove).
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Many itemsets of users: which way to go is measured first, since users differ more than baskets do.
 
 A user can have hundreds of items. Scaled to a fixed norm, each of them weighs little, while a pick by exponential
-weights is as sharp as ever, at a noise that grows with the number of picks. So some hundredths of the budget buy the
-margin that the itemsets sought have over those far below, and one of four ways follows (docs/privacy.md, Theorem 14):
+weights is as sharp as ever, at a noise that grows with the number of picks. So some hundredths of the budget buy two
+measurements, and one of three ways follows (docs/privacy.md, Theorem 14):
 
-- direct: limited-domain picks the itemsets, where the margin suffices for not abstaining (over a catalogue, the
-  exponential mechanism does, where they outweigh all its other itemsets);
-- items: limited-domain picks items, where their margin suffices, and the exponential mechanism itemsets of them;
-- picks: items are found under noise, and the exponential mechanism picks itemsets of them;
-- levels: levelwise goes on from items so found, where its pairs would stand out from their noise.
+- direct: the itemsets are picked, where their margin suffices for not abstaining (over a catalogue, where they outweigh
+  all its other itemsets);
+- levels: all of levelwise, where its sets of items would stand out from their noise;
+- picks: items are found under noise, and the exponential mechanism picks itemsets of them.
 """
 
 from __future__ import annotations
@@ -18,19 +17,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
-from fim_private.dp.rounded_normal import rounded_normal
-from fim_private.levelwise.discovery import Level, found_items
-from fim_private.levelwise.gaussian_budget import GaussianBudget
+from fim_private.levelwise.discovery import found_items
+from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_weights
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.recipe import Recipe
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.abstention import AbstentionWeight
 from fim_private.mechanisms.exponential_weights import top
 from fim_private.mechanisms.top_k import TopK
+from fim_private.mining.user_lengths import mean_item_weight, users_by_length
 from fim_private.reading.vocabulary import Item, mixed_vocabulary
 from fim_private.spectrum import SupportSpectrum
 
@@ -38,30 +39,51 @@ Found = list[tuple[tuple[Item, ...], int]]
 
 # Picks are among so many itemsets at most: all of them are counted.
 _MOST_CANDIDATES = 2_000_000
-# By how many σ levels must stand out.
-_STANDS_OUT = 2.5
+# ln of how many candidates there are about, where some dozens of items were found.
+_LOG_CANDIDATES = 7
+# By how many σ the sets of two items must stand out for levels, and where picks would need more than 1/_HOPELESS of
+# the margin that there is; and items, where nothing but these is sought.
+_SETS, _SETS_AT_LEAST, _HOPELESS = 0.6, 0.4, 0.6
+_ITEMS = 6.2
+# Of a list that all items are on: levels find them without a threshold, so need less.
+_LISTED_HOPELESS, _LISTED_ITEMS = 0.4, 1.6
+# More of the budget finds items where the noise on them, in users, is so large a part of what the picks need; twice as
+# much of that is needed under replace-one, of the noise √2 times.
+_FEW_ITEMS = 0.38
+
+
+@dataclass(frozen=True)
+class PicksOfItems:
+    """Items found under noise, with the share of the budget that the recipe names, and picks of itemsets of them."""
+
+    recipe: Recipe
+    picks: TopK
+
+    @property
+    def need(self) -> float:
+        """About which margin the itemsets need, in users."""
+        mechanism = self.picks.mechanism
+        assert isinstance(mechanism, Exponential)
+        return _LOG_CANDIDATES / float(mechanism.rate)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run that measures, and then goes one of four ways, each of which spends the whole budget at most.
+    """A run that measures, and then goes one of several ways, each of which spends the whole budget at most.
 
-    sizes: ranked together. count: how many itemsets, >= 1. neighbors: the relation. measurement: σ² of each number
-    measured, in units squared. direct: picks of itemsets. by_items: picks of items, and of itemsets of them; None where
-    the items are listed, or are what is sought. items: the budget of the step that finds items under
-    noise, of which `recipe` names the share. picks: among itemsets of these. levels: what else may follow them.
+    sizes: ranked together. count: how many itemsets, >= 1. margin_variance, length_variance: σ² of what is measured,
+    in units squared. direct: picks of itemsets. budget: of the step that finds items for picks. picks: by name; the
+    second, if any, spends more on items. items_delta: of naming items; None where they are public. levels: levelwise.
     """
 
     sizes: tuple[int, ...]
     count: int
-    neighbors: str
-    measurement: Fraction
+    margin_variance: Fraction
+    length_variance: Fraction
     direct: TopK
-    by_items: tuple[TopK, TopK] | None
-    items: GaussianBudget
-    recipe: Recipe
+    budget: GaussianBudget
+    picks: tuple[tuple[str, PicksOfItems], ...]
     items_delta: Fraction | None
-    picks: TopK
     levels: Levelwise
 
     def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> tuple[str, Found]:
@@ -69,56 +91,54 @@ class Measured:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        spectrum, single = source.spectrum(self.sizes, universe), source.spectrum(1, universe)
-        margin = self._measured(_margin(spectrum, self.count, self.direct), randomness)
-        if margin >= self._needed(self.direct, spectrum):
+        spectrum = source.spectrum(self.sizes, universe)
+        true = np.array([_margin(spectrum, self.count, self.direct) * GRID])
+        margin = float(noisy_weights(true, self.margin_variance, randomness)[0])
+        if margin >= self._needed(spectrum.universe_size):
             return "direct", _picked(self.direct, spectrum, randomness)
-        if self.by_items is not None:
-            first, second = self.by_items
-            # Half of the items will do: as many are sought as there may be pairs of rare ones.
-            if self._measured(_margin(single, -(-first.count // 2), first), randomness) >= self._needed(first, single):
-                labels = [label for (label,), _ in _picked(first, single, randomness)]
-                return "items", self._among(source, labels, second, randomness)
         items = source.items(universe)
-        codes, found = found_items(items, self.items, self.recipe, self.items_delta, randomness)
-        most = self._measured(_margin(single, 1, None), randomness)
-        if len(codes) and self._levels_stand_out(margin, most, found):
-            return "levels", self.levels.find_among(items, codes, found, randomness)
+        users = noisy_weights(users_by_length(items), self.length_variance, randomness)
+        weight = mean_item_weight(users, math.sqrt(self.length_variance))
+        if self._levels_stand_out(margin, weight, spectrum.universe_size):
+            return "levels", self.levels.find(source, universe, randomness)
+        name, way = self._picks_for(weight)
+        codes, _ = found_items(items, self.budget, way.recipe, self.items_delta, randomness)
         labels = [items.label(code) for code in codes[: most_items(self.sizes)].tolist()]
-        return "picks", self._among(source, labels, self.picks, randomness)
+        return name, self._among(source, labels, way.picks, randomness)
 
-    def _measured(self, value: int, randomness: Randomness) -> float:
-        """Return the value with noise: one unit changes a support at a rank by 1, a difference of two by 1 or 2.
-
-        The sum is of whole numbers, so that what is rounded to a float is the noisy value.
-        """
-        return float(value + int(rounded_normal(self.measurement, 1, randomness=randomness)[0]))
-
-    def _needed(self, picks: TopK, spectrum: SupportSpectrum) -> float:
+    def _needed(self, universe_size: int | None) -> float:
         """Return the margin at which all that is not sought is about as likely as the last itemset that is.
 
-        By limited-domain that is abstaining: less σ of the measurement, for some itemsets are found below it as well.
+        By limited-domain that is abstaining: less σ/2 of the measurement, for some itemsets are found below it as well.
         """
-        mechanism = picks.mechanism
-        if not isinstance(mechanism, LimitedDomain):
-            assert isinstance(mechanism, Exponential)
-            return math.log(spectrum.universe_size or 1) / float(mechanism.rate)
+        mechanism = self.direct.mechanism
+        if isinstance(mechanism, Exponential):
+            return math.log(universe_size or 1) / float(mechanism.rate)
+        assert isinstance(mechanism, LimitedDomain)
         weight = AbstentionWeight(mechanism.epsilon, mechanism.delta, mechanism.neighbors)
         bottom = weight.candidate(mechanism.max_rank, 0)
         needed = bottom.support + math.log(bottom.multiplicity) / float(mechanism.rate)
-        return needed - math.sqrt(self.measurement)
+        return needed - math.sqrt(self.margin_variance) / 2
 
-    def _levels_stand_out(self, margin: float, most: float, found: Level) -> bool:
-        """Tell from what was measured whether levels would do better than picks.
+    def _levels_stand_out(self, margin: float, weight: float, universe_size: int | None) -> bool:
+        """Tell from what was measured whether levels would do better than picks."""
+        budget, recipe = self.levels.budget, self.levels.recipe
+        if self.sizes[-1] == 1:
+            shown = margin * weight / math.sqrt(budget.variance(recipe.items, 1))
+            return shown >= (_ITEMS if universe_size is None else _LISTED_ITEMS)
+        need = self.picks[0][1].need
+        if universe_size is not None:
+            need *= math.log(min(universe_size, math.comb(recipe.most_items, 2))) / _LOG_CANDIDATES
+            if margin < _LISTED_HOPELESS * need:
+                return True
+        shown = margin * weight**2 / math.sqrt(budget.variance(recipe.levels[0], 1))
+        return shown >= (_SETS_AT_LEAST if margin < _HOPELESS * need else _SETS)
 
-        most: about the support of the most frequent item. Its weight is smaller by √L if its users have L items.
-        """
-        length = max(most / max(float(found.weights[0]), 1.0), 1.0) ** 2
-        doubled = 1.0 if self.neighbors == Neighbors.ADD_REMOVE else 2.0
-        if self.sizes[-1] == 1:  # then only the noise of counting tells: of picks it grows with their number
-            return length < 0.4 * doubled * self.count
-        variance = self.levels.budget.variance(self.levels.recipe.levels[0], 1)
-        return margin >= _STANDS_OUT * math.sqrt(variance * 0.5) * length
+    def _picks_for(self, weight: float) -> tuple[str, PicksOfItems]:
+        """Return the picks whose items, and whose itemsets, need about as much."""
+        least = _FEW_ITEMS if self.budget.neighbors == Neighbors.ADD_REMOVE else _FEW_ITEMS / math.sqrt(2)
+        noise = math.sqrt(self.budget.variance(self.picks[-1][1].recipe.items, 1)) / weight
+        return self.picks[-1 if noise >= least * self.picks[0][1].need else 0]
 
     def _among(self, source: SupportSource, labels: list[Item], picks: TopK, randomness: Randomness) -> Found:
         """Pick itemsets made of these items, which are public now."""
@@ -135,11 +155,10 @@ def _picked(picks: TopK, spectrum: SupportSpectrum, randomness: Randomness) -> F
     return list(zip(spectrum.sample_itemsets(levels, randomness), levels, strict=True))
 
 
-def _margin(spectrum: SupportSpectrum, rank: int, picks: TopK | None) -> int:
-    """Return the support at a rank >= 1, less that next below the candidates of picks by limited-domain, if any."""
-    mechanism = None if picks is None else picks.mechanism
-    below = _support(spectrum, mechanism.max_rank + 1) if isinstance(mechanism, LimitedDomain) else 0
-    return _support(spectrum, rank) - below
+def _margin(spectrum: SupportSpectrum, rank: int, picks: TopK) -> int:
+    """Return the support at a rank >= 1, less that next below the candidates of picks by limited-domain."""
+    below = picks.mechanism.max_rank + 1 if isinstance(picks.mechanism, LimitedDomain) else None
+    return _support(spectrum, rank) - (0 if below is None else _support(spectrum, below))
 
 
 def _support(spectrum: SupportSpectrum, rank: int) -> int:
@@ -148,11 +167,11 @@ def _support(spectrum: SupportSpectrum, rank: int) -> int:
 
 
 def most_items(sizes: Sequence[int]) -> int:
-    """Return of how many items the itemsets of these sizes are few enough to be picked from; 0 if no number will do."""
+    """Return of how many items the itemsets of these sizes are few enough to be picked from."""
     items = 0
     step = 1 << _MOST_CANDIDATES.bit_length()
     while step:  # bisection: the itemsets do not become fewer with more items
         if sum(math.comb(items + step, size) for size in sizes) <= _MOST_CANDIDATES:
             items += step
         step //= 2
-    return items if items >= max(sizes) else 0
+    return items

@@ -1,32 +1,56 @@
-"""The budget of a measured run: four ways to go, each of which may spend all of ε and its part of δ (Theorem 14)."""
+"""The budget of a measured run: each of its ways may spend all of ε (Theorem 14)."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.accounting import growth_bound, root_below, zcdp_rho
-from fim_private.dp.cost import Exact, PrivacyCost
+from fim_private.dp.cost import Exact
 from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.parameters import Neighbors
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
-from fim_private.levelwise.levelwise import ITEMS_DELTA, Levelwise
+from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.recipe import Recipe
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining.measured import Measured, most_items
+from fim_private.mining.measured import Measured, PicksOfItems
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Share
 
-# The parts of the budget: of each measurement, and of the items, where they are unknown and where they are listed.
+# The largest itemsets whose margin is measured: of users with hundreds of items, larger ones are out of reach to count.
+_LARGEST_SIZE = 4
+# The parts of the budget: of each of two measurements, and of finding items for picks: where their names are unknown
+# it is these or, where it takes more to find them, the others; where they are listed there is no threshold.
 _MEASUREMENT = Fraction(2, 100)
-_ITEMS, _LISTED_ITEMS = Fraction(45, 100), Fraction(15, 100)
-# The part of both picks, of items and of itemsets of them, that the items have.
-_PICKED_ITEMS = Fraction(1, 3)
+_ITEMS, _MORE_ITEMS, _LISTED_ITEMS = Fraction(60, 100), Fraction(80, 100), Fraction(15, 100)
+# The parts of δ: for naming what only one unit has, and of the rest for the ways that compose in zCDP.
+_NAMING, _CONCENTRATED = Fraction(1, 4), Fraction(2, 3)
+
+
+@dataclass(frozen=True)
+class DeltaParts:
+    """The parts of δ, which with (1 + e^ε) for `naming` add up to it (Theorem 14).
+
+    naming: δ_b = δ₀, of naming what only one unit has; None where the items are listed. concentrated: of the ways that
+    compose in zCDP. normal: of levels.
+    """
+
+    naming: Fraction | None
+    concentrated: Fraction
+    normal: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction, *, listed: bool) -> DeltaParts:
+        """Return the parts of delta; e^epsilon must be bounded (`growth_bound`)."""
+        growth = growth_bound(epsilon)
+        assert growth is not None, "see can_be_measured"
+        naming = None if listed else min(delta * _NAMING / (1 + growth), LARGEST_DELTA)
+        rest = delta - (naming or 0) * (1 + growth)
+        return cls(naming, rest * _CONCENTRATED, rest * (1 - _CONCENTRATED))
 
 
 @dataclass(frozen=True)
@@ -41,93 +65,76 @@ class Way:
 def can_be_measured(options: MiningOptions) -> bool:
     """Tell whether a run can be measured.
 
-    It is for itemsets of users, in one ranking, few enough to be picked from, and e^ε no larger than is of use.
+    It is for itemsets of users, in one ranking, small enough to be counted, and e^ε no larger than is of use.
     """
     one_ranking = len(options.sizes) == 1 or options.union
-    of_use = growth_bound(options.epsilon) is not None and most_items(options.sizes) > 0
+    of_use = growth_bound(options.epsilon) is not None and options.sizes[-1] <= _LARGEST_SIZE
     return options.by_user and one_ranking and of_use
 
 
 def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
-    """Return the run, and its ways by name, each of which has an equal part of δ. See `can_be_measured`.
+    """Return the run, and its ways by name. See `can_be_measured`.
 
     Raises ParameterError for a budget of which some part is out of range.
     """
     listed = isinstance(options.counted_universe, Catalogue)
+    replaces = options.neighbors == Neighbors.REPLACE_ONE
+    left = 1 - (options.supports_share or Fraction(0))
+    delta = DeltaParts.of(options.epsilon, options.delta, listed=listed)
+    rho, mu = zcdp_rho(options.epsilon, delta.concentrated), gdp_mu(options.epsilon, delta.normal)
+
+    measurement = _MEASUREMENT * left * rho
+    # The difference of two supports at a rank, or one of them; a user is in one bin of lengths.
+    margin_change, lengths_change = (2 if replaces and not listed else 1), (2 if replaces else 1)
     [public] = options.selections()
-    epsilon, for_supports = options.epsilon, options.supports_share or Fraction(0)
-    single = options.sizes[-1] == 1
-    part = options.delta / (3 if listed or single else 4)
-    items_delta = None if listed else min(part * ITEMS_DELTA, LARGEST_DELTA)
-    left = (part - (items_delta or 0)) / (1 - (items_delta or 0))
-    rho, mu = zcdp_rho(epsilon, left), gdp_mu(epsilon, left)
-
-    # The measurements cost every way the same; with the least ρ as their measure it is a part of each.
-    direct_rho = rho if listed else zcdp_rho(epsilon, part / 2)
-    measurement = _MEASUREMENT * (1 - for_supports) * min(rho, direct_rho)
-    changes = 1 if listed or options.neighbors == Neighbors.ADD_REMOVE else 4
-    items_share = (_LISTED_ITEMS if listed else _ITEMS) * (1 - for_supports)
-    items = GaussianBudget(root_below(2 * rho), options.neighbors)
-    items_rho = items.spent(items_share) / 2
-    measured_most = 2 if listed or single else 3
-    picks_rho = rho * (1 - for_supports) - items_rho - measured_most * measurement
-    levels_part = 1 - for_supports - 2 * (items_rho + measured_most * measurement) / mu**2
-
-    recipe = Recipe.of(options.sizes, options.top, union=options.union, epsilon=epsilon, neighbors=options.neighbors)
+    direct_rho = left * rho - measurement
+    recipe = Recipe.of(
+        options.sizes, options.top, union=options.union, epsilon=options.epsilon, neighbors=options.neighbors
+    )
+    items = GaussianBudget(root_below(2 * rho), options.neighbors, left)
+    picks = {
+        name: PicksOfItems(
+            recipe.with_items(share), _exponential(options, left * rho - 2 * measurement - items.spent(share) / 2)
+        )
+        for name, share in _item_shares(options, listed=listed).items()
+    }
     levels = Levelwise(
         options.sizes,
         options.top,
         options.union,
-        GaussianBudget(mu, options.neighbors, levels_part),
-        recipe.after_items,
-        items_delta,
+        GaussianBudget(mu, options.neighbors, left - 4 * measurement / mu**2),
+        recipe.with_items(_LISTED_ITEMS) if listed and recipe.levels else recipe,
+        delta.naming,
         options.keep_all,
     )
-    # Directly, or items first, both by limited-domain: half of the part of δ is for abstaining.
-    bottom = part / 2 / (1 + (growth_bound(epsilon) or 0))
-    by_items_rho = direct_rho * (1 - for_supports) - 2 * measurement
-    wanted = min(max(8 + options.sizes[-1], math.ceil(6 * math.sqrt(options.top))), most_items(options.sizes))
-    sought = replace(public, sizes=(1,), top=wanted)
-    direct_picks = direct_rho * (1 - for_supports) - measurement
-    direct = _exponential(options, direct_picks) if listed else _limited(public, direct_picks, bottom)
-    by_items = None
-    if not (listed or single):
-        by_items = (
-            _limited(sought, by_items_rho * _PICKED_ITEMS, bottom),
-            _exponential(options, by_items_rho * (1 - _PICKED_ITEMS)),
-        )
     run = Measured(
         options.sizes,
         options.top,
-        options.neighbors,
-        changes / (2 * measurement),
-        direct,
-        by_items,
+        margin_change**2 / (2 * measurement),
+        lengths_change / (2 * measurement),
+        _exponential(options, direct_rho) if delta.naming is None else _limited(public, direct_rho, delta.naming),
         items,
-        replace(recipe, items=items_share),
-        items_delta,
-        _exponential(options, picks_rho),
+        tuple(picks.items()),
+        delta.naming,
         levels,
     )
-    sizes = options.sizes
     ways = {
-        "direct": _concentrated(direct_rho, for_supports, sizes, {"measurement": measurement}),
-        "picks": _concentrated(
-            rho, for_supports, sizes, {"measurement": measured_most * measurement, "items": items_rho}
-        ),
-        "levels": _normal(
-            mu**2, for_supports, levels, {"measurement": 2 * measured_most * measurement, "items": 2 * items_rho}
-        ),
+        "direct": _concentrated(rho, options, {"measurement": measurement}),
+        "levels": _normal(mu**2, options, levels, {"measurement": 4 * measurement}),
     }
-    if by_items is not None:
-        steps = {"measurement": 2 * measurement, "items": by_items_rho * _PICKED_ITEMS}
-        ways["items"] = _concentrated(direct_rho, for_supports, sizes, steps)
+    for name, way in picks.items():
+        steps = {"measurement": 2 * measurement, "items": items.spent(way.recipe.items) / 2}
+        ways[name] = _concentrated(rho, options, steps)
     return run, ways
 
 
-def cost(options: MiningOptions) -> PrivacyCost:
-    """Return what a measured run spends: all of it."""
-    return PrivacyCost(options.epsilon, options.delta)
+def _item_shares(options: MiningOptions, *, listed: bool) -> dict[str, Fraction]:
+    """Return which parts of the budget may find items for picks, by the name of the way."""
+    if listed:
+        return {"picks": _LISTED_ITEMS}
+    if options.sizes[-1] == 1:
+        return {"picks": _MORE_ITEMS}
+    return {"picks": _ITEMS, "picks of more items": _MORE_ITEMS}
 
 
 def _limited(public: PublicParameters, rho: Fraction, bottom_delta: Fraction) -> TopK:
@@ -148,21 +155,22 @@ def _exponential(options: MiningOptions, rho: Fraction) -> TopK:
     return TopK.by_zcdp_composition(build, options.top, rho, Fraction(0))
 
 
-def _concentrated(rho: Fraction, for_supports: Fraction, sizes: tuple[int, ...], steps: dict[str, Fraction]) -> Way:
+def _concentrated(rho: Fraction, options: MiningOptions, steps: dict[str, Fraction]) -> Way:
     """Return a way that is composed in zCDP: its steps, picks with the rest, and supports."""
-    supports = rho * for_supports
+    supports = rho * (options.supports_share or 0)
     spent = {**steps, "selection": rho - supports - sum(steps.values()), **({"supports": supports} if supports else {})}
     shares = [
-        Share(name, (1,) if name == "items" else sizes, part / rho, rho=Exact(part)) for name, part in spent.items()
+        Share(name, (1,) if name == "items" else options.sizes, part / rho, rho=Exact(part))
+        for name, part in spent.items()
     ]
     return Way(supports or None, False, tuple(shares))
 
 
-def _normal(mu_squared: Fraction, for_supports: Fraction, levels: Levelwise, steps: dict[str, Fraction]) -> Way:
+def _normal(mu_squared: Fraction, options: MiningOptions, levels: Levelwise, steps: dict[str, Fraction]) -> Way:
     """Return a way that is composed in GDP: its steps, those of levels, and supports."""
-    supports = mu_squared * for_supports
-    spent = [(name, (1,) if name == "items" else levels.sizes, part) for name, part in steps.items()]
+    supports = mu_squared * (options.supports_share or 0)
+    spent = [(name, (1,) if name == "items" else options.sizes, part) for name, part in steps.items()]
     spent += [(name, sizes, levels.budget.spent(share)) for name, sizes, share in levels.steps]
-    spent += [("supports", levels.sizes, supports)] if supports else []
+    spent += [("supports", options.sizes, supports)] if supports else []
     shares = [Share(name, sizes, part / mu_squared, mu_squared=Exact(part)) for name, sizes, part in spent]
     return Way(supports or None, True, tuple(shares))

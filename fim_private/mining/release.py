@@ -85,10 +85,11 @@ class Release:
     private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
     itemsets: in descending order of noisy support where supports were released, else in the order selected.
-    missing_user: "own-unit" when each basket without a user was a unit of its own, "drop" when rows without a user were
-        left out, None where all had one, or none were needed.
+    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
+        for leaving them out, None where nothing was said of them.
     noise: the noise of the supports; None where none were released.
-    keep_all: whether itemsets are among them that do not stand out from the noise.
+    keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
+        counted, or whose noisy supports did not; of picks without supports nothing tells.
     """
 
     mechanism: str
@@ -126,6 +127,12 @@ class Release:
     def delta(self) -> float:
         """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
         return float(self.cost.delta)
+
+    @property
+    def counted(self) -> bool:
+        """Whether levelwise counted its candidates, and left out what does not stand out: of users it may pick them."""
+        purposes = {share.purpose for share in self.shares}
+        return self.mechanism == "levelwise" and ("measurement" not in purposes or "first count" in purposes)
 
     @property
     def _has_supports(self) -> bool:

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
-from fim_private.mechanisms.registry import spec_named
 from fim_private.mining.release import Release
 from fim_private.reading.missing_users import MissingUser
 
@@ -15,7 +14,6 @@ from fim_private.reading.missing_users import MissingUser
 def advice_for_more(release: Release) -> Iterator[str]:
     """Yield what finds more itemsets, a line, and what promises as much, another, where there is such a way."""
     ways = []
-    levelwise = spec_named(release.mechanism).composed
     if release.epsilon < EPSILON_RANGE[1]:
         # Margins and noise are in proportion to 1/ε, or nearly so.
         twice = at_least(min(2 * release.cost.epsilon, Fraction(EPSILON_RANGE[1])))
@@ -24,7 +22,7 @@ def advice_for_more(release: Release) -> Iterator[str]:
         )
     if release.neighbors == Neighbors.REPLACE_ONE:
         # Replacing is a removal and an addition, each at epsilon.
-        need = "0.7 of the noise" if levelwise else "half the margin"
+        need = "0.7 of the noise" if release.counted else "half the margin"
         ways.append(
             f"--neighbors add-remove, which needs {need} and guarantees less: replacing one {protected(release)} "
             "then costs 2ε"
@@ -33,7 +31,7 @@ def advice_for_more(release: Release) -> Iterator[str]:
         ways.append("leaving out --user, which protects each basket by itself only")
     if ways:
         yield f"To find more: {'; or '.join(ways)}."
-    if release.top > 1 and not levelwise:
+    if release.top > 1 and not release.counted:
         yield "As private, for the more frequent ones: a smaller --top, among which the budget is shared."
 
 

@@ -45,7 +45,7 @@ def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
     """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
         why = "the mechanism abstained"
-        if release.mechanism == "levelwise":
+        if release.counted:
             why = "none was found" if release.keep_all else "none stood out from the noise"
         nothing = Text(f"No itemset of {_items(release)} was released: {why}.", style="bold")
         yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
@@ -107,7 +107,7 @@ def _remarks(release: Release) -> Iterator[str]:
 
 def _missing(release: Release) -> str:
     """Say why there are fewer itemsets than were asked for."""
-    if release.mechanism == "levelwise":
+    if release.counted:
         if release.keep_all:
             return "no others were found"
         return "no other stands out from the noise (--keep-all names some that do not, too)"
@@ -195,7 +195,7 @@ def _advice(release: Release, max_rank: int | None) -> str:
     smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
     if release.mechanism == "levelwise":
         ways = [f"more {unit}s", "a larger --epsilon", *smaller, *(["a smaller --top"] if release.top > 1 else [])]
-        all_ = "" if release.keep_all else "; --keep-all names some that do not stand out, too"
+        all_ = "" if release.keep_all or not release.counted else "; --keep-all names some that do not stand out, too"
         return f"{', or '.join(ways)}{all_}."
     share = release.shares[0] if release.shares else None
     if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:

@@ -200,4 +200,4 @@ def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: Me
         assert not audit(Lighter(1.0, 1e-3, neighbors), trials=20).holds
     with pytest.raises(ParameterError, match=r"max_rank is of use to .* only; top-ten has no cap on ranks"):
         fim.mine(baskets, mechanism="top-ten", max_rank=3)
-    assert "distance, top-ten, levelwise (with --top)" in mechanism_help.mechanisms_by_need()
+    assert "distance, levelwise, top-ten" in mechanism_help.mechanisms_by_need()

@@ -198,6 +198,7 @@ def test_users_are_told_of_baskets(tmp_path: Path) -> None:
     import pandas as pd
 
     release = fim.mine(pd.DataFrame(table), user="user", basket="basket", item="item", top=5, seed=1)
-    [more] = advice_for_more(release)
+    more, fewer = advice_for_more(release)
+    assert "a smaller --top" in fewer  # these were picked
     assert "leaving out --user, which protects each basket by itself only" in more
     assert "replacing one user (all their baskets) then costs 2ε" in more

@@ -107,6 +107,12 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
     Raises ParameterError for another name, which lists the choices, and for a parameter out of range.
     """
     specs = registry.single()
+    if name in registry.MECHANISMS and name not in specs:
+        raise ParameterError(
+            f"{name} is a run of many steps, which the tests audit one by one (docs/privacy.md, "
+            f"Theorem {registry.MECHANISMS[name].theorem}); "
+            f"{parameter('mechanism')} takes all, {', '.join(specs)}"
+        )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {name!r}")
     return [_built(spec, epsilon, delta, neighbors) for each, spec in specs.items() if name in ("all", each)]

@@ -114,7 +114,11 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         (["plan", "--typical-basket", "0"], "Error: --typical-basket must be a number of items from 1"),
         (["plan", "--epsilons", "one", "--figure", "x.png"], "Error: --epsilons must be numbers with commas"),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
-        (["audit", "--mechanism", "levelwise"], "Error: --mechanism must be one of all, large-margin"),
+        (
+            ["audit", "--mechanism", "levelwise"],
+            "Error: levelwise is a run of many steps, which the tests audit one by one",
+        ),
+        (["audit", "--mechanism", "laplace"], "Error: --mechanism must be one of all, large-margin"),
         (["audit", "--trials", "-1"], "Error: --trials must be at least 0, not -1"),
         (["audit", "--epsilon", "0"], "Error: --epsilon must be a number above 0"),
     ],

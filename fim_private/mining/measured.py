@@ -41,10 +41,10 @@ Found = list[tuple[tuple[Item, ...], int]]
 _MOST_CANDIDATES = 2_000_000
 # ln of how many candidates there are about, where some dozens of items were found.
 _LOG_CANDIDATES = 7
-# These numbers are from all ways run on the customers of Online Retail and the households of Complete Journey, whole and
-# cut into users of 1, 4 and 16 baskets, at ε = 1. Levels are better than picks where the weight of the k-th set of two
-# items would be at least so many σ of their noise; or a little less, where the margin is so small a part of what picks
-# need that they fail.
+# These numbers are from all ways run on the customers of Online Retail and the households of Complete Journey, whole
+# and cut into users of 1, 4 and 16 baskets, at ε = 1. Levels are better than picks where the weight of the k-th set of
+# two items would be at least so many σ of their noise; or a little less, where the margin is so small a part of what
+# picks need that they fail.
 _SETS, _SETS_AT_LEAST, _HOPELESS = 0.6, 0.4, 0.6
 # And where items are sought, and the weight of the k-th is so many σ: their threshold is at about 5 σ.
 _ITEMS = 6.2
@@ -57,7 +57,10 @@ _FEW_ITEMS = 0.38
 
 @dataclass(frozen=True)
 class PicksOfItems:
-    """Items found under noise, with the share of the budget that the recipe names, and picks of itemsets of them."""
+    """Items found under noise, with the share of the budget that the recipe names, and picks of itemsets of them.
+
+    picks: of each ranking.
+    """
 
     recipe: Recipe
     picks: TopK
@@ -74,16 +77,17 @@ class PicksOfItems:
 class Measured:
     """A run that measures, and then goes one of several ways, each of which spends the whole budget at most.
 
-    sizes: ranked together. count: how many itemsets, >= 1. margin_variance, length_variance: σ² of what is measured,
-    in units squared. direct: picks of itemsets. budget: of the step that finds items for picks. picks: by name; the
-    second, if any, spends more on items. items_delta: of naming items; None where they are public. levels: levelwise.
+    rankings: the sizes that are ranked together, in each. count: how many itemsets of each, >= 1. margin_variance,
+    length_variance: σ² of what is measured, in units squared. direct: picks of itemsets of each. budget: of the step
+    that finds items for picks. picks: by name; the second, if any, spends more on items. items_delta: of naming items;
+    None where they are public. levels: levelwise, of all sizes.
     """
 
-    sizes: tuple[int, ...]
+    rankings: tuple[tuple[int, ...], ...]
     count: int
     margin_variance: Fraction
     length_variance: Fraction
-    direct: TopK
+    direct: tuple[TopK, ...]
     budget: GaussianBudget
     picks: tuple[tuple[str, PicksOfItems], ...]
     items_delta: Fraction | None
@@ -94,27 +98,29 @@ class Measured:
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        spectrum = source.spectrum(self.sizes, universe)
-        true = np.array([_margin(spectrum, self.count, self.direct) * GRID])
-        margin = float(noisy_weights(true, self.margin_variance, randomness)[0])
-        if margin >= self._needed(spectrum.universe_size):
-            return "direct", _picked(self.direct, spectrum, randomness)
+        spectra = [source.spectrum(sizes, universe) for sizes in self.rankings]
+        ranked = list(zip(self.direct, spectra, strict=True))
+        true = np.array([_margin(spectrum, self.count, picks) for picks, spectrum in ranked], dtype=np.int64)
+        margins = noisy_weights(true * GRID, self.margin_variance, randomness).tolist()
+        needs = [self._needed(picks, spectrum.universe_size) for picks, spectrum in ranked]
+        if all(margin >= need for margin, need in zip(margins, needs, strict=True)):
+            return "direct", [found for picks, spectrum in ranked for found in _picked(picks, spectrum, randomness)]
         items = source.items(universe)
         users = noisy_weights(users_by_length(items), self.length_variance, randomness)
         weight = mean_item_weight(users, math.sqrt(self.length_variance))
-        if self._levels_stand_out(margin, weight, spectrum.universe_size):
+        if self._levels_stand_out(margins[-1], weight, spectra[-1].universe_size):
             return "levels", self.levels.find(source, universe, randomness)
         name, way = self._picks_for(weight)
         codes, _ = found_items(items, self.budget, way.recipe, self.items_delta, randomness)
-        labels = [items.label(code) for code in codes[: most_items(self.sizes)].tolist()]
+        labels = [items.label(code) for code in codes.tolist()]
         return name, self._among(source, labels, way.picks, randomness)
 
-    def _needed(self, universe_size: int | None) -> float:
+    def _needed(self, picks: TopK, universe_size: int | None) -> float:
         """Return the margin at which all that is not sought is about as likely as the last itemset that is.
 
         By limited-domain that is abstaining: less σ/2 of the measurement, for some itemsets are found below it as well.
         """
-        mechanism = self.direct.mechanism
+        mechanism = picks.mechanism
         if isinstance(mechanism, Exponential):
             return math.log(universe_size or 1) / float(mechanism.rate)
         assert isinstance(mechanism, LimitedDomain)
@@ -124,9 +130,9 @@ class Measured:
         return needed - math.sqrt(self.margin_variance) / 2
 
     def _levels_stand_out(self, margin: float, weight: float, universe_size: int | None) -> bool:
-        """Tell from what was measured whether levels would do better than picks."""
+        """Tell from the margin of the last ranking, which has the largest itemsets, whether levels would beat picks."""
         budget, recipe = self.levels.budget, self.levels.recipe
-        if self.sizes[-1] == 1:
+        if not recipe.levels:
             shown = margin * weight / math.sqrt(budget.variance(recipe.items, 1))
             return shown >= (_ITEMS if universe_size is None else _LISTED_ITEMS)
         need = self.picks[0][1].need
@@ -144,12 +150,13 @@ class Measured:
         return self.picks[-1 if noise >= least * self.picks[0][1].need else 0]
 
     def _among(self, source: SupportSource, labels: list[Item], picks: TopK, randomness: Randomness) -> Found:
-        """Pick itemsets made of these items, which are public now."""
-        sizes = [size for size in self.sizes if size <= len(labels)]
-        if not sizes:
-            return []
-        vocabulary, _ = mixed_vocabulary(labels)
-        return _picked(picks, source.spectrum(sizes, Catalogue(vocabulary)), randomness)
+        """Pick itemsets made of the first of these items, which are public now."""
+        found: Found = []
+        for ranking in self.rankings:
+            among, _ = mixed_vocabulary(labels[: most_items(ranking)])
+            if sizes := [size for size in ranking if size <= len(among)]:
+                found += _picked(picks, source.spectrum(sizes, Catalogue(among)), randomness)
+        return found
 
 
 def _picked(picks: TopK, spectrum: SupportSpectrum, randomness: Randomness) -> Found:

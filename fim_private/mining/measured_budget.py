@@ -65,11 +65,9 @@ class Way:
 def can_be_measured(options: MiningOptions) -> bool:
     """Tell whether a run can be measured.
 
-    It is for itemsets of users, in one ranking, small enough to be counted, and e^ε no larger than is of use.
+    It is for itemsets of users, small enough to be counted, and e^ε no larger than is of use.
     """
-    one_ranking = len(options.sizes) == 1 or options.union
-    of_use = growth_bound(options.epsilon) is not None and options.sizes[-1] <= _LARGEST_SIZE
-    return options.by_user and one_ranking and of_use
+    return options.by_user and options.sizes[-1] <= _LARGEST_SIZE and growth_bound(options.epsilon) is not None
 
 
 def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
@@ -86,15 +84,16 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     measurement = _MEASUREMENT * left * rho
     # The difference of two supports at a rank, or one of them; a user is in one bin of lengths.
     margin_change, lengths_change = (2 if replaces and not listed else 1), (2 if replaces else 1)
-    [public] = options.selections()
-    direct_rho = left * rho - measurement
+    rankings = options.selections()
+    direct_rho = (left * rho - measurement) / len(rankings)
     recipe = Recipe.of(
         options.sizes, options.top, union=options.union, epsilon=options.epsilon, neighbors=options.neighbors
     )
     items = GaussianBudget(root_below(2 * rho), options.neighbors, left)
     picks = {
         name: PicksOfItems(
-            recipe.with_items(share), _exponential(options, left * rho - 2 * measurement - items.spent(share) / 2)
+            recipe.with_items(share),
+            _exponential(options, (left * rho - 2 * measurement - items.spent(share) / 2) / len(rankings)),
         )
         for name, share in _item_shares(options, listed=listed).items()
     }
@@ -108,11 +107,16 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
         options.keep_all,
     )
     run = Measured(
-        options.sizes,
+        tuple(public.sizes for public in rankings),
         options.top,
-        margin_change**2 / (2 * measurement),
+        len(rankings) * margin_change**2 / (2 * measurement),
         lengths_change / (2 * measurement),
-        _exponential(options, direct_rho) if delta.naming is None else _limited(public, direct_rho, delta.naming),
+        tuple(
+            _exponential(options, direct_rho)
+            if delta.naming is None
+            else _limited(public, direct_rho, delta.naming / len(rankings))
+            for public in rankings
+        ),
         items,
         tuple(picks.items()),
         delta.naming,

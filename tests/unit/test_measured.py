@@ -114,7 +114,7 @@ def test_a_unit_changes_the_margin_below_the_candidates_by_what_it_is_charged_fo
     picks = [TopK(LimitedDomain(1.0, 1e-6, neighbors, below), 1) for _, below in ranks]
     assert max(largest_change(neighbors, sizes, rank, of) for (rank, _), of in zip(ranks, picks, strict=True)) == due
     run, _ = measured_budget.measured(options(neighbors))
-    assert isinstance(run.direct.mechanism, LimitedDomain)  # so that this is what it measures
+    assert isinstance(run.direct[0].mechanism, LimitedDomain)  # so that this is what it measures
     assert margin_change(options(neighbors)) == due
 
 
@@ -123,7 +123,7 @@ def test_a_unit_changes_a_support_at_a_rank_by_one(neighbors: str) -> None:
     for sizes, rank in product(((1,), (2,), (1, 2)), (1, 3)):
         assert largest_change(neighbors, sizes, rank, TopK(Exponential(1.0, neighbors), 1)) == 1
     run, _ = measured_budget.measured(options(neighbors, listed=True))
-    assert isinstance(run.direct.mechanism, Exponential)
+    assert isinstance(run.direct[0].mechanism, Exponential)
 
 
 def lengths_of(*held: Sequence[Sequence[int]]) -> NDArray[np.int64]:
@@ -176,9 +176,9 @@ def of_picks(picks: TopK) -> Fraction:
 def spent(asked: MiningOptions, run: Measured, name: str, way: Way) -> dict[str, Fraction]:
     """What each part of a way costs, in zCDP or as μ²/2, by the noise that is drawn and the picks that are made."""
     changed = 1 if asked.neighbors == ADD_REMOVE else 2
-    parts = {"measurement": margin_change(asked) ** 2 / (2 * run.margin_variance)}
+    parts = {"measurement": len(run.rankings) * margin_change(asked) ** 2 / (2 * run.margin_variance)}
     if name == "direct":
-        parts["selection"] = of_picks(run.direct)
+        parts["selection"] = sum(map(of_picks, run.direct), Fraction(0))
     else:
         parts["measurement"] += changed / (2 * run.length_variance)
     if name == "levels":
@@ -186,7 +186,7 @@ def spent(asked: MiningOptions, run: Measured, name: str, way: Way) -> dict[str,
     elif name != "direct":
         picks = dict(run.picks)[name]
         parts["items"] = changed / (2 * run.budget.variance(picks.recipe.items, 1))
-        parts["selection"] = of_picks(picks.picks)
+        parts["selection"] = len(run.rankings) * of_picks(picks.picks)
     if way.supports is not None:
         noise = (SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)).noise(7)
         parts["supports"] = noise.count / (2 * noise.parameter)
@@ -203,9 +203,10 @@ def check_budget(
     growth = growth_bound(asked.epsilon)
     assert growth is not None
     for_naming = Fraction(0)
-    if isinstance(run.direct.mechanism, LimitedDomain):
-        assert run.items_delta == run.levels.items_delta == Fraction(run.direct.mechanism.delta)
-        for_naming = (1 + growth) * Fraction(run.direct.mechanism.delta)
+    if not isinstance(asked.universe, Catalogue):
+        naming = sum((Fraction(picks.mechanism.cost.delta) for picks in run.direct), Fraction(0))
+        assert run.items_delta == run.levels.items_delta == naming
+        for_naming = (1 + growth) * naming
     left = asked.delta - for_naming
     most = {name: zcdp_rho(asked.epsilon, left * 2 / 3) for name in ways}
     most["levels"] = gdp_mu(asked.epsilon, left / 3) ** 2 / 2
@@ -245,7 +246,7 @@ def requests(draw: st.DrawFn) -> MiningOptions:
         epsilon=power(-9, 1.69),
         delta=draw(st.one_of(st.just(Fraction(99, 100)), st.builds(power, st.just(-299.5), st.just(-0.01)))),
         sizes=sizes,
-        union=len(sizes) > 1,
+        union=len(sizes) > 1 and draw(st.booleans()),
         top=draw(st.integers(1, 100_000)),
         supports_share=draw(st.none() | st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)),
     )
@@ -277,7 +278,7 @@ BROKEN = [
     ("rest * (1 - _CONCENTRATED)", "rest"),
     ("(naming or 0) * (1 + growth)", "(naming or 0) * growth"),
     ("rest = delta - (naming or 0) * (1 + growth)", "rest = delta - (naming or 0)"),
-    ("direct_rho = left * rho - measurement", "direct_rho = left * rho"),
+    ("(left * rho - measurement) / len(rankings)", "left * rho / len(rankings)"),
     ("- 2 * measurement - items.spent(share) / 2", "- items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- measurement - items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- 2 * measurement"),
@@ -320,6 +321,9 @@ TAKEN: list[tuple[str, Users, dict[str, Any]]] = [
     ("picks", MANY_ITEMS, {"top": 10, "listed": True, "epsilon": Fraction(1)}),
     ("levels", [[pair] for pair in PAIRS] * 4, {"top": 10, "sizes": (1,)}),
     ("direct", EACH_PAIR, {"top": 10, "sizes": (1, 2, 3), "union": True}),
+    ("direct", EACH_PAIR, {"top": 10, "sizes": (1, 2)}),
+    ("picks", MANY_ITEMS, {"top": 100, "sizes": (1, 2)}),
+    ("levels", EACH_PAIR, {"top": 30, "sizes": (1, 2)}),
 ]
 
 
@@ -341,7 +345,7 @@ def test_each_way_is_taken_where_it_is_meant_to_be(
     taken, found = allocation.find(source, Randomness.seeded(1))
     assert taken is allocation.ways[name]
     run = allocation.run
-    both = [(run.margin_variance, 1), (run.length_variance, 11)]
+    both = [(run.margin_variance, len(run.rankings)), (run.length_variance, 11)]
     assert drawn == (both[:1] if name == "direct" else both)  # as many as were paid for
     _, again = allocation.find(source, Randomness.seeded(1))
     assert found == again
@@ -405,12 +409,11 @@ def test_no_more_than_there_is_comes_out() -> None:
 
 @every_relation
 @pytest.mark.parametrize("listed", [False, True])
-def test_several_sizes_apart_are_found_by_levels(neighbors: str, listed: bool) -> None:
+def test_several_sizes_apart_have_a_ranking_each(neighbors: str, listed: bool) -> None:
     asked = options(neighbors, listed=listed, sizes=(1, 2, 3), top=3, supports_share=Fraction(15, 100))
     allocation = allocation_of(asked)
-    assert isinstance(allocation, BudgetAllocation)
-    [selection] = allocation.selections
-    assert isinstance(selection.run, Levelwise)
+    assert isinstance(allocation, MeasuredAllocation)
+    assert allocation.run.rankings == ((1,), (2,), (3,))
     more = {"catalogue": range(40)} if listed else {}
     found = Counter(len(itemset.items or ()) for itemset in mined(SAME, top=3, size="1-3", **more).itemsets)
     assert found == {1: 3, 2: 3, 3: 1}

@@ -87,8 +87,7 @@ class CompiledCandidates:
         held = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
         self._look_for(candidates, None, None, held)
         # Rows may not tell of a user without any basket.
-        bounds = self._transactions.unit_offsets
-        held[0] = (self._transactions.baskets if bounds is None else len(bounds) - 1) - held[1:].sum()
+        held[0] = self._transactions.units - held[1:].sum()
         return held
 
     def _look_for(

@@ -122,8 +122,7 @@ def item_tables(
 
     add: called with a range of units, first and last, and the table to add to; by several threads, with a table each.
     """
-    units = transactions.baskets if transactions.unit_offsets is None else len(transactions.unit_offsets) - 1
-    items, entries = len(transactions.vocabulary), len(transactions.items)
+    units, items, entries = transactions.units, len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     parts = _blocks(units, entries, threads)

@@ -85,8 +85,7 @@ class PortableCandidates:
         held = np.zeros(width + 1, dtype=np.int64)
         for keys in _distinct(self._hits(candidates), width):
             held += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
-        bounds = self._transactions.unit_offsets
-        held[0] = (self._transactions.baskets if bounds is None else len(bounds) - 1) - held.sum()
+        held[0] = self._transactions.units - held.sum()
         return held
 
     def _hits(self, candidates: Candidates) -> Iterator[_Hits]:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.dp.cost import at_least
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import GREEK, Screen, or_dash
 from fim_private.planning.results import Plan, PlannedMechanism, of_units, percent
 
 _LEGEND = (
@@ -52,16 +52,11 @@ def _title(plan: Plan) -> str:
 
 def _cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:
     """Return one mechanism's row as text."""
-    cells = [f"{'*' if best else ' '} {mechanism.name}", _whole(mechanism.required_support)]
+    cells = [f"{'*' if best else ' '} {mechanism.name}", or_dash(mechanism.required_support)]
     if plan.units is not None:
         cells.append("–" if mechanism.required_share is None else percent(mechanism.required_share))
-    cells += [_whole(mechanism.required_margin), _whole(mechanism.required_margin_tied)]
+    cells += [or_dash(mechanism.required_margin), or_dash(mechanism.required_margin_tied)]
     cells.append("–" if mechanism.expected_regret is None else f"{mechanism.expected_regret:,.1f}")
     given = [need for need in mechanism.needs if need not in mechanism.missing]
     missing = [f"{need} (not given)" for need in mechanism.missing]
     return [*cells, ", ".join([*given, *missing]) or "nothing"]
-
-
-def _whole(figure: int | None) -> str:
-    """Return a figure as text, a dash for none."""
-    return "–" if figure is None else f"{figure:,}"

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.dp.cost import at_least
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import GREEK, Screen, or_dash
 from fim_private.planning.results import of_units, percent
 from fim_private.planning.top_results import PlannedTop, TopPlan
 
@@ -70,11 +70,6 @@ def _cells(mechanism: PlannedTop) -> list[str]:
     share = "–" if mechanism.required_share is None else percent(mechanism.required_share)
     noise = "–" if mechanism.half_width is None else f"±{mechanism.half_width:,}"
     support, margin, items = map(
-        _whole, (mechanism.required_support, mechanism.required_margin, mechanism.item_support)
+        or_dash, (mechanism.required_support, mechanism.required_margin, mechanism.item_support)
     )
     return [support, share, margin, items, noise]
-
-
-def _whole(figure: int | None) -> str:
-    """Return a figure as text, a dash for none."""
-    return "–" if figure is None else f"{figure:,}"

@@ -78,12 +78,15 @@ class Given:
             return PlannedMechanism(spec.name, None, None, None, None, None, False, needs, missing)
         candidates = self.candidates(spec, (self.size,))
         found = prospects(self._mechanism(spec), self.confidence, candidates)
-        share = feasible = None
-        if self.units is not None:
-            feasible = found.support is not None and found.support <= self.units
-            share = None if found.support is None else 100 * found.support / self.units
+        share, feasible = self.among_units(found.support)
         figures = found.support, share, found.margin, found.margin_tied, found.regret
         return PlannedMechanism(spec.name, *figures, feasible, needs, ())
+
+    def among_units(self, support: int | None) -> tuple[float | None, bool | None]:
+        """Return a support in percent of the units, and whether they are enough for it; None where it is not known."""
+        if self.units is None:
+            return None, None
+        return None if support is None else 100 * support / self.units, support is not None and support <= self.units
 
     def enough_epsilon(self, spec: MechanismSpec) -> float | None:
         """Return epsilon, doubled until the units suffice; None where it would have to exceed 10."""

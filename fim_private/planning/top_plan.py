@@ -120,10 +120,7 @@ class _Planner:
         else:
             found = prospects(run.mechanism, self.given.confidence, self.given.candidates(spec, self._selected))
             support, margin = found.support, found.margin
-        share = feasible = None
-        if self.given.units is not None:
-            feasible = support is not None and support <= self.given.units
-            share = None if support is None else 100 * support / self.given.units
+        share, feasible = self.given.among_units(support)
         wanted = top if self.union else top * len(self.sizes)
         width = None if allocation.supports is None else allocation.supports.noise(wanted).half_width
         return PlannedTop(spec.name, top, support, share, margin, item_support, step, width, feasible, needs, ())

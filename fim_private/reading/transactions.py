@@ -44,6 +44,11 @@ class Transactions:
         return len(self.offsets) - 1
 
     @property
+    def units(self) -> int:
+        """How many privacy units there are: users, those without a basket included, or baskets."""
+        return self.baskets if self.unit_offsets is None else len(self.unit_offsets) - 1
+
+    @property
     def nbytes(self) -> int:
         """Bytes held by the arrays (not the vocabulary)."""
         units = 0 if self.unit_offsets is None else self.unit_offsets.nbytes

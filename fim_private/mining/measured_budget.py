@@ -24,9 +24,11 @@ from fim_private.mining.release import Share
 # The largest itemsets whose margin is measured: of users with hundreds of items, larger ones are out of reach to count.
 _LARGEST_SIZE = 4
 # The parts of the budget: of each of two measurements, and of finding items for picks: where their names are unknown
-# it is these or, where it takes more to find them, the others; where they are listed there is no threshold.
+# it is the first or, where it takes more to find them, the second. Where they are listed there is no threshold; more is
+# needed where the items themselves are ranked with their sets, so that all that are sought have to be among them.
 _MEASUREMENT = Fraction(2, 100)
-_ITEMS, _MORE_ITEMS, _LISTED_ITEMS = Fraction(60, 100), Fraction(80, 100), Fraction(15, 100)
+_ITEMS, _MORE_ITEMS = Fraction(60, 100), Fraction(80, 100)
+_LISTED_ITEMS, _RANKED_LISTED_ITEMS = Fraction(15, 100), Fraction(30, 100)
 # The parts of δ: for naming what only one unit has, and of the rest for the ways that compose in zCDP.
 _NAMING, _CONCENTRATED = Fraction(1, 4), Fraction(2, 3)
 
@@ -134,9 +136,10 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
 
 def _item_shares(options: MiningOptions, *, listed: bool) -> dict[str, Fraction]:
     """Return which parts of the budget may find items for picks, by the name of the way."""
+    single = options.sizes[-1] == 1
     if listed:
-        return {"picks": _LISTED_ITEMS}
-    if options.sizes[-1] == 1:
+        return {"picks": _RANKED_LISTED_ITEMS if options.sizes[0] == 1 and not single else _LISTED_ITEMS}
+    if single:
         return {"picks": _MORE_ITEMS}
     return {"picks": _ITEMS, "picks of more items": _MORE_ITEMS}
 

@@ -78,7 +78,7 @@ def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort 
             if support
             else [
                 _labels(transactions, codes)
-                for codes in unsupported_itemsets(transactions, size, multiplicity, number, randomness)
+                for codes in unsupported_itemsets(transactions, size, multiplicity, number, effort, randomness)
             ]
             for support, multiplicity, number in wanted
         ]

@@ -10,26 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter_registry import counter_for
+from fim_private.counting.work_limit import Effort
 from fim_private.dp.randomness import Randomness, distinct_integers
 from fim_private.reading.transactions import Transactions
 
 Itemset = tuple[int, ...]
 
-# From so many on it is quicker to list all that baskets contain, if these are no more than so many.
+# From so many draws on, each of which scans the data, it is quicker to list all that baskets contain, if these are no
+# more than so many.
 _WORTH_LISTING, _MOST_LISTED = 8, 1 << 22
 
 
 def unsupported_itemsets(
-    transactions: Transactions, size: int, unsupported: int, number: int, randomness: Randomness
+    transactions: Transactions, size: int, unsupported: int, number: int, effort: Effort | None, randomness: Randomness
 ) -> list[Itemset]:
     """Return different itemsets that no basket contains, as ascending codes, in uniformly random order.
 
     size: items per itemset, >= 1. unsupported: how many there are. number: how many are wanted, <= unsupported.
+    effort: as in itemset_spectrum, for listing what baskets contain.
     """
     items = len(transactions.vocabulary)
-    if number < _WORTH_LISTING or math.comb(items, size) - unsupported > _MOST_LISTED:
+    every = math.comb(items, size)
+    most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
+    if most_draws < _WORTH_LISTING or every - unsupported > _MOST_LISTED:
         return _drawn(items, size, number, lambda codes: is_supported(transactions, codes), randomness)
-    codes, _ = counter_for(transactions, size, 1, None, None).itemsets(1, transactions.baskets)
+    codes, _ = counter_for(transactions, size, 1, effort, None).itemsets(1, transactions.baskets)
     supported = set(map(tuple, np.sort(codes, axis=1).tolist()))
     if 2 * number <= unsupported:
         return _drawn(items, size, number, supported.__contains__, randomness)

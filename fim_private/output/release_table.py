@@ -91,7 +91,7 @@ def _remarks(release: Release) -> Iterator[str]:
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if (way := _way(release.shares)) is not None:
-        yield f"A measurement, for which the budget paid, decided how to go on: {way}."
+        yield f"What was measured first, and paid for, decided how to go on: {way}."
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
         yield from advice_for_more(release)
@@ -111,12 +111,12 @@ def _missing(release: Release) -> str:
         if release.keep_all:
             return "no others were found"
         return "no other stands out from the noise (--keep-all names some that do not, too)"
+    others = "for the others the mechanism abstained"
+    if _way(release.shares) is not None:
+        others = "others were not picked, or too few items were found to make them of"
     if release.noise is None or release.keep_all:
-        return "for the others the mechanism abstained"
-    return (
-        "for the others the mechanism abstained, or their noisy supports do not stand out from 0 "
-        "(--keep-all names these, too)"
-    )
+        return others
+    return f"{others}, or their noisy supports do not stand out from 0 (--keep-all names these, too)"
 
 
 def _way(shares: tuple[Share, ...]) -> str | None:

@@ -65,8 +65,8 @@ def mine(
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run, others
-        in one selection for each size, with equal shares of the budget.
+    size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
+        others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
         split by public parameters where there are several itemsets or sizes: Release.shares tells how.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The

@@ -103,9 +103,9 @@ class BudgetAllocation:
     def published(self, found: list[Found], randomness: Randomness) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
         """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
 
-        With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so only
-        those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it has
-        left out its own, by other noise, so that its intervals cover as they say.)
+        With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
+        only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
+        has left out its own, by other noise, so that its intervals cover as they say.)
         """
         named = [(items, support) for items, support in found if items is not None]
         unnamed = [Itemset(None) for items, _ in found if items is None]

@@ -47,6 +47,8 @@ def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
         why = "the mechanism abstained"
         if release.counted:
             why = "none was found" if release.keep_all else "none stood out from the noise"
+        elif _way(release.shares) is not None:
+            why = "none was picked, or none stood out from the noise"
         nothing = Text(f"No itemset of {_items(release)} was released: {why}.", style="bold")
         yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
         yield Text(f"To try: {_advice(release, max_rank)}")
@@ -92,6 +94,8 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if (way := _way(release.shares)) is not None:
         yield f"What was measured first, and paid for, decided how to go on: {way}."
+        if not release.counted and release.noise is None:
+            yield "Picks name itemsets however rare they are: --supports tells which of these stand out from 0."
     if len(release.itemsets) < release.wanted:
         yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
         yield from advice_for_more(release)

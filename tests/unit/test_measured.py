@@ -40,6 +40,8 @@ from fim_private.mining.measured_budget import Way
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.user_lengths import mean_item_weight, users_by_length
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
@@ -386,6 +388,20 @@ def test_but_for_the_way_releases_tell_the_same() -> None:
     for told in (one, other):
         assert all(told.pop(key) is not None for key in ("noise", "shares", "itemsets"))
     assert one == other
+
+
+@pytest.mark.parametrize(
+    ("users", "asked", "said"),
+    [
+        (MANY_ITEMS, {"top": 20, "supports": False}, "Picks name itemsets however rare they are: --supports tells"),
+        (SAME, {"top": 30}, "others were not picked, or too few items were found to make them of, or"),
+        ([], {"top": 3}, "was released: none was picked, or none stood out from the noise."),
+    ],
+)
+def test_the_table_says_what_the_way_that_was_taken_leaves_out(users: Users, asked: dict[str, Any], said: str) -> None:
+    text = " ".join(render_table(mined(users, **asked), Screen()).split())
+    assert said in text
+    assert ("Picks name" in text) == ("Picks name" in said)
 
 
 @pytest.mark.parametrize("users", [[], [[]], [[(1,)]], [[(1, 2, 3)]]])

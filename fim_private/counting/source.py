@@ -29,6 +29,10 @@ class SupportSource(Protocol):
     def missing_user(self) -> str | None:
         """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
 
+    @property
+    def units(self) -> int:
+        """How many units there are, those without an item included: the same whatever a unit has, or is cut to."""
+
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, or of several sizes ranked together.
 
@@ -72,6 +76,11 @@ class LocalSource:
     def missing_user(self) -> str | None:
         """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
         return self.transactions.missing_user
+
+    @property
+    def units(self) -> int:
+        """How many units there are, those without an item included."""
+        return self.transactions.units
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of that size, or of several; see `SupportSource.spectrum`."""

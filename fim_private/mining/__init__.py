@@ -6,11 +6,13 @@ noise. What leaves is a Release.
 options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of ε and δ.
+budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
 measured_budget The budget of such a run, and of each of its ways.
 user_lengths    How many items users have, and what an item weighs then.
-release         What leaves: itemsets and their guarantee, as JSON, CSV, Arrow or pandas.
+release         What leaves: itemsets and their guarantee, as JSON and CSV.
+frames          The same as a table of Arrow or of pandas.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
@@ -151,4 +154,6 @@ def mine(
         noise=noise,
         reason=options.reason,
         keep_all=options.keep_all,
+        # Neighbours by replacement have equally many units; by removal they do not.
+        units=source.units if options.neighbors == Neighbors.REPLACE_ONE else None,
     )

@@ -24,11 +24,12 @@ from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining import noisy_supports
+from fim_private.mining.budget_share import Share
 from fim_private.mining.measured import Measured
 from fim_private.mining.measured_budget import Way, can_be_measured, measured
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import MiningOptions
-from fim_private.mining.release import Itemset, Share
+from fim_private.mining.release import Itemset
 from fim_private.reading.vocabulary import Item
 
 # The items of an itemset found, None for the unnamed outcome, and its true support in units, which must not leave.

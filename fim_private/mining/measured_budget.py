@@ -17,9 +17,9 @@ from fim_private.levelwise.recipe import Recipe
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import TopK
+from fim_private.mining.budget_share import Share
 from fim_private.mining.measured import Measured, PicksOfItems
 from fim_private.mining.options import MiningOptions
-from fim_private.mining.release import Share
 
 # The largest itemsets whose margin is measured: of users with hundreds of items, larger ones are out of reach to count.
 _LARGEST_SIZE = 4

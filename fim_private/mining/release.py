@@ -1,17 +1,20 @@
 """What leaves: the released itemsets, the guarantee they were released under, and the forms they are written in.
 
-Nothing else that depends on the data is in a release: not the number of baskets, not a true support, not the rank at
-which a search stopped.
+Nothing else that depends on the data is in a release: not a true support, not the rank at which a search stopped. The
+number of units is in it under replace-one, where neighbouring data have equally many; otherwise only with noise.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from fim_private.dp.cost import Exact, PrivacyCost
+from fim_private.dp.cost import PrivacyCost
+from fim_private.errors import ParameterError, parameter
+from fim_private.mining import frames
+from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.reading.vocabulary import Item
 
@@ -39,41 +42,6 @@ class Itemset:
 
 
 @dataclass(frozen=True)
-class Share:
-    """One part of the budget, and what it was spent on.
-
-    purpose: "selection" or "supports"; with levelwise "items", "candidates", "first count", "histogram" and "second
-    count" for the steps of its selection, and "measurement" for what decided how it went on.
-    sizes: of the itemsets it is about. fraction: the part, of 1.
-    epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
-    it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.
-    """
-
-    purpose: str
-    sizes: tuple[int, ...]
-    fraction: Fraction
-    epsilon: Exact | None = None
-    delta: Exact | None = None
-    rho: Exact | None = None
-    mu_squared: Exact | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, the budget rounded up to floats."""
-        return {
-            "purpose": self.purpose,
-            "sizes": self.sizes,
-            "fraction": float(self.fraction),
-            **{name: None if part is None else float(part) for name, part in self._spent.items()},
-        }
-
-    @property
-    def _spent(self) -> dict[str, Exact | None]:
-        """What it spends, by name."""
-        spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return spent if self.mu_squared is None else {**spent, "mu_squared": self.mu_squared}
-
-
-@dataclass(frozen=True)
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
@@ -90,6 +58,9 @@ class Release:
     noise: the noise of the supports; None where none were released.
     keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
         counted, or whose noisy supports did not; of picks without supports nothing tells.
+    units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
+        replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
+    units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
     """
 
     mechanism: str
@@ -107,6 +78,8 @@ class Release:
     noise: SupportNoise | None = None
     reason: str | None = None
     keep_all: bool = False
+    units: int | None = None
+    units_interval: tuple[int, int] | None = None
 
     @property
     def size(self) -> int | str:
@@ -134,6 +107,32 @@ class Release:
         purposes = {share.purpose for share in self.shares}
         return self.mechanism == "levelwise" and ("measurement" not in purposes or "first count" in purposes)
 
+    def share_of(self, itemset: Itemset) -> float | None:
+        """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.
+
+        None where its support was not released, or the number of units is not known or 0.
+        """
+        if itemset.support is None or not self.units:
+            return None
+        return min(itemset.support / self.units, 1.0)
+
+    def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
+        """Return (lowest, highest), an interval of the true share; None where there is no share_of.
+
+        It holds the true share if both intervals hold theirs, that of the support and that of the units: with 95 %
+        probability where units is exact, with 90 % where it is noisy.
+        """
+        if itemset.interval is None or not self.units:
+            return None
+        fewest, most = self.units_interval or (self.units, self.units)
+        low, high = itemset.interval
+        return min(low / max(most, 1), 1.0), min(high / fewest, 1.0) if fewest else 1.0
+
+    @property
+    def _has_shares(self) -> bool:
+        """Whether supports can be told as shares, whatever came out."""
+        return self._has_supports and self.units is not None
+
     @property
     def _has_supports(self) -> bool:
         """Whether supports were asked for, whatever came out: the forms below must not depend on that."""
@@ -143,7 +142,7 @@ class Release:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).
 
         What was not asked for has no key: top, shares, noise, intervals and keep_all; nor has the reason where the
-        mechanism was named. noise is None where nothing was named.
+        mechanism was named, nor the units where their number is not known. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
         split = {"shares": [share.to_dict() for share in self.shares]} if len(self.shares) > 1 else {}
@@ -159,12 +158,21 @@ class Release:
             "delta": self.delta,
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
+            **({} if self.units is None else {"units": self.units}),
+            **({} if self.units_interval is None else {"units_interval": list(self.units_interval)}),
             **({"keep_all": True} if self.keep_all else {}),
             "abstained": self.abstained,
-            "itemsets": [itemset.to_dict() for itemset in self.itemsets],
+            "itemsets": [itemset.to_dict() | self._share_values(itemset) for itemset in self.itemsets],
             **split,
             **({"noise": noise} if self._has_supports else {}),
         }
+
+    def _share_values(self, itemset: Itemset) -> dict[str, Any]:
+        """Return the share of an itemset, with its interval, as plain values; nothing where supports have no shares."""
+        if not self._has_shares:
+            return {}
+        bounds = self.share_interval_of(itemset)
+        return {"share": self.share_of(itemset), **({} if bounds is None else {"share_interval": list(bounds)})}
 
     def to_json(self) -> str:
         """Return the release as one line of JSON, schema 1."""
@@ -173,7 +181,7 @@ class Release:
     def to_csv(self) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
 
-        The text 1 and the number 1 look alike in it.
+        Where they can be told as shares, share comes last. The text 1 and the number 1 look alike in it.
         """
         import csv
         import io
@@ -182,48 +190,77 @@ class Release:
         writer = csv.writer(stream, lineterminator="\n")
         columns = max(self.sizes)
         bounds = ["lower", "upper"] if self._has_supports else []
-        writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds])
+        share = ["share"] if self._has_shares else []
+        writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds, *share])
         for itemset in self.itemsets:
             items = itemset.items or ()
-            row = [*items, *[""] * (columns - len(items)), "" if itemset.support is None else itemset.support]
-            writer.writerow([*row, *((itemset.interval or ("", "")) if bounds else ())])
+            row: list[Any] = [*items, *[""] * (columns - len(items))]
+            row.append("" if itemset.support is None else itemset.support)
+            row += (itemset.interval or ("", "")) if bounds else ()
+            row += ["" if (part := self.share_of(itemset)) is None else part] if share else ()
+            writer.writerow(row)
         return stream.getvalue()
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
 
-        Where supports were asked for it has lower and upper too (int64). Items of both kinds in one release come out as
-        strings, for an Arrow list has one type.
+        Where supports were asked for it has lower and upper too (int64), and share (float64) where they can be told as
+        shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
-        import pyarrow as pa
+        columns: dict[str, Any] = _counts(self.itemsets, self._has_supports)
+        if self._has_shares:
+            columns["share"] = list(map(self.share_of, self.itemsets))
+        return frames.arrow_table([itemset.items for itemset in self.itemsets], columns)
 
-        rows = [itemset.items for itemset in self.itemsets]
-        labels = [item for items in rows if items is not None for item in items]
-        kind = pa.int64() if labels and all(isinstance(item, int) for item in labels) else pa.string()
-        texts = [None if items is None else [str(i) if kind == pa.string() else i for i in items] for items in rows]
-        columns = {
-            "support": pa.array([itemset.support for itemset in self.itemsets], pa.int64()),
-            "itemsets": pa.array(texts, pa.list_(kind)),
-        }
-        if self._has_supports:
-            for place, name in enumerate(("lower", "upper")):
-                ends = [itemset.interval and itemset.interval[place] for itemset in self.itemsets]
-                columns[name] = pa.array(ends, pa.int64())
-        return pa.table(columns)
+    def to_pandas(self, *, relative: bool = True, lists: bool = False) -> Any:
+        """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with mlxtend's columns: support (Int64), and itemsets as frozensets.
+        `mlxtend.frequent_patterns.association_rules` takes it as it is. For rules it has to hold the parts of each
+        itemset as well: ask for size="1-2" (or more) and supports=True; with union=True a part is seldom missing.
 
-        Where supports were asked for it has lower and upper too (Int64). An outcome without a name (Itemset.items is
-        None) has no row, for such frames hold sets.
+        support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
+            and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
+            (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
+        relative: False for support, lower and upper in units (Int64), whatever is known of their number.
+        lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
+        An outcome without a name (Itemset.items is None) has no row, for such frames hold sets.
+        Raises ParameterError where supports were asked for, but the number of units is not known (add-remove without
+        count): there are no shares then, and rules made of counts would be wrong.
         """
-        import pandas as pd
-
         named = [itemset for itemset in self.itemsets if itemset.items is not None]
-        supports = pd.array([itemset.support for itemset in named], dtype="Int64")
-        sets = pd.Series([frozenset(itemset.items or ()) for itemset in named], dtype=object)
-        frame = pd.DataFrame({"support": supports, "itemsets": sets})
-        if self._has_supports:
-            frame["lower"] = pd.array([itemset.interval and itemset.interval[0] for itemset in named], dtype="Int64")
-            frame["upper"] = pd.array([itemset.interval and itemset.interval[1] for itemset in named], dtype="Int64")
-        return frame
+        columns: dict[str, Any] = _counts(named, self._has_supports)
+        dtypes = {}
+        if relative and self._has_supports:
+            if self.units is None:
+                raise ParameterError(self._no_shares())
+            bounds = [self.share_interval_of(itemset) or (None, None) for itemset in named]
+            columns = {
+                "support": list(map(self.share_of, named)),
+                "count": columns["support"],
+                "lower": [low for low, _ in bounds],
+                "upper": [high for _, high in bounds],
+            }
+            # Of no units there are no shares: missing then, whatever came out.
+            dtypes = dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
+        elif relative:
+            dtypes = {"support": "Float64"}
+        return frames.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
+
+    def _no_shares(self) -> str:
+        """Say why supports are no shares, and what to do."""
+        relation, private = parameter("neighbors"), str(self.neighbors)
+        return (
+            f"supports cannot be told as shares of all {self.privacy_unit}s, which association_rules needs: under "
+            f"{relation} {private!r} how many there are is private. Mine again with {parameter('count')}=True, which "
+            f"buys a noisy count, or with {relation}='replace-one', where it is public; or take the supports as they "
+            "are, in units: to_pandas(relative=False)"
+        )
+
+
+def _counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:
+    """Return what is known of itemsets in units: their supports and, where these were asked for, lower and upper."""
+    columns = {"support": [itemset.support for itemset in itemsets]}
+    if has_supports:
+        for place, name in enumerate(("lower", "upper")):
+            columns[name] = [itemset.interval and itemset.interval[place] for itemset in itemsets]
+    return columns

@@ -14,8 +14,9 @@ from fim_private.dp.accounting import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
+from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
-from fim_private.mining.release import Itemset, Release, Share
+from fim_private.mining.release import Itemset, Release
 from fim_private.output.advice import advice_for_more, protected
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects

@@ -24,7 +24,8 @@ from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
-from fim_private.mining.release import Itemset, Release, Share
+from fim_private.mining.budget_share import Share
+from fim_private.mining.release import Itemset, Release
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
 from fim_private.spectrum import SupportSpectrum
@@ -50,6 +51,8 @@ MIXED = release(Itemset((39, "tea")))
 COUNTED = release(Itemset((39, 48), 29_142), Itemset((39, 41), 11_414))
 UNNAMED = release(Itemset(None), mechanism="exponential")
 ABSTAINED = release()
+# The budget of a release with supports.
+SPLIT = (Share("selection", (2,), Fraction(1, 2)), Share("supports", (2,), Fraction(1, 2)))
 ALL = {
     "numbers": NUMBERS,
     "words": WORDS,
@@ -169,33 +172,167 @@ def test_arrow(kind: str, item_type: Any, itemsets: list[Any]) -> None:
     ],
 )
 def test_pandas_has_the_columns_of_mlxtend(kind: str, itemsets: list[set[Any]]) -> None:
-    frame = ALL[kind].to_pandas()
-    assert isinstance(frame, pd.DataFrame)
-    assert list(frame.columns) == ["support", "itemsets"]
-    assert frame["itemsets"].tolist() == [frozenset(itemset) for itemset in itemsets]
-    assert all(type(itemset) is frozenset for itemset in frame["itemsets"])
+    for relative in (True, False):
+        frame = ALL[kind].to_pandas(relative=relative)
+        assert isinstance(frame, pd.DataFrame)
+        assert list(frame.columns) == ["support", "itemsets"]
+        assert frame["itemsets"].tolist() == [frozenset(itemset) for itemset in itemsets]
+        assert all(type(itemset) is frozenset for itemset in frame["itemsets"])
+        assert str(frame["support"].dtype) == ("Float64" if relative else "Int64")
     assert frame["support"].isna().all() == (kind != "counted")
-    assert str(frame["support"].dtype) == "Int64"
+
+
+def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
+    counted = release(Itemset((39, 48), 250, (150, 350)), Itemset((3, 4), 60, (0, 160)), shares=SPLIT, units=1000)
+    first, second = counted.itemsets
+    assert (counted.share_of(first), counted.share_interval_of(first)) == (0.25, (0.15, 0.35))
+    assert (counted.share_of(second), counted.share_interval_of(second)) == (0.06, (0.0, 0.16))
+    values = counted.to_dict()
+    assert values["units"] == 1000
+    assert "units_interval" not in values
+    assert values["itemsets"][0] == {
+        "items": [39, 48],
+        "support": 250,
+        "interval": [150, 350],
+        "share": 0.25,
+        "share_interval": [0.15, 0.35],
+    }
+    assert counted.to_csv() == "item_1,item_2,support,lower,upper,share\n39,48,250,150,350,0.25\n3,4,60,0,160,0.06\n"
+    assert counted.to_arrow().schema == pa.schema(
+        [
+            ("support", pa.int64()),
+            ("itemsets", pa.list_(pa.int64())),
+            *((name, pa.int64()) for name in ("lower", "upper")),
+            ("share", pa.float64()),
+        ]
+    )
+    assert counted.to_arrow()["share"].to_pylist() == [0.25, 0.06]
+
+
+def test_a_share_is_of_noisy_units_within_both_intervals() -> None:
+    noisy = release(Itemset((39, 48), 250, (150, 350)), shares=SPLIT, units=1000, units_interval=(700, 1500))
+    assert noisy.share_of(noisy.itemsets[0]) == 0.25
+    assert noisy.share_interval_of(noisy.itemsets[0]) == (0.1, 0.5)
+    assert noisy.to_dict()["units_interval"] == [700, 1500]
+
+
+@pytest.mark.parametrize(("units", "interval"), [(240, None), (240, (0, 400)), (1, (0, 10**9))])
+def test_a_share_is_no_more_than_all_of_them(units: int, interval: tuple[int, int] | None) -> None:
+    much = release(Itemset((39, 48), 250, (245, 350)), shares=SPLIT, units=units, units_interval=interval)
+    low, high = much.share_interval_of(much.itemsets[0]) or (0.0, 0.0)
+    assert 0 <= low <= 1.0 == high
+    assert much.share_of(much.itemsets[0]) == 1.0
+
+
+@pytest.mark.parametrize("units", [None, 0])
+def test_without_units_there_are_no_shares(units: int | None) -> None:
+    none = release(Itemset((39, 48), 25, (15, 35)), shares=SPLIT, units=units)
+    assert none.share_of(none.itemsets[0]) is None
+    assert none.share_interval_of(none.itemsets[0]) is None
+    assert ("share" in none.to_dict()["itemsets"][0]) is (units == 0)
+
+
+def test_a_frame_has_relative_supports_and_counts() -> None:
+    counted = release(Itemset((39, 48), 250, (150, 350)), Itemset(None), shares=SPLIT, units=1000)
+    frame = counted.to_pandas()
+    kinds = {"support": "float64", "itemsets": "object", "count": "Int64", "lower": "float64", "upper": "float64"}
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == kinds
+    assert frame.iloc[0].tolist() == [0.25, frozenset({39, 48}), 250, 0.15, 0.35]
+    nothing = release(shares=SPLIT, units=1000).to_pandas()
+    assert len(nothing) == 0
+    assert nothing.dtypes.equals(frame.dtypes)
+    absolute = counted.to_pandas(relative=False)
+    assert list(absolute.columns) == ["support", "itemsets", "lower", "upper"]
+    assert absolute.iloc[0].tolist() == [250, frozenset({39, 48}), 150, 350]
+    assert {str(absolute[name].dtype) for name in ("support", "lower", "upper")} == {"Int64"}
+
+
+@pytest.mark.parametrize("itemsets", [(), (Itemset((39, 48), 250, (150, 350)),)])
+def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(itemsets: tuple[Itemset, ...]) -> None:
+    private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
+    with pytest.raises(
+        ParameterError, match=r"^supports cannot be told as shares of all baskets, .* count=True"
+    ) as error:
+        private.to_pandas()
+    assert all(way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)"))
+    assert "\n" not in str(error.value)
+    assert private.to_pandas(relative=False)["support"].tolist() == [itemset.support for itemset in itemsets]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "words", "mixed", "abstained", "empty"])
+def test_lists_can_be_written_to_parquet(kind: str, tmp_path: Path) -> None:
+    shown = {**ALL, "empty": release(shares=SPLIT, units=5)}[kind]
+    frame = shown.to_pandas(lists=True)
+    assert all(type(itemset) is list for itemset in frame["itemsets"])
+    frame.to_parquet(tmp_path / "release.parquet")
+    back = pq.read_table(tmp_path / "release.parquet")
+    assert back.column_names == list(frame.columns)
+    assert back["itemsets"].to_pylist() == frame["itemsets"].tolist()
+    plain = [[*itemset.items] for itemset in shown.itemsets if itemset.items]
+    assert frame["itemsets"].tolist() == ([["39", "tea"]] if kind == "mixed" else plain)
+
+
+def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mlxtend.frequent_patterns import association_rules
+
+        return association_rules(frame, **options)
 
 
 def test_mlxtend_makes_rules_of_a_frame_with_supports() -> None:
-    counted = release(Itemset(("tea",), 400), Itemset(("milk",), 500), Itemset(("milk", "tea"), 300))
+    single, pair = (500, (400, 600)), (300, (200, 400))
+    counted = release(
+        Itemset(("tea",), *single),
+        Itemset(("milk",), *single),
+        Itemset(("milk", "tea"), *pair),
+        shares=SPLIT,
+        units=1000,
+    )
+    found = rules(counted.to_pandas(), metric="lift", min_threshold=1)
+    assert [(set(rule.antecedents), set(rule.consequents)) for rule in found.itertuples()] in (
+        [({"tea"}, {"milk"}), ({"milk"}, {"tea"})],
+        [({"milk"}, {"tea"}), ({"tea"}, {"milk"})],
+    )
+    assert found["lift"].tolist() == pytest.approx([1.2, 1.2])
+    assert found["confidence"].tolist() == pytest.approx([0.6, 0.6])
+    assert found["leverage"].tolist() == pytest.approx([0.05, 0.05])
+
+
+def test_the_lift_of_rules_is_that_of_mlxtend_itself() -> None:
+    random = np.random.default_rng(3)
+    names = np.array(["bread", "butter", "jam", "milk", "tea"])
+    cells = random.random((4000, 5)) < [0.6, 0.4, 0.2, 0.5, 0.3]
+    cells[:, 1] |= cells[:, 0] & (random.random(4000) < 0.5)  # bread goes with butter
+    frame = pd.DataFrame(cells, columns=names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from mlxtend.frequent_patterns import association_rules
+        from mlxtend.frequent_patterns import apriori
 
-        rules = association_rules(counted.to_pandas(), metric="confidence", min_threshold=0.7)
-    assert [(set(rule.antecedents), set(rule.consequents)) for rule in rules.itertuples()] == [({"tea"}, {"milk"})]
-    assert rules["confidence"].tolist() == [0.75]
+        own = rules(apriori(frame, min_support=1e-9, use_colnames=True, max_len=2), metric="lift", min_threshold=0)
+        asked: dict[str, Any] = {"size": "1-2", "union": True, "top": 15, "supports": True, "keep_all": True}
+        mined = fim.mine(frame, **asked, epsilon=10_000, seed=1)
+    assert len(mined.itemsets) == 15
+    ours = rules(mined.to_pandas(), metric="lift", min_threshold=0)
+    figures = ["lift", "confidence", "support"]
+    given, expected = (
+        {(rule.antecedents, rule.consequents): [getattr(rule, name) for name in figures] for rule in table.itertuples()}
+        for table in (ours, own)
+    )
+    assert len(expected) == 20
+    assert given.keys() == expected.keys()
+    for rule, values in expected.items():
+        assert given[rule] == pytest.approx(values, rel=5e-3)
 
 
-def test_mlxtend_takes_the_frame_of_a_release_without_supports() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from mlxtend.frequent_patterns import association_rules
-
-        rules = association_rules(WORDS.to_pandas().astype({"support": float}), support_only=True, min_threshold=0)
-    assert "antecedents" in rules.columns
+@pytest.mark.parametrize("metric", ["confidence", "lift", "support", "leverage", "conviction", "zhangs_metric"])
+@pytest.mark.parametrize("options", [{}, {"support_only": True}])
+def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(metric: str, options: dict[str, Any]) -> None:
+    plain = release(Itemset(("tea",)), Itemset(("milk",)), Itemset(("milk", "tea")), units=1000).to_pandas()
+    assert list(plain.columns) == ["support", "itemsets"]
+    # Not "no rules", which is what plain NaNs give.
+    with pytest.raises((TypeError, AttributeError), match="NA"):
+        rules(plain, metric=metric, **options)
 
 
 # ----------------------------------------------------------------------------------------- the object
@@ -233,6 +370,7 @@ def test_mine_with_the_defaults() -> None:
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         reason="for one itemset it needs the smallest margin of all without a list of items",
+        units=741,
     )
 
 
@@ -297,8 +435,9 @@ def test_mine_with_customers_as_the_unit() -> None:
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
+        units=701,
     )
-    assert '"neighbors": "replace-one", "privacy_unit": "user", "abstained": false' in result.to_json()
+    assert '"neighbors": "replace-one", "privacy_unit": "user", "units": 701, "abstained": false' in result.to_json()
 
 
 @pytest.mark.parametrize(
@@ -337,13 +476,14 @@ def test_what_becomes_of_baskets_without_a_customer() -> None:
 def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
     nothing = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
     assert nothing.abstained
-    assert nothing.to_csv() == "item_1,item_2,support,lower,upper\n"
-    assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper"]
-    assert list(nothing.to_pandas().columns) == ["support", "itemsets", "lower", "upper"]
+    assert nothing.to_csv() == "item_1,item_2,support,lower,upper,share\n"
+    assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper", "share"]
+    assert list(nothing.to_pandas().columns) == ["support", "itemsets", "count", "lower", "upper"]
+    assert list(nothing.to_pandas(relative=False).columns) == ["support", "itemsets", "lower", "upper"]
     assert nothing.to_dict()["noise"] is None
     unnamed = fim.mine([["tea", "jam"]] * 5, mechanism="exponential", universe_size=10**6, supports=True, seed=1)
     assert (unnamed.abstained, unnamed.itemsets[0].items) == (False, None)
-    assert unnamed.to_csv() == "item_1,item_2,support,lower,upper\n,,,,\n"
+    assert unnamed.to_csv() == "item_1,item_2,support,lower,upper,share\n,,,,,\n"
     assert unnamed.to_dict()["noise"] is None
 
 
@@ -477,6 +617,25 @@ def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pyt
     monkeypatch.setattr(LargeMargin, "select", select)
     assert fim.mine(SHOP, mechanism="large-margin").abstained
     assert next(seen[0].levels()) == (700, 1)
+
+
+@pytest.mark.parametrize("supports", [True, False])
+def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> None:
+    """Whatever comes out, and whatever of the units is left by a catalogue or a cap."""
+    baskets = [["tea", "jam"], ["tea"], [], ["rye"]]
+    asked: list[dict[str, Any]] = [{}, {"catalogue": ["rye", "jam"]}, {"mechanism": "choosing", "max_basket": 2}]
+    for options in asked:
+        fixed, private = (
+            fim.mine(baskets, supports=supports, neighbors=neighbors, **options)
+            for neighbors in ("replace-one", "add-remove")
+        )
+        assert (fixed.units, fixed.units_interval) == (4, None)
+        assert (private.units, private.units_interval) == (None, None)
+        assert fixed.to_dict()["units"] == 4
+        assert not {"units", "units_interval"} & private.to_dict().keys()
+    users = pa.table({"u": ["a", "a", "b", None], "items": [["tea"], [], [], ["jam"]]})
+    dropped, own = (fim.mine(users, user="u", missing_user=rule) for rule in ("drop", "own-unit"))
+    assert (dropped.units, own.units) == (2, 3)
 
 
 # ------------------------------------------------------------------------- every source, one answer

@@ -1,0 +1,44 @@
+"""Parts of a budget, as a release tells them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fim_private.dp.cost import Exact
+
+
+@dataclass(frozen=True)
+class Share:
+    """One part of the budget, and what it was spent on.
+
+    purpose: "selection" or "supports"; with levelwise "items", "candidates", "first count", "histogram" and "second
+    count" for the steps of its selection, and "measurement" for what decided how it went on.
+    sizes: of the itemsets it is about. fraction: the part, of 1.
+    epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
+    it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.
+    """
+
+    purpose: str
+    sizes: tuple[int, ...]
+    fraction: Fraction
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    mu_squared: Exact | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, the budget rounded up to floats."""
+        return {
+            "purpose": self.purpose,
+            "sizes": self.sizes,
+            "fraction": float(self.fraction),
+            **{name: None if part is None else float(part) for name, part in self._spent.items()},
+        }
+
+    @property
+    def _spent(self) -> dict[str, Exact | None]:
+        """What it spends, by name."""
+        spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return spent if self.mu_squared is None else {**spent, "mu_squared": self.mu_squared}

@@ -1,0 +1,53 @@
+"""Releases as tables of Arrow and of pandas: a row for each itemset, under the names that mlxtend has for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fim_private.reading.vocabulary import Item
+
+# The columns beside the itemsets: whole numbers of units, or shares of them. None where nothing was released.
+Columns = Mapping[str, Sequence[int | float | None]]
+# Columns of these names are shares in a table of counts.
+SHARES = frozenset({"share"})
+
+
+def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> Any:
+    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns.
+
+    columns: each as long as itemsets; int64, or float64 where they are SHARES. Items of both kinds come out as strings,
+    for an Arrow list has one type.
+    """
+    import pyarrow as pa
+
+    kind = pa.int64() if _are_numbers(itemsets) else pa.string()
+    made = {name: pa.array(values, pa.float64() if name in SHARES else pa.int64()) for name, values in columns.items()}
+    return pa.table({"support": made.pop("support"), "itemsets": pa.array(_lists(itemsets), pa.list_(kind)), **made})
+
+
+def pandas_frame(
+    itemsets: Sequence[tuple[Item, ...]], columns: Columns, dtypes: Mapping[str, str], *, lists: bool
+) -> Any:
+    """Return a pandas.DataFrame: support, itemsets, then the other columns.
+
+    columns: each as long as itemsets. dtypes: of those that are not Int64. lists: whether itemsets are lists, whose
+    items are of one type as in arrow_table, not frozensets.
+    """
+    import pandas as pd
+
+    made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
+    sets = _lists(itemsets) if lists else [frozenset(items) for items in itemsets]
+    return pd.DataFrame({"support": made.pop("support"), "itemsets": pd.Series(sets, dtype=object), **made})
+
+
+def _are_numbers(itemsets: Sequence[tuple[Item, ...] | None]) -> bool:
+    """Tell whether there are items, all of them integers."""
+    items = [item for itemset in itemsets if itemset is not None for item in itemset]
+    return bool(items) and all(isinstance(item, int) for item in items)
+
+
+def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> list[list[Item] | None]:
+    """Return each itemset as a list, all items being integers or all being strings."""
+    numbers = _are_numbers(itemsets)
+    return [None if itemset is None else [i if numbers else str(i) for i in itemset] for itemset in itemsets]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TightMargin,
     )
     from fim_private.mining import mine
+    from fim_private.mining.counting_given import count
     from fim_private.mining.release import Itemset, Release
     from fim_private.planning import Plan, plan
     from fim_private.planning.top_plan import plan_top
@@ -56,6 +57,7 @@ __all__ = [
     "WorkLimitError",
     "__version__",
     "compare",
+    "count",
     "mine",
     "plan",
     "plan_top",
@@ -73,6 +75,7 @@ _HOME = {
     "OutputError": "errors",
     "ParameterError": "errors",
     "WorkLimitError": "errors",
+    "count": "mining.counting_given",
     "mine": "mining",
     "Plan": "planning",
     "plan": "planning",

@@ -12,13 +12,14 @@ All probabilities are Decimals, but for the search of the large margin mechanism
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import oracles
 import selection_oracles
@@ -68,14 +69,20 @@ class Picks:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noise on each of some supports. parameter: the scale of discrete Laplace, or σ² of the discrete Gaussian.
+    """Noise on each of some supports.
 
-    half_width: of the interval that is told of a support.
+    kind: discrete "laplace", of which the parameter is the scale; or discrete "gaussian", or "normal" that is rounded,
+    of which it is σ². half_width: of the interval that is told of a support.
     """
 
-    gaussian: bool
+    kind: str
     parameter: Fraction
     half_width: int = 0
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether the parameter is the square of a scale."""
+        return self.kind != "laplace"
 
     def excess(self, moved: int, ratio: Decimal) -> Decimal:
         """Σ max(0, P(z) - ratio Q(z)) over all values z, where that many of the supports are one apart in P and Q.
@@ -85,7 +92,7 @@ class Noise:
         """
         if not moved:
             return max(Decimal(0), 1 - ratio)
-        if not self.gaussian:
+        if self.kind == "laplace":
             likely = 1 / (1 + decimal(-1 / self.parameter).exp())
             cells = [
                 math.comb(moved, k)
@@ -93,6 +100,8 @@ class Noise:
                 for k in range(moved + 1)
             ]
             return sum((cell for cell in cells if cell > 0), Decimal(0))
+        if self.kind == "normal":
+            return _normal_excess(self.parameter, moved, ratio) + moved * _TAIL
         first, below, missing = _gaussian_sums(self.parameter, moved)
         edge = Decimal(moved) / 2 - decimal(self.parameter) * ratio.ln()  # P > ratio Q below it
         last = int(edge.to_integral_value(rounding=ROUND_CEILING)) - 1
@@ -104,21 +113,56 @@ class Noise:
 
     def chances(self) -> dict[int, Decimal]:
         """The probability of each value of one noise, without a tail of less than 1e-25."""
+        if self.kind == "normal":
+            return _normal_chances(self.parameter)
         with localcontext(prec=PRECISION):
             rate = 1 / decimal(self.parameter)
-            ratio = (-rate / (2 if self.gaussian else 1)).exp()
+            ratio = (-rate / (2 if self.is_squared else 1)).exp()
             weights = [Decimal(1)]
             while weights[-1] > _TAIL * (1 - ratio):
                 z = len(weights)
-                weights.append(ratio ** (z * z if self.gaussian else z))
+                weights.append(ratio ** (z * z if self.is_squared else z))
             total = 2 * sum(weights) - 1
             return {z: weights[abs(z)] / total for z in range(1 - len(weights), len(weights))}
 
 
 @cache
+def _normal_chances(sigma2: Fraction) -> dict[int, Decimal]:
+    """P(⌊σZ + 1/2⌋ = z), without a tail of less than 1e-25."""
+    with localcontext(prec=PRECISION):
+        sigma = decimal(sigma2).sqrt()
+        tails = [Decimal(1) / 2]  # beyond 0, 1/2, 3/2, ...
+        while tails[-1] > _TAIL:
+            edge = Fraction((len(tails) - Decimal("0.5")) / sigma)
+            tails.append(oracles.normal_tail(edge) if edge <= 12 else Decimal(0))  # less than 1e-32
+        positive = {z: tails[z] - tails[z + 1] for z in range(1, len(tails) - 1)}
+        return {-z: positive[z] for z in reversed(positive)} | {0: 1 - 2 * tails[1]} | positive
+
+
+def _normal_excess(sigma2: Fraction, moved: int, ratio: Decimal) -> Decimal:
+    """As Noise.excess without the tails: value by value, and of the last one up to where P > ratio Q."""
+    chances, below, falling = _normal_table(sigma2)
+    if moved == 1:
+        last = bisect_left(falling, -ratio)  # as many values as have P/Q above the ratio
+        return below[last] - ratio * below[max(last - 1, 0)]
+    parts = zip(chances, falling, strict=True)
+    return sum((p * _normal_excess(sigma2, moved - 1, -ratio / minus) for p, minus in parts), Decimal(0))
+
+
+@cache
+def _normal_table(sigma2: Fraction) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
+    """P(z) in ascending order of z, P(before each), and -P(z)/Q(z), Q(z) being P(z - 1), which rises."""
+    chances = list(_normal_chances(sigma2).values())
+    below = [Decimal(0), *accumulate(chances)]
+    ratios = [-p / q for p, q in zip(chances, [chances[0] * _TAIL, *chances], strict=False)]
+    assert ratios == sorted(ratios)
+    return chances, below, ratios
+
+
+@cache
 def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], Decimal]:
     """The least sum of so many noises, P(sum < each value from there on), and a bound of what is left out."""
-    one = Noise(True, sigma2).chances()
+    one = Noise("gaussian", sigma2).chances()
     sums = {0: Decimal(1)}
     for _ in range(moved):
         longer: Counter[int] = Counter()

@@ -1,8 +1,10 @@
 """The command line: the only place that prints, exits and offers a seed.
 
 mine            `fim-private mine`.
+count           `fim-private count`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
+release_options The options that mine and count share.
 destination     Where output goes, the screen or a file, and what --format takes.
 mechanism_help  What help texts say of mechanisms.
 progress        A progress bar, on terminals only.
@@ -18,7 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private.cli import audit, mine, plan
+from fim_private.cli import audit, count, mine, plan
 from fim_private.cli.destination import discard_stdout
 from fim_private.errors import FimPrivateError
 
@@ -61,6 +63,7 @@ def fim_private(
 
 
 app.command(epilog=mine.EPILOG)(mine.mine)
+app.command(epilog=count.EPILOG)(count.count)
 app.command(epilog=plan.EPILOG)(plan.plan)
 app.command(epilog=audit.EPILOG)(audit.audit)
 

@@ -9,6 +9,19 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
+from fim_private.cli.release_options import (
+    Basket,
+    Delta,
+    Epsilon,
+    Item,
+    Items,
+    MaxWork,
+    MissingUser,
+    Neighbors,
+    Purchases,
+    Seed,
+    User,
+)
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -18,14 +31,7 @@ EPILOG = (
 
 
 def mine(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz); - reads .dat from standard input.",
-            show_default=False,
-        ),
-    ],
+    data: Purchases,
     size: Annotated[str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.")] = str(
         defaults.SIZE
     ),
@@ -47,17 +53,13 @@ def mine(
         bool,
         typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
     ] = False,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")] = defaults.EPSILON,
-    delta: Annotated[
-        float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
-    ] = defaults.DELTA,
+    epsilon: Epsilon = defaults.EPSILON,
+    delta: Delta = defaults.DELTA,
     mechanism: Annotated[
         str,
         typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them."),
     ] = defaults.MECHANISM,
-    neighbors: Annotated[
-        str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
-    ] = defaults.NEIGHBORS,
+    neighbors: Neighbors = defaults.NEIGHBORS,
     max_rank: Annotated[
         int | None,
         typer.Option(
@@ -79,29 +81,11 @@ def mine(
             show_default=False,
         ),
     ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the customer: protects all baskets of each user together, not each basket by itself.",
-            show_default=False,
-        ),
-    ] = None,
-    missing_user: Annotated[
-        str | None,
-        typer.Option(
-            metavar="drop|own-unit",
-            help="Rows without a user: leave them out, or take each of their baskets as a unit of its own.",
-            show_default=False,
-        ),
-    ] = None,
-    basket: Annotated[
-        str | None, typer.Option(help="Column of the basket id (one row per item).", show_default=False)
-    ] = None,
-    item: Annotated[str | None, typer.Option(help="Column of the item (one row per item).", show_default=False)] = None,
-    items: Annotated[
-        str | None, typer.Option(help="List column of the items; guessed when there is exactly one.")
-    ] = None,
+    user: User = None,
+    missing_user: MissingUser = None,
+    basket: Basket = None,
+    item: Item = None,
+    items: Items = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
@@ -109,20 +93,12 @@ def mine(
     universe_size: Annotated[
         int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
     ] = None,
-    max_work: Annotated[
-        int,
-        typer.Option(
-            metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
-        ),
-    ] = defaults.MAX_WORK,
+    max_work: MaxWork = defaults.MAX_WORK,
     output_format: Annotated[
         ReleaseFormat, typer.Option("--format", help="How to write the release.")
     ] = ReleaseFormat.TABLE,
     output: OutputFile = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
-    ] = None,
+    seed: Seed = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
     from fim_private.cli.progress import progress_bar

@@ -10,6 +10,8 @@ budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
 measured_budget The budget of such a run, and of each of its ways.
+given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
+counting_given  Their noisy supports: `fim.count`.
 user_lengths    How many items users have, and what an item weighs then.
 release         What leaves: itemsets and their guarantee, as JSON and CSV.
 frames          The same as a table of Arrow or of pandas.

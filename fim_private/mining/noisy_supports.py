@@ -7,7 +7,7 @@ L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"
   privacy mechanisms", 2009), or
 - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
   privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
-- normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), where all other steps are Gaussian too.
+- normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 
 Everything after the noise is post-processing: it sees the noisy integers, and no data.
 """
@@ -15,9 +15,9 @@ Everything after the noise is post-processing: it sees the noisy integers, and n
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
@@ -27,6 +27,7 @@ import numpy as np
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.intervals import laplace_tail_bounds, precisions
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness, discrete_gaussian, discrete_laplace
@@ -65,20 +66,21 @@ class SupportNoise:
 
     @classmethod
     def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
-        """Choose the noise with the smaller half width; Laplace, which spends no delta, if they are equal.
+        """Choose the noise with the smallest half width; Laplace, which spends no delta, if another's is equal.
 
         epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
+
+        (For many supports that is normal noise, since nothing is lost where its μ becomes (ε, δ). Where less than a
+        unit of noise is enough, rounding makes it the wider one.)
         """
         count = positive_integer("count", count)
         scale = count / epsilon
         laplace = cls(NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0))
         if delta is None:
             return laplace
-        sigma2 = count / (2 * zcdp_rho(epsilon, delta))
-        width = gaussian_half_width(sigma2)
-        if laplace.half_width <= width:
-            return laplace
-        return cls(NoiseKind.GAUSSIAN, sigma2, width, count, PrivacyCost(epsilon, delta))
+        others = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count), cls.for_rho(zcdp_rho(epsilon, delta), count)
+        best = min((laplace, *others), key=lambda noise: noise.half_width)
+        return best if best is laplace else replace(best, cost=PrivacyCost(epsilon, delta))
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
@@ -99,6 +101,13 @@ class SupportNoise:
         sigma2 = positive_integer("count", count) / mu_squared
         return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
 
+    def within(self, confidence: Fraction) -> int:
+        """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
+
+        confidence: above 0, at most 1 - 1e-6.
+        """
+        return _HALF_WIDTH[self.kind](self.parameter, confidence)
+
 
 _DRAW = {
     NoiseKind.LAPLACE: discrete_laplace,
@@ -108,30 +117,30 @@ _DRAW = {
 
 
 @lru_cache(maxsize=1 << 10)
-def laplace_half_width(scale: Fraction) -> int:
-    """Return the least w >= 0, in units, with P(|Z| <= w) >= 95 % for discrete Laplace noise of a scale > 0."""
-    return least_integer(lambda w: _laplace_tail_is_small(scale, w + 1), 0)
+def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
+    """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
+    return least_integer(lambda w: _laplace_tail_is_at_most((1 - confidence) / 2, scale, w + 1), 0)
 
 
-def _laplace_tail_is_small(scale: Fraction, k: int) -> bool:
-    """Tell whether P(Z >= k) <= 2.5 %, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
+def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
+    """Tell whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
     for bits in precisions(96):
-        lower, upper = (bound * 40 for bound in laplace_tail_bounds(scale, k, bits))
-        if upper <= 1 << bits:
+        lower, upper = laplace_tail_bounds(scale, k, bits)
+        if upper <= most * (1 << bits):
             return True
-        if lower > 1 << bits:
+        if lower > most * (1 << bits):
             return False
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
 @lru_cache(maxsize=1 << 10)
-def gaussian_half_width(sigma2: Fraction) -> int:
-    """Return a w >= 0, in units, with P(|Z| <= w) >= 95 % for discrete Gaussian noise of a σ² > 0.
+def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
+    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Gaussian noise of a σ² > 0.
 
-    It is the least w with P(|Z| <= w) >= 95 % + 1e-12 in floats, which are right to 1e-12. So it is never too small,
-    and it is the least one unless a smaller one is that close to 95 %.
+    confidence: at most 1 - 1e-6. It is the least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
+    1e-12. So it is never too small, and it is the least one unless a smaller one is that close to the confidence.
     """
-    wanted = float(CONFIDENCE) + _FLOAT_ERROR
+    wanted = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
         sigma = math.sqrt(sigma2)
         return least_integer(lambda w: _integral_within(sigma, w) >= wanted, 0)
@@ -150,6 +159,13 @@ def _integral_within(sigma: float, w: int) -> float:
     z = (w + 0.5) / sigma
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
+
+
+_HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
+    NoiseKind.LAPLACE: laplace_half_width,
+    NoiseKind.GAUSSIAN: gaussian_half_width,
+    NoiseKind.NORMAL: rounded_normal_half_width,
+}
 
 
 def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
@@ -194,19 +210,27 @@ def consistent(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], h
     sets = [frozenset(itemset) for itemset in itemsets]
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
-    by_size: defaultdict[int, list[int]] = defaultdict(list)
-    for i, itemset in enumerate(sets):
-        by_size[len(itemset)].append(i)
     least, greatest = list(noisy), list(noisy)
-    for i, itemset in enumerate(sets):
-        larger = (j for size, members in by_size.items() if size > len(itemset) for j in members)
-        for j in larger:
-            if itemset < sets[j]:
-                greatest[i] = max(greatest[i], noisy[j])
-                least[j] = min(least[j], noisy[i])
+    for i, j in _inclusions(sets):
+        greatest[i] = max(greatest[i], noisy[j])
+        least[j] = min(least[j], noisy[i])
     pairs = list(zip(least, greatest, strict=True))
     return NoisySupports(
         estimates=tuple(max(0, (low + high) // 2) for low, high in pairs),
         lower=tuple(max(0, low - half_width) for low, _ in pairs),
         upper=tuple(max(0, high + half_width) for _, high in pairs),
     )
+
+
+def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
+    """Yield all pairs of places i, j where set i is a proper subset of set j. sets: all different."""
+    common = Counter(item for itemset in sets for item in itemset)
+    # A set is kept under its rarest item, which is in each of its supersets too; of one size together.
+    kept: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i, itemset in enumerate(sets):
+        kept[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
+    for j, itemset in enumerate(sets):
+        for size, under in kept.items():
+            if size < len(itemset):
+                keys = itemset if size else (None,)
+                yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)

@@ -19,6 +19,8 @@ from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.reading.vocabulary import Item
 
 SCHEMA = 1
+# The mechanism's name where no itemset was selected: all were given, to be counted.
+GIVEN = "count"
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,16 @@ class Itemset:
 class Release:
     """What leaves: the itemsets, and the guarantee they were released under.
 
-    mechanism: its name. reason: why it was taken, where that was left to "auto"; None where it was named.
-    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it
-        was split. top: how many itemsets were asked for, of each size or, with union, of all sizes together.
+    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why it was taken, where that was
+        left to "auto"; None where it was named.
+    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it was split.
+    top: how many itemsets were asked for, of each size or, with union, of all sizes together.
     neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
         their baskets.
     private: False when a seed made the randomness predictable; such output protects nobody.
     abstained: True when the mechanism gave no itemset, which is a valid private answer.
-    itemsets: in descending order of noisy support where supports were released, else in the order selected.
+    itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
+        order given where they were.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None where nothing was said of them.
     noise: the noise of the supports; None where none were released.

@@ -16,7 +16,7 @@ from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
-from fim_private.mining.release import Itemset, Release
+from fim_private.mining.release import GIVEN, Itemset, Release
 from fim_private.output.advice import advice_for_more, protected
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
@@ -76,6 +76,10 @@ def _rows(release: Release) -> Table:
 
 def _title(release: Release) -> str:
     """Return what the itemsets are, in words."""
+    if release.mechanism == GIVEN:
+        return (
+            f"The supports of the {release.top:,} itemsets given" if release.top > 1 else "The support of the itemset"
+        )
     if release.wanted == 1:
         return f"The most frequent itemset of {_items(release)}, selected by {release.mechanism}"
     each = "" if release.union or len(release.sizes) == 1 else "each size from "

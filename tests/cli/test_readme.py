@@ -157,11 +157,12 @@ def make_up_catalogue(path: Path) -> None:
 
 def make_up_inputs(folder: Path, command: str) -> None:
     words = shlex.split(command, comments=True)
-    if "mine" not in words:
+    verb = next((word for word in words if word in ("mine", "count")), None)
+    if verb is None:
         return
     option: dict[str, str] = {}
     files = []
-    rest = iter(takewhile(lambda word: word not in ("|", ">", "&&"), words[words.index("mine") + 1 :]))
+    rest = iter(takewhile(lambda word: word not in ("|", ">", "&&"), words[words.index(verb) + 1 :]))
     for word in rest:
         if word in ("--help", "-h"):
             return
@@ -174,9 +175,11 @@ def make_up_inputs(folder: Path, command: str) -> None:
             files.append(word)
     assert len(files) == 1, f"one file is mined: {command}"
     columns = [option[name] for name in ("--basket", "--item", "--user") if name in option]
-    sources = files if files != ["-"] else [word for word in words[: words.index("mine")] if Path(word).suffix]
+    sources = files if files != ["-"] else [word for word in words[: words.index(verb)] if Path(word).suffix]
     for source in sources:
         make_up(folder / source.lstrip("<"), columns)
+    if "--itemsets" in option:
+        (folder / option["--itemsets"]).write_text("milk,tea\n")
     if "--catalogue" in option:
         make_up_catalogue(folder / option["--catalogue"])
 
@@ -294,7 +297,7 @@ def inline_code(document: str) -> list[str]:
 def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every option of every command, by its help."""
     folder = tmp_path_factory.mktemp("help")
-    helps = (run(["fim-private", command, "--help"], folder) for command in ("mine", "plan", "audit"))
+    helps = (run(["fim-private", command, "--help"], folder) for command in ("mine", "count", "plan", "audit"))
     return {"--version", *re.findall(r"(--[a-z-]+)", "".join(helps))}
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, combinations_with_replacement, permutations, product
+from itertools import permutations, product
 from typing import Any
 
 import oracles
@@ -31,6 +31,16 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
+from small_data import (
+    ITEMS,
+    ITEMSETS,
+    Column,
+    Database,
+    column,
+    databases,
+    neighbouring,
+    supports_of,
+)
 
 import fim_private as fim
 from fim_private.counting import itemset_spectra
@@ -44,16 +54,9 @@ from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 
-ITEMS = ("a", "b", "c")
-BASKETS = tuple(basket for size in range(4) for basket in combinations(ITEMS, size))
-ITEMSETS = BASKETS[1:]
-MOST_BASKETS = 3
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 THIRD = Fraction(1, 3)
 MINUTE = Fraction(1, 10**9)
-
-Database = tuple[Itemset, ...]
-Column = tuple[int, ...]  # the support of each of ITEMSETS
 
 
 # ------------------------------------------------------------------------------------------------ what is asked
@@ -164,6 +167,7 @@ ASKS = [
     *asks("exponential", (1, 0.1), top=2, sizes=(1, 2), universe=2, supports=True),
     *asks("permute-and-flip", (1, 0.05), (3, 0.1), top=2, universe=ITEMS),
     *asks("permute-and-flip", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+    *asks("permute-and-flip", (1, 0.1), (2, 0.05), sizes=(1, 2), supports=True, universe=ITEMS),
     *asks("max-of-laplaces", (3, 0.1), top=2, universe=ITEMS),
     *asks("large-margin", (2, 0.1), (40, 0.2), top=2, universe=ITEMS),
     *asks("large-margin", (4, 0.2), (1, 1e-6), top=2, sizes=(1, 2), max_rank=2, supports=True),
@@ -212,7 +216,7 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
     noises = [] if allocation.supports is None else [allocation.supports.noise(count) for count in range(1, most + 1)]
     return Plan(
         tuple(selections),
-        tuple(Noise("gaussian" in str(noise.kind), exact(noise.parameter), noise.half_width) for noise in noises),
+        tuple(Noise(str(noise.kind).partition("-")[2], exact(noise.parameter), noise.half_width) for noise in noises),
         exact(allocation.cost.epsilon),
         exact(allocation.cost.delta),
     )
@@ -223,26 +227,6 @@ def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
 
 
 # ------------------------------------------------------------------------------------------------ the databases
-
-
-def databases(most: int = MOST_BASKETS) -> Iterator[Database]:
-    for size in range(most + 1):
-        yield from combinations_with_replacement(BASKETS, size)
-
-
-def neighbouring(neighbors: oracles.Neighbors) -> Iterator[tuple[Database, Database]]:
-    """Every pair of databases with at most three baskets that differ in one basket, once."""
-    for rest in databases(MOST_BASKETS - 1):
-        if neighbors == "add-remove":
-            yield from ((rest, (*rest, basket)) for basket in BASKETS)
-        else:
-            yield from (((*rest, one), (*rest, other)) for one, other in combinations(BASKETS, 2))
-
-
-def column(database: Database, cut: int = 3) -> Column:
-    """The supports, counted basket by basket, of which the first `cut` items count."""
-    baskets = [set(basket[:cut]) for basket in database]
-    return tuple(sum(basket.issuperset(itemset) for basket in baskets) for itemset in ITEMSETS)
 
 
 # Where the supports go if the items change their names.
@@ -268,10 +252,6 @@ def support_pairs(neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]
 
     pairs = {(asked(one), asked(other)) for one, other in neighbouring(neighbors)}
     return frozenset(first(one, other) for one, other in pairs if one != other)
-
-
-def supports_of(values: Column) -> dict[Itemset, int]:
-    return dict(zip(ITEMSETS, values, strict=True))
 
 
 def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
@@ -332,8 +312,8 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     met = set()
     for ask, neighbors in product(ASKS, NEIGHBORS):
         added = ask.allocation(neighbors).shares[0].rho is None
-        met |= {(added, None)} | {(added, noise.gaussian) for noise in allocated_plan(ask, neighbors).noises}
-    assert met == {(True, None), (False, None), (True, False), (True, True), (False, True)}
+        met |= {(added, None)} | {(added, noise.kind) for noise in allocated_plan(ask, neighbors).noises}
+    assert met == {(True, None), (False, None), (True, "laplace"), (True, "normal"), (False, "gaussian")}
 
 
 @pytest.mark.parametrize(
@@ -381,7 +361,9 @@ def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float)
     assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
 
 
-@pytest.mark.parametrize("noise", [Noise(False, Fraction(3, 2)), Noise(True, Fraction(5, 2))])
+@pytest.mark.parametrize(
+    "noise", [Noise("laplace", Fraction(3, 2)), *(Noise(kind, Fraction(5, 2)) for kind in ("gaussian", "normal"))]
+)
 @pytest.mark.parametrize(("count", "ratio"), [*product((1, 2), ("0.3", "0.9", "1.4", "2.5", "9"))])
 def test_noise_taken_together_is_noise_value_by_value(noise: Noise, count: int, ratio: str) -> None:
     """One support moves up and, if there are two, the other down."""
@@ -464,7 +446,7 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
     ),
     "supports are not counted in the budget": (
         Ask("exponential", sizes=(1,), universe=ITEMS, delta=MINUTE),
-        lambda plan: replace(plan, noises=(Noise(False, 3 / plan.epsilon),)),
+        lambda plan: replace(plan, noises=(Noise("laplace", 3 / plan.epsilon),)),
     ),
     "replace-one with the rate of add-remove": (
         Ask("permute-and-flip", top=2, universe=ITEMS),
@@ -528,7 +510,7 @@ def weaker(plan: Plan, factor: Fraction) -> Plan:
         return replace(picks, epsilon=picks.epsilon * factor)
 
     selections = (changed(selection) for selection in plan.selections)
-    noises = (replace(n, parameter=n.parameter / factor ** (2 if n.gaussian else 1)) for n in plan.noises)
+    noises = (replace(n, parameter=n.parameter / factor ** (2 if n.is_squared else 1)) for n in plan.noises)
     return replace(plan, selections=tuple(selections), noises=tuple(noises))
 
 
@@ -586,6 +568,7 @@ DRAWN = [
     ),
     Drawn(ask_for("exponential", (8, 1e-9), sizes=(1, 2), supports=True, universe=ITEMS), "replace-one", CHAIN),
     Drawn(ask_for("exponential", (6, 0.1), top=2, universe=3), "add-remove", TWINS),
+    Drawn(ask_for("permute-and-flip", (3, 0.3), sizes=(1, 2), supports=True, universe=ITEMS), "add-remove", CHAIN),
     Drawn(ask_for("large-margin", (8, 0.2), top=2, max_rank=3), "replace-one", LEADER),
     Drawn(ask_for("distance", (8, 0.2), top=2), "replace-one", AHEAD),
     Drawn(ask_for("tight-margin", (8, 0.2), top=2, max_rank=3), "add-remove", TWINS),

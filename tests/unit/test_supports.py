@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.randomness import Randomness
+from fim_private.dp.rounded_normal import rounded_normal_half_width
 from fim_private.errors import ParameterError
 from fim_private.mining.noisy_supports import (
     NoiseKind,
@@ -86,23 +88,25 @@ def test_the_noise_is_what_the_budget_asks_for(count: int, magnitude: int, log_d
     epsilon, delta = Fraction(10) ** magnitude, Fraction(10) ** log_delta
     noise = SupportNoise.for_budget(epsilon, delta, count)
     laplace = SupportNoise.for_budget(epsilon, None, count)
-    sigma2 = count / (2 * zcdp_rho(epsilon, delta))
+    gaussian, normal = count / (2 * zcdp_rho(epsilon, delta)), count / gdp_mu(epsilon, delta) ** 2
+    widths = gaussian_half_width(gaussian), rounded_normal_half_width(normal)
+    assert normal < gaussian
     assert laplace.kind is NoiseKind.LAPLACE
     assert laplace.parameter == count / epsilon
     assert laplace.cost == PrivacyCost(float(epsilon), 0.0)
     assert noise.count == laplace.count == count
-    assert noise.half_width == min(laplace.half_width, gaussian_half_width(sigma2))
+    assert noise.half_width == min(laplace.half_width, *widths)
     if noise.kind is NoiseKind.LAPLACE:
         assert noise == laplace
     else:
         assert noise.half_width < laplace.half_width
-        assert noise.parameter == sigma2
+        assert noise.parameter == (normal if noise.kind is NoiseKind.NORMAL else gaussian)
         assert noise.cost == PrivacyCost(float(epsilon), float(delta))
 
 
-def test_many_supports_take_gaussian_noise() -> None:
+def test_many_supports_take_normal_noise() -> None:
     kinds = [SupportNoise.for_budget(Fraction(1), DELTA, count).kind for count in range(1, 40)]
-    assert kinds == [NoiseKind.LAPLACE] * 9 + [NoiseKind.GAUSSIAN] * 30
+    assert kinds == [NoiseKind.LAPLACE] * 7 + [NoiseKind.NORMAL] * 32
     widths = [SupportNoise.for_budget(Fraction(1), DELTA, count).half_width for count in range(1, 40)]
     assert all(one <= two for one, two in pairwise(widths))
 
@@ -191,11 +195,11 @@ SUPPORTS = {
 
 
 @pytest.mark.parametrize("supports", SUPPORTS.values(), ids=SUPPORTS)
-@pytest.mark.parametrize("delta", [None, DELTA], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("delta", [None, DELTA], ids=["laplace", "normal"])
 @pytest.mark.one_in(4)
 def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> None:
     noise = SupportNoise.for_budget(Fraction(1), delta, len(supports))
-    assert (noise.kind is NoiseKind.GAUSSIAN) == (delta is not None)
+    assert (noise.kind is NoiseKind.NORMAL) == (delta is not None)
     randomness = Randomness.seeded(201)
     covered = [0] * len(supports)
     runs = 267  # 4005 intervals

@@ -1,0 +1,90 @@
+"""`fim-private count`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fim_private import defaults
+from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
+from fim_private.cli.release_options import (
+    Basket,
+    Delta,
+    Epsilon,
+    Item,
+    Items,
+    MaxWork,
+    MissingUser,
+    Neighbors,
+    Purchases,
+    Seed,
+    User,
+)
+
+EPILOG = (
+    "Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
+    "where pairs.csv has one itemset a line, its items separated by commas: bread,butter"
+)
+
+
+def count(
+    data: Purchases,
+    itemsets: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Which itemsets, a public list: text with one a line, items separated by commas (.csv) or white space "
+            "(.dat, .txt); Parquet or Arrow with a list column itemsets; or a release as .json.",
+            show_default=False,
+        ),
+    ],
+    epsilon: Epsilon = defaults.EPSILON,
+    delta: Delta = defaults.DELTA,
+    neighbors: Neighbors = defaults.NEIGHBORS,
+    user: User = None,
+    missing_user: MissingUser = None,
+    basket: Basket = None,
+    item: Item = None,
+    items: Items = None,
+    max_work: MaxWork = defaults.MAX_WORK,
+    output_format: Annotated[
+        ReleaseFormat, typer.Option("--format", help="How to write the release.")
+    ] = ReleaseFormat.TABLE,
+    output: OutputFile = None,
+    seed: Seed = None,
+) -> None:
+    """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
+
+    The itemsets must be public: do not take them from the data (`fim-private mine` does that with a guarantee).
+    """
+    from fim_private.cli.progress import progress_bar
+    from fim_private.mining.counting_given import count as count_release
+
+    with (
+        destination(output, inputs=[data, itemsets]) as write,
+        progress_bar("Counting itemsets") as progress,
+    ):  # fails before any privacy is spent
+        release = count_release(
+            data,
+            itemsets,
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            user=user,
+            missing_user=missing_user,
+            basket=basket,
+            item=item,
+            items=items,
+            max_work=max_work,
+            progress=progress,
+            seed=seed,
+        )
+        if output_format is ReleaseFormat.JSON:
+            write(release.to_json() + "\n")
+        elif output_format is ReleaseFormat.CSV:
+            write(release.to_csv())
+        else:
+            from fim_private.output.release_table import render_table
+
+            write(render_table(release, screen_for(output)))

@@ -1,0 +1,139 @@
+"""The supports of itemsets that the caller names: no selection, all of the budget for noise on the counts.
+
+(The module's name is a phrase because `fim.count` is a function, which would hide a module of that name.)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fim_private import defaults
+from fim_private.counting import Effort, Progress
+from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.counting.universe import Catalogue
+from fim_private.dp.cost import Exact
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, parameter
+from fim_private.mining import noisy_supports
+from fim_private.mining.budget_share import Share
+from fim_private.mining.given_itemsets import GivenItemsets, given_itemsets
+from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.release import GIVEN, Itemset, Release
+from fim_private.reading import read_transactions
+
+# Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
+_ITEMS_AT_ONCE = 8_192
+
+
+def count(
+    data: Any,
+    itemsets: Any,
+    *,
+    epsilon: float | Fraction = defaults.EPSILON,
+    delta: float | Fraction = defaults.DELTA,
+    neighbors: str = defaults.NEIGHBORS,
+    user: str | None = None,
+    missing_user: str | None = None,
+    basket: str | None = None,
+    item: str | None = None,
+    items: str | None = None,
+    max_work: int = defaults.MAX_WORK,
+    progress: Progress | None = None,
+    seed: int | None = None,
+) -> Release:
+    """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
+
+    data: the purchases, and user, missing_user, basket, item, items: how to read them, as in mine.
+    itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
+        items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
+        file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
+        them, all different. An item that nobody has is counted like any other. The number 39 and the text "39" mean
+        the same item, where the data has one of them only.
+    epsilon, delta: of the whole release, as in mine. Few itemsets are counted with discrete Laplace noise, which
+        leaves delta unspent; more of them with normal noise: whichever has the narrower 95 % intervals.
+    neighbors: "replace-one" or "add-remove". The noise is the same for both.
+    max_work, progress, seed: as in mine.
+    Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
+    95 % interval. Raises ParameterError, DataError or WorkLimitError, as mine does.
+
+    >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
+    >>> release = count(baskets, [["bread", "butter"], ["jam"], ["tea"]], seed=1)
+    >>> [(one.items, one.support, one.interval) for one in release.itemsets]
+    [(('bread', 'butter'), 605, (596, 614)), (('jam',), 51, (42, 60)), (('tea',), 0, (0, 1))]
+    """
+    effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
+    randomness = Randomness.of_seed(seed)
+    if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
+        raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
+    given = given_itemsets(itemsets)
+    noise = SupportNoise.for_budget(exact_epsilon(epsilon), exact_delta(delta), len(given.itemsets))
+    relation = exact_neighbors(neighbors)
+    assert noise.cost is not None
+
+    columns = {"user": user, "basket": basket, "item": item, "items": items}
+    source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)
+    values = noisy_supports.release(supports_of(given, source), noise, randomness=randomness)
+    consistent = noisy_supports.consistent(given.itemsets, values, noise.half_width)
+    rows = zip(given.itemsets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
+    cost = noise.cost
+    return Release(
+        mechanism=GIVEN,
+        sizes=given.sizes,
+        cost=cost,
+        neighbors=relation,
+        privacy_unit="user" if source.by_user else "basket",
+        private=randomness.private,
+        abstained=False,
+        itemsets=tuple(Itemset(own, estimate, (low, high)) for own, estimate, low, high in rows),
+        missing_user=source.missing_user,
+        top=len(given.itemsets),
+        union=True,
+        shares=(Share("supports", given.sizes, Fraction(1), Exact(cost.epsilon), Exact(cost.delta)),),
+        noise=noise,
+        units=source.units if relation == Neighbors.REPLACE_ONE else None,
+    )
+
+
+def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
+    """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
+
+    Items that no unit has are counted like all others. Raises WorkLimitError where counting is out of reach.
+    """
+    items = source.items(Catalogue(given.vocabulary))
+    supports: dict[tuple[int, ...], int] = {}
+    if singles := [codes for codes in given.codes if len(codes) == 1]:
+        each = np.append(0, np.ones(len(given.vocabulary), dtype=np.int64))
+        sums = items.sums(each)
+        supports |= {codes: int(sums[codes[0]]) for codes in singles}
+    for together in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
+        used = sorted({code for codes in together for code in codes})
+        number = {code: place for place, code in enumerate(used)}
+        by_size: dict[int, list[tuple[int, ...]]] = {}
+        for codes in together:
+            by_size.setdefault(len(codes), []).append(codes)
+        sets = [np.array([[number[c] for c in codes] for codes in own], dtype=np.int32) for own in by_size.values()]
+        counts = items.among(np.array(used, dtype=np.int64))
+        sums = counts.sums(sets, np.append(0, np.ones(len(together), dtype=np.int64)))
+        in_order = [codes for own in by_size.values() for codes in own]
+        supports |= dict(zip(in_order, map(int, sums.tolist()), strict=True))
+    return [supports[codes] for codes in given.codes]
+
+
+def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Yield the itemsets in parts that have no more different items than one pass may look for."""
+    part: list[tuple[int, ...]] = []
+    used: set[int] = set()
+    for codes in ordered:
+        if part and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
+            yield part
+            part, used = [], set()
+        part.append(codes)
+        used.update(codes)
+    if part:
+        yield part

@@ -1,0 +1,218 @@
+"""Itemsets that are given, to be counted: named by the caller, so public; from Python, a frame or a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.mining.release import Itemset, Release
+from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, file_errors, open_file
+from fim_private.reading.frames import is_instance
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+
+MOST_ITEMSETS = 100_000
+MOST_ITEMS = 1_000
+# Columns that may hold them, the first of these that is there.
+_COLUMNS = ("itemsets", "items")
+_INT64 = range(-(2**63), 2**63)
+_NUMBER = re.compile(INTEGER_TOKEN)
+
+
+@dataclass(frozen=True)
+class GivenItemsets:
+    """Itemsets in the order given, all different.
+
+    itemsets: (k,) their items, each once: integers, then strings, ascending. vocabulary: of all their items.
+    codes: (k,) the codes of their items in it, ascending.
+    """
+
+    itemsets: tuple[tuple[Item, ...], ...]
+    vocabulary: Vocabulary
+    codes: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many items they have, ascending, each number once."""
+        return tuple(sorted({len(itemset) for itemset in self.itemsets}))
+
+
+def given_itemsets(source: Any) -> GivenItemsets:
+    """Return the itemsets that a caller gives.
+
+    source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken; a frame
+        of pandas or polars, or an Arrow table, with a column itemsets (or items) of collections; or the path of a file:
+        text with one itemset a line (.csv with commas and perhaps quotes, .tsv, or .dat, .txt and .fimi with white
+        space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV.
+    In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
+    Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
+    than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
+
+    >>> given_itemsets([{"tea", "milk"}, ["milk", 39]]).itemsets
+    (('milk', 'tea'), (39, 'milk'))
+    """
+    if isinstance(source, str | os.PathLike):
+        if not os.fspath(source):
+            raise DataError("the path of the itemsets is empty; name a file")
+        path = Path(source)
+        with file_errors(path):
+            name = "standard input" if str(path) == "-" else repr(str(path))
+            return _checked(_of_file(path, name), name, DataError)
+    return _checked(_of_object(source), parameter("itemsets"), ParameterError)
+
+
+def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError]) -> GivenItemsets:
+    """Return the itemsets, each a collection of labels. name: what errors call the source."""
+    places: dict[frozenset[Item], int] = {}
+    for place, value in enumerate(values, 1):
+        if place > MOST_ITEMSETS:
+            raise error(f"{name} must be at most {MOST_ITEMSETS:,} itemsets")
+        what = f"{name}: itemset {place:,}"
+        items = [_item(item, what, error) for item in _collection(value, what, error)]
+        if not items:
+            raise error(f"{what} is empty; leave it out: every unit has it")
+        if len(items) > MOST_ITEMS:
+            raise error(f"{what} has more than {MOST_ITEMS:,} items")
+        itemset = frozenset(items)
+        if len(itemset) < len(items):
+            raise error(f"{what} has an item twice; name each item once")
+        if itemset in places:
+            raise error(f"{what} is itemset {places[itemset]:,} again; give each once")
+        places[itemset] = place
+    if not places:
+        raise error(f"{name} must hold at least one itemset")
+    labels = list(dict.fromkeys(item for itemset in places for item in itemset))
+    vocabulary, code = mixed_vocabulary(labels)
+    code_of = dict(zip(labels, code.tolist(), strict=True))
+    label_of = {number: label for label, number in code_of.items()}
+    codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in places)
+    return GivenItemsets(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
+
+
+def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any]:
+    """Return one itemset as a list of what is in it."""
+    if isinstance(value, Itemset):
+        value = value.items
+    if isinstance(value, pa.Array | pa.ChunkedArray | pa.ListScalar | pa.LargeListScalar):
+        value = value.to_pylist() if not isinstance(value, pa.Scalar) else value.as_py()
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
+        try:
+            return list(islice(value, MOST_ITEMS + 1))
+        except TypeError:  # what only claims to be one, such as a 0-dimensional array
+            pass
+    kind = type(value).__name__
+    example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
+    raise error(f"{what} must be a collection of items, not {kind}{example}")
+
+
+def _item(value: Any, what: str, error: type[FimPrivateError]) -> Item:
+    """Return an item as a Python int or str, as data are read: a number beyond 64 bits is a text."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise error(f"{what} holds text that is not valid Unicode") from None
+        return str(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
+        return int(value) if int(value) in _INT64 else str(int(value))
+    raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
+
+
+def _of_object(source: Any) -> Iterable[Any]:
+    """Return the itemsets of a Python object, unchecked."""
+    if isinstance(source, Release):
+        return [itemset.items for itemset in source.itemsets if itemset.items is not None]
+    if is_instance(source, "pandas", "DataFrame"):
+        return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
+    if is_instance(source, "polars", "DataFrame"):
+        return list(source[_column(source.columns, parameter("itemsets"), ParameterError)].to_list())
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        table = source.read_all() if isinstance(source, pa.RecordBatchReader) else source
+        column = _column(table.schema.names, parameter("itemsets"), ParameterError)
+        return list(table.column(column).to_pylist())
+    if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | Mapping | Itemset):
+        return iter(source)
+    raise ParameterError(
+        f"{parameter('itemsets')} must be a list of itemsets, a release, a frame or the path of a file, not "
+        f"{type(source).__name__}"
+    )
+
+
+def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
+    """Return the column of a table that holds itemsets. name: what errors call the table."""
+    found = [column for column in _COLUMNS if names.count(column) == 1]
+    if not found:
+        raise error(f"{name} must have a column {' or '.join(_COLUMNS)} that holds an itemset in each row")
+    return found[0]
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def _of_file(path: Path, name: str) -> Iterable[Any]:
+    """Return the itemsets of a file, unchecked."""
+    if path.suffix.lower() == ".json":
+        return _of_json(path.read_text(encoding="utf-8-sig"), name)
+    file = open_file(path)
+    if file.form in DELIMITERS or file.form in FIMI_SUFFIXES:
+        return _of_text(file)
+    source = arrow_source(file)
+    column = _column(source.schema.names, file.name, DataError)
+    return [itemset for batch in source.batches(None) for itemset in batch.column(column).to_pylist()]
+
+
+def _of_json(text: str, name: str) -> list[Any]:
+    """Return the itemsets with a name of a release as JSON."""
+    try:
+        found = json.loads(text)
+        return [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
+
+
+def _of_text(file: File) -> Iterator[list[Item]]:
+    """Yield the itemset of each line of text that is not blank."""
+    with file.open() as stream:
+        text = stream.read().decode("utf-8-sig")
+    lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
+    delimiter = DELIMITERS.get(file.form)
+    if delimiter is None:
+        # As bytes, which are split at the white space of ASCII alone, as in data.
+        rows = [[token.decode() for token in line.encode().split()] for line in lines]
+    else:
+        _check_delimiter(lines, delimiter, file.name)
+        # Line by line: no item holds a line break.
+        reader = (next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)) for line in lines)
+        rows = _itemset_columns([[field.strip() for field in row] for row in reader])
+    for row in rows:
+        yield [int(token) if _NUMBER.fullmatch(token) else token for token in row if token]
+
+
+def _itemset_columns(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows of CSV; of a release of ours, which has a header, the columns item_1, item_2, … alone."""
+    header = rows[0] if rows else []
+    columns = list(takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1)))
+    if not columns or header[len(columns) : len(columns) + 1] != ["support"]:
+        return rows
+    return [row[: len(columns)] for row in rows[1:] if any(row[: len(columns)])]
+
+
+def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:
+    """Raise DataError where something else seems to separate items: each line would be one item, in no basket."""
+    others = [other for other in ",;\t|" if other != delimiter and any(other in line for line in lines)]
+    if others and not any(delimiter in line or '"' in line for line in lines):
+        names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+        raise DataError(
+            f"{name} has {names[others[0]]} but no {names[delimiter]}: separate items by {names[delimiter]}, or put "
+            "items that hold such a character in double quotes"
+        )

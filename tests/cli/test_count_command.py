@@ -1,0 +1,118 @@
+"""`fim-private count` through real processes: options, formats, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+SCRIPT = Path(sys.executable).with_name("fim-private")
+BASKETS = "".join(["39 48\n"] * 600 + ["39 41\n"] * 60)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Baskets, and lists of itemsets."""
+    (tmp_path / "baskets.dat").write_text(BASKETS)
+    (tmp_path / "visits.csv").write_text(
+        "shopper,visit,product\n" + "".join(f"c{n // 2},v{n},tea\n" for n in range(200))
+    )
+    (tmp_path / "pairs.csv").write_text("39,48\n41\n39,unicorn\n")
+    (tmp_path / "tea.csv").write_text("tea\n")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    return subprocess.run(
+        [SCRIPT, "count", *arguments],
+        cwd=folder,
+        input=stdin,
+        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+
+
+def test_the_table(folder: Path) -> None:
+    done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "50")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "The supports of the 3 itemsets given" in done.stdout
+    assert "{39, 48}" in done.stdout
+    assert "{39, unicorn}" in done.stdout
+    assert "Guarantee (count, ε = 50, δ = 0)" in done.stdout
+
+
+def test_json_and_csv(folder: Path) -> None:
+    release = json.loads(
+        run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1").stdout
+    )
+    assert (release["mechanism"], release["private"], release["units"]) == ("count", False, 660)
+    assert [itemset["items"] for itemset in release["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
+    assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
+    done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output", "counts.csv")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper")
+    again = json.loads(run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout)
+    assert [itemset["items"] for itemset in again["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
+
+
+def test_users_and_columns(folder: Path) -> None:
+    columns = ["--basket", "visit", "--item", "product", "--user", "shopper", "--neighbors", "add-remove"]
+    done = run(folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--epsilon", "20", "--format", "json")
+    release = json.loads(done.stdout)
+    assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")
+    assert abs(release["itemsets"][0]["support"] - 100) < 5
+    assert "units" not in release
+
+
+def test_standard_input(folder: Path) -> None:
+    for arguments, stdin in ((["-", "--itemsets", "pairs.csv"], BASKETS), (["baskets.dat", "--itemsets", "-"], "41\n")):
+        done = run(folder, *arguments, stdin=stdin)
+        assert (done.stderr, done.returncode) == ("", 0)
+        assert "{41}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["baskets.dat"], "Missing option '--itemsets'"),
+        (["-", "--itemsets", "-"], "only one of the purchases and --itemsets can be standard input"),
+        (["baskets.dat", "--itemsets", "nowhere.csv"], "'nowhere.csv' does not exist; check the path"),
+        (["nowhere.dat", "--itemsets", "pairs.csv"], "'nowhere.dat' does not exist; check the path"),
+        (["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"], "--epsilon must be a number above 0, not 0.0"),
+        (
+            ["baskets.dat", "--itemsets", "pairs.csv", "--output", "pairs.csv"],
+            "cannot write 'pairs.csv': it is an input",
+        ),
+        (["visits.csv", "--itemsets", "tea.csv", "--item", "product"], "--item needs --basket too"),
+        (["baskets.dat", "--itemsets", "pairs.csv", "--max-work", "3"], "--max-work"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = run(folder, *arguments)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_help_has_an_example(folder: Path) -> None:
+    shown = run(folder, "--help").stdout
+    for words in (
+        "--itemsets",
+        "--epsilon",
+        "--user",
+        "--format",
+        "Example: fim-private count baskets.parquet",
+        "public",
+    ):
+        assert words in shown

@@ -1,0 +1,196 @@
+"""Supports of given itemsets (Theorem 15): held to the guarantee on all small neighbours, and drawn from their law."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import levelwise_laws
+import oracles
+import pytest
+from release_distributions import ERROR, Itemset, Noise, consistent, decimal
+from small_data import ITEMSETS, Database, column, neighbouring, supports_of
+
+import fim_private as fim
+from fim_private.dp.randomness import discrete_laplace
+from fim_private.mining import noisy_supports
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+
+NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
+# "d" is an item that nobody has.
+GIVEN: dict[str, list[Itemset]] = {
+    "one": [("a",)],
+    "two": [("a",), ("a", "b")],
+    "three": [("b",), ("a", "c"), ("a", "b", "c")],
+    "unknown": [("d",), ("a", "d"), ("a",)],
+    "all": list(ITEMSETS),
+}
+BUDGETS = [(1.0, 1e-6), (0.3, 0.2), (2.0, 0.3), (1.0, 0.1)]
+LEVEL = 1e-6
+
+
+def noise_of(release: fim.Release) -> Noise:
+    assert release.noise is not None
+    kind = str(release.noise.kind).partition("-")[2]
+    return Noise(kind, release.noise.parameter, release.noise.half_width)
+
+
+def counted(given: str, budget: tuple[float, float], database: Database = (), **options: Any) -> fim.Release:
+    return fim.count([list(basket) for basket in database], GIVEN[given], epsilon=budget[0], delta=budget[1], **options)
+
+
+def moves(given: str, neighbors: oracles.Neighbors) -> set[int]:
+    """In how many of the supports neighbouring data of at most three baskets differ; each by one at most."""
+    found = set()
+    for pair in neighbouring(neighbors):
+        one, other = (supports_of(column(database)) for database in pair)
+        changes = [one.get(itemset, 0) - other.get(itemset, 0) for itemset in GIVEN[given]]
+        assert set(map(abs, changes)) <= {0, 1}
+        found.add(sum(map(abs, changes)))
+    return found
+
+
+def needed(given: str, neighbors: oracles.Neighbors, noise: Noise, epsilon: float) -> Decimal:
+    """The least δ with which the release is private at that ε."""
+    ratio = decimal(Fraction(repr(epsilon))).exp()
+    return max(noise.excess(moved, ratio) for moved in moves(given, neighbors))
+
+
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("given", GIVEN)
+def test_counts_keep_their_guarantee(given: str, budget: tuple[float, float], neighbors: oracles.Neighbors) -> None:
+    release = counted(given, budget, neighbors=neighbors)
+    assert release.cost.epsilon == budget[0]
+    assert release.cost.delta in (0, budget[1])
+    noise, delta = noise_of(release), decimal(release.cost.delta)
+    if noise.kind == "normal" and len(GIVEN[given]) > 3:
+        # Too many values: that of the normal distributions which are rounded is a bound.
+        moved = max(moves(given, neighbors)) / noise.parameter
+        root = Fraction(math.isqrt(moved.numerator), math.isqrt(moved.denominator))
+        assert root**2 == moved
+        assert levelwise_laws.gaussian_delta(Fraction(repr(budget[0])), root) <= delta + ERROR
+    else:
+        assert needed(given, neighbors, noise, budget[0]) <= delta + ERROR
+
+
+def test_both_kinds_of_noise_are_met() -> None:
+    kinds = {(given, noise_of(counted(given, budget)).kind) for given in GIVEN for budget in BUDGETS}
+    assert {
+        ("one", "laplace"),
+        ("two", "normal"),
+        ("three", "laplace"),
+        ("three", "normal"),
+        ("all", "laplace"),
+    } <= kinds
+
+
+def fewer(given: str, noise: Noise) -> Noise:
+    count = len(GIVEN[given])
+    return replace(noise, parameter=noise.parameter * (count - 1) / count)
+
+
+def half(given: str, noise: Noise) -> Noise:
+    return replace(noise, parameter=noise.parameter / (4 if noise.is_squared else 2))
+
+
+@pytest.mark.parametrize("broken", [fewer, half])
+@pytest.mark.parametrize(("given", "budget"), [("two", (0.3, 0.2)), ("three", (2.0, 0.3)), ("all", (1.0, 1e-6))])
+def test_too_little_noise_is_caught(
+    given: str, budget: tuple[float, float], broken: Callable[[str, Noise], Noise]
+) -> None:
+    release = counted(given, budget)
+    for neighbors in NEIGHBORS:
+        noise = broken(given, noise_of(release))
+        assert needed(given, neighbors, noise, budget[0]) > decimal(release.cost.delta) * Decimal("1.02") + ERROR
+
+
+# ------------------------------------------------------------------------------------------------ what is drawn
+
+DATABASE: Database = (("a", "b", "c"), ("a", "b"), ("a",))
+
+
+def printed(given: str, noise: Noise) -> dict[Any, float]:
+    """P(each release as it is printed): the estimates, in the order given."""
+    supports = supports_of(column(DATABASE))
+    chances = {z: float(p) for z, p in noise.chances().items() if p > 1e-14}
+    law: defaultdict[Any, float] = defaultdict(float)
+    values: tuple[int, ...]
+    for values in product(chances, repeat=len(GIVEN[given])):
+        noisy = [supports.get(itemset, 0) + z for itemset, z in zip(GIVEN[given], values, strict=True)]
+        estimates = tuple(estimate for _, estimate in consistent(GIVEN[given], noisy))
+        law[estimates] += math.prod(chances[z] for z in values)
+    return dict(law)
+
+
+def drawn(given: str, budget: tuple[float, float], draws: int) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    data = fim.read_transactions([list(basket) for basket in DATABASE])
+    for seed in range(draws):
+        release = fim.count(data, GIVEN[given], epsilon=budget[0], delta=budget[1], seed=seed)
+        assert [itemset.items for itemset in release.itemsets] == GIVEN[given]
+        found[tuple(itemset.support for itemset in release.itemsets)] += 1
+    return found
+
+
+DRAWN = [("unknown", (4.0, 1e-6)), ("two", (2.0, 0.3))]
+
+
+def law_and_draws(given: str, budget: tuple[float, float]) -> tuple[dict[Any, float], int]:
+    """The law, and as many draws as catch noise of 0.7 or 1.3 of its scale."""
+    noise = noise_of(counted(given, budget))
+    law, draws = printed(given, noise), 250
+    factors = [Fraction(7, 10), Fraction(13, 10)]
+    wrong = [printed(given, replace(noise, parameter=noise.parameter * f ** (1 + noise.is_squared))) for f in factors]
+    while min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) < 0.999:
+        draws += draws // 4
+    return law, draws
+
+
+@pytest.mark.parametrize(("given", "budget"), DRAWN)
+def test_counts_are_drawn_from_their_law(given: str, budget: tuple[float, float]) -> None:
+    law, draws = law_and_draws(given, budget)
+    assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) > LEVEL
+
+
+def test_other_noise_is_told_from_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, budget = DRAWN[0]
+    law, draws = law_and_draws(given, budget)
+    monkeypatch.setitem(
+        noisy_supports._DRAW, NoiseKind.LAPLACE, lambda b, *rest, **more: discrete_laplace(b * 2 / 3, *rest, **more)
+    )
+    assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) < LEVEL
+
+
+# ------------------------------------------------------------------------------------------- unknown as known
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_item_that_nobody_has_is_treated_like_any_other(seed: int) -> None:
+    """What is released of it is what is released of an itemset whose support is 0, to the bit."""
+    given = [["tea", "unicorn"], ["milk"], ["jam", "tea"]]
+    baskets = [["tea", "jam"]] * 40 + [["milk"]] * 30
+    unheard = fim.count(baskets, given, seed=seed)
+    heard = fim.count([*baskets[:-1], ["unicorn", "milk"]], given, seed=seed)
+    one, other = unheard.to_dict(), heard.to_dict()
+    for release in (one, other):
+        assert [set(itemset) for itemset in release["itemsets"]] == [
+            {"items", "support", "interval", "share", "share_interval"}
+        ] * 3
+    support = [itemset["support"] for itemset in one["itemsets"]]
+    changed = [itemset["support"] for itemset in other["itemsets"]]
+    assert support[0] == changed[0]
+    assert one.keys() == other.keys()
+    assert one["noise"] == other["noise"]
+
+
+def test_noise_depends_on_public_numbers_alone() -> None:
+    for baskets in ([], [["a"]] * 5, [["a", "b"]] * 10**4):
+        release = fim.count(baskets, [["a"], ["b"], ["x", "y"]], epsilon=0.5, delta=1e-3)
+        assert release.noise == SupportNoise.for_budget(Fraction(1, 2), Fraction(1, 1000), 3)

@@ -151,7 +151,7 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
         done = run(shop, "mine", "baskets.dat", *options, "--format", "json")
         assert done.stdout == (
             f'{{"schema": 1, "private": true, "mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
-            '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
+            '"neighbors": "replace-one", "privacy_unit": "basket", "units": 675, "abstained": false, '
             '"itemsets": [{"items": [39, 48], "support": null}]}\n'
         )
         assert (done.stderr, done.returncode) == ("", 0)

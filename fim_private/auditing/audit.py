@@ -25,6 +25,7 @@ from fim_private.auditing.outcomes import OutputDistributions
 from fim_private.auditing.pairs import NAMES, Pair, random_pairs, structured_pairs
 from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import Exact
+from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, UniverseNeed
@@ -104,6 +105,8 @@ def _plain(finding: Finding) -> dict[str, Any]:
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
     """Return the mechanism of that name, or with "all" every one that can be audited, with this guarantee.
 
+    delta: 0 for those that spend none.
+
     Raises ParameterError for another name, which lists the choices, and for a parameter out of range.
     """
     specs = registry.single()
@@ -115,7 +118,10 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
         )
     if name != "all" and name not in specs:
         raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {name!r}")
-    return [_built(spec, epsilon, delta, neighbors) for each, spec in specs.items() if name in ("all", each)]
+    exact = exact_delta_or_zero(delta)
+    registry.check_delta(exact, None if name == "all" else name, listed=True)
+    asked = [spec for each, spec in specs.items() if name in ("all", each)]
+    return [_built(spec, epsilon, delta, neighbors) for spec in asked if exact or not spec.spends_delta]
 
 
 def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) -> Mechanism:

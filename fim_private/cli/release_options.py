@@ -16,7 +16,11 @@ Purchases = Annotated[
 ]
 Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")]
 Delta = Annotated[
-    float, typer.Option(help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users).")
+    float,
+    typer.Option(
+        help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users). 0 allows none, and "
+        "takes mechanisms that need a public list."
+    ),
 ]
 Neighbors = Annotated[str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")]
 User = Annotated[

@@ -46,6 +46,13 @@ def exact_delta(delta: float | Fraction) -> Fraction:
     return _exact("delta", delta, DELTA_RANGE)
 
 
+def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
+    """Return delta as exact_delta does, or 0, for a guarantee without exception. Raises ParameterError otherwise."""
+    if isinstance(delta, bool) or not _is_finite(delta) or not 0 <= delta < 1:
+        raise ParameterError(f"{parameter('delta')} must be 0 or a number above 0 and below 1, not {delta!r}")
+    return exact_delta(delta) if delta else Fraction(0)
+
+
 def _is_finite(value: float | Fraction) -> bool:
     """Tell whether a value is a number, and finite."""
     try:

@@ -21,7 +21,9 @@ __all__ = [
     "REGISTRY",
     "MechanismSpec",
     "build",
+    "check_delta",
     "form_for_counted",
+    "purely_private",
     "single",
     "spec_named",
     "spec_of",
@@ -152,6 +154,36 @@ def spec_named(name: str, *others: str) -> MechanismSpec:
 def single() -> dict[str, MechanismSpec]:
     """Return the mechanisms of MECHANISMS that are one selection each, by name."""
     return {name: spec for name, spec in MECHANISMS.items() if not spec.composed}
+
+
+def purely_private() -> list[str]:
+    """Return the names of MECHANISMS that spend no delta, where all items are listed publicly."""
+    return [name for name, spec in MECHANISMS.items() if not spec.spends_delta]
+
+
+def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = "a catalogue") -> None:
+    """Raise ParameterError where delta is 0 and a selection would need more.
+
+    name: of the mechanism that was asked for; None where that is left open. listed: whether all items are listed
+    publicly. give: how they would be, in words.
+    """
+    if delta:
+        return
+    if not listed:
+        raise ParameterError(
+            f"{parameter('delta')} must be above 0 without a public list of all items: what nobody has cannot be "
+            f"named, nor then, without a delta, what one has, or two, and so on; give {give}, or a delta far below "
+            "1 / (number of baskets, or of users)"
+        )
+    if name is not None and spec_named(name).spends_delta:
+        raise ParameterError(
+            f"{parameter('delta')} must be above 0 for {name}, which spends it; with 0 take {_or(purely_private())}"
+        )
+
+
+def _or(names: list[str]) -> str:
+    """Return names as a choice in a sentence."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:

@@ -73,7 +73,8 @@ def mine(
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
-        split by public parameters where there are several itemsets or sizes: Release.shares tells how.
+        split by public parameters where there are several itemsets or sizes: Release.shares tells how. With a catalogue
+        delta may be 0: "auto" then takes the best mechanism that spends none, and supports have discrete Laplace noise.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
         default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
         or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;

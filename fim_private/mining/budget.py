@@ -27,7 +27,7 @@ from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
 from fim_private.mining.measured import Measured
 from fim_private.mining.measured_budget import Way, can_be_measured, measured
-from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Itemset
 from fim_private.reading.vocabulary import Item
@@ -192,9 +192,9 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     budget, shares, spent = None, [], Fraction(0)
     rest = delta
     if for_supports:
-        needs_delta = SupportNoise.for_budget(epsilon * for_supports, delta * for_supports, wanted).parameter
-        laplace = SupportNoise.for_budget(epsilon * for_supports, None, wanted).parameter
-        spent = Fraction(0) if needs_delta == laplace else delta * for_supports
+        # Discrete Laplace noise, which a budget without delta has, spends none.
+        noise = SupportsBudget(epsilon * for_supports, delta * for_supports or None).noise(wanted)
+        spent = Fraction(0) if noise.kind is NoiseKind.LAPLACE else delta * for_supports
         budget = SupportsBudget(epsilon * for_supports, spent or None)
         rest -= spent
         shares.append(Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent)))
@@ -213,9 +213,11 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation | None:
     """Allocate in zCDP (Theorem 8): half of δ is for the conversion to (ε, δ), half for abstaining, if that needs any.
 
-    None where the mechanism's selections are not bounded-range, or epsilon is above 50.
+    None where the mechanism's selections are not bounded-range, epsilon is above 50, or there is no delta.
     """
     epsilon, delta = options.epsilon, options.delta
+    if not delta:
+        return None
     for_supports = options.supports_share or Fraction(0)
     growth = growth_bound(epsilon)
     whole = registry.build(options.mechanism, epsilon, delta, selections[0])

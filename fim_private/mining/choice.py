@@ -2,8 +2,9 @@
 
 Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism that
 needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a catalogue, or
-exponential weights over one that is small enough. Not large-margin: it needs no rank cap, and pays for it with a margin
-of 438 units instead of 27 (ε = 1, δ = 1e-6, add-remove).
+exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse than these. Not
+large-margin: it needs no rank cap, and pays for it with a margin of 438 units instead of 27 (ε = 1, δ = 1e-6,
+add-remove).
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ def choose(
 ) -> tuple[str, str]:
     """Return the name of a mechanism, and why it: a clause that follows the name.
 
-    several: whether more than one itemset is wanted. capped: whether a public cap on ranks or baskets is given.
+    delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether a public cap on
+    ranks or baskets is given.
     """
+    if not delta:
+        return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
     if capped:
         return "limited-domain", "it makes use of the public cap that you give"
     if several and sizes[-1] > LARGEST_SIZE:

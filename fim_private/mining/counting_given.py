@@ -17,7 +17,7 @@ from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining import noisy_supports
@@ -55,8 +55,9 @@ def count(
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
         them, all different. An item that nobody has is counted like any other. The number 39 and the text "39" mean
         the same item, where the data has one of them only.
-    epsilon, delta: of the whole release, as in mine. Few itemsets are counted with discrete Laplace noise, which
-        leaves delta unspent; more of them with normal noise: whichever has the narrower 95 % intervals.
+    epsilon, delta: of the whole release, as in mine; delta may be 0. Few itemsets are counted with discrete Laplace
+        noise, which leaves delta unspent, more of them, where there is a delta, with normal noise: whichever has the
+        narrower 95 % intervals.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
     max_work, progress, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
@@ -72,7 +73,7 @@ def count(
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     given = given_itemsets(itemsets)
-    noise = SupportNoise.for_budget(exact_epsilon(epsilon), exact_delta(delta), len(given.itemsets))
+    noise = SupportNoise.for_budget(exact_epsilon(epsilon), exact_delta_or_zero(delta) or None, len(given.itemsets))
     relation = exact_neighbors(neighbors)
     assert noise.cost is not None
 

@@ -12,7 +12,7 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.cost import by_digits
-from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
@@ -32,8 +32,8 @@ class MiningOptions:
     """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
-    epsilon, delta: of the whole release. supports_share: the part of it for noisy supports; None where none are
-    released.
+    epsilon, delta: of the whole release; delta is 0 where every step is purely private.
+    supports_share: the part of the budget for noisy supports; None where none are released.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets.
@@ -120,7 +120,9 @@ def checked_options(
     checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    budget = exact_epsilon(epsilon), exact_delta(delta)
+    budget = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+    named = None if mechanism == AUTO else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(budget[1], named, listed=isinstance(universe, Catalogue))
     reason = None
     if mechanism == AUTO:
         several = wanted > 1 or (len(sizes) > 1 and not union)

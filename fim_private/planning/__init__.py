@@ -41,7 +41,8 @@ def plan(
     """Return what each mechanism takes to succeed, and recommend one. No data is read.
 
     units: n >= 1, how many baskets there are, or users where those are protected. size: items per itemset, >= 1.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or with a universe_size 0: the mechanisms that spend one are then
+        not planned. neighbors: "replace-one" or "add-remove".
     universe_size: the public number of items, all of which a catalogue lists; None where there is no catalogue.
     max_basket: the public cap on items per basket, at least the size, to which baskets are cut. max_baskets: that on
         baskets per unit, >= 1, 1 if not given, of no use without it. Together they bound the itemsets of one unit.

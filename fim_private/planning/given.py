@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, UniverseNeed
@@ -19,6 +19,7 @@ CATALOGUE = "catalogue of all items"
 BASKET_CAP = "cap on basket size"
 BASKETS_CAP = "cap on baskets per unit"
 RANK_CAP = "public rank cap"
+DELTA = "delta above 0"
 
 # The largest epsilon that is advised.
 _LARGEST_ADVISED = 10
@@ -46,7 +47,12 @@ class Given:
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-        exact_delta(self.delta)
+        registry.check_delta(
+            exact_delta_or_zero(self.delta),
+            None,
+            listed=self.universe_size is not None,
+            give=f"{parameter('universe_size')}, how many it has",
+        )
         object.__setattr__(self, "neighbors", exact_neighbors(self.neighbors).value)
         for name in ("units", "size", "universe_size", "max_basket", "max_baskets", "max_rank"):
             if (value := getattr(self, name)) is not None or name == "size":
@@ -112,7 +118,7 @@ class Given:
     def _mechanism(self, spec: MechanismSpec) -> Mechanism:
         """Return the mechanism as the public parameters build it."""
         public = self.public(spec, (self.size,), 1)
-        return registry.build(spec, exact_epsilon(self.epsilon), exact_delta(self.delta), public)
+        return registry.build(spec, exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta), public)
 
     def needs(self, spec: MechanismSpec) -> tuple[str, ...]:
         """Return the public parameters that a mechanism takes, in words."""
@@ -122,10 +128,10 @@ class Given:
         # An optional cap counts where it is given.
         if spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket):
             needs += [BASKET_CAP] + [BASKETS_CAP] * (self.max_baskets is not None)
-        return tuple(needs)
+        return (*needs, *[DELTA] * (spec.spends_delta and not self.delta))
 
     @property
     def missing(self) -> set[str]:
         """The public parameters, in words, that were not given."""
-        given = {CATALOGUE: self.universe_size, BASKET_CAP: self.max_basket}
+        given = {CATALOGUE: self.universe_size, BASKET_CAP: self.max_basket, DELTA: self.delta or None}
         return {need for need, value in given.items() if value is None}

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from fim_private import defaults
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import exact_delta, exact_epsilon, positive_integer
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import registry
@@ -48,6 +48,7 @@ def plan_top(
     top: how many itemsets are wanted, 1 to 100,000, or several such numbers, in ascending order in the plan.
     typical_basket: a public guess of how many items a typical basket has, or all baskets of a typical user where those
         are protected, 1 to 1e6; without it levelwise is not planned, whose weights depend on it.
+    delta: 0 with a universe_size, which is that of a catalogue: then those are planned that spend none.
     size, union, supports: as in mine: 2, "2-4" or range(2, 5); whether all sizes are ranked together; whether noisy
         supports take their part of the budget. The others: as in plan.
 
@@ -67,7 +68,7 @@ def plan_top(
     tops = _tops(top)
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    rows = [[planner.planned(spec, count) for spec in _specs()] for count in tops]
+    rows = [[planner.planned(spec, count) for spec in _specs(pure=not delta)] for count in tops]
     best = [recommended(row) for row in rows]
     given = asdict(planner.given) | {"epsilon": float(Exact(epsilon)), "delta": float(Exact(delta))}
     del given["size"]
@@ -84,12 +85,14 @@ def plan_top(
     )
 
 
-def _specs() -> list[MechanismSpec]:
+def _specs(*, pure: bool) -> list[MechanismSpec]:
     """Return the mechanisms for many: levelwise, and those whose picks share one budget.
 
-    The others need about `top` times what they need for one, as each of their picks has that part of ε.
+    The others need about `top` times what they need for one, as each of their picks has that part of ε; so do all
+    where they are to be purely private, and then those that are not worse are there as well.
     """
-    return [spec for spec in registry.MECHANISMS.values() if spec.composed or spec.bounded_range]
+    specs = registry.MECHANISMS.values()
+    return [spec for spec in specs if spec.composed or spec.bounded_range or (pure and not spec.spends_delta)]
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class _Planner:
         options = MiningOptions(
             spec,
             exact_epsilon(self.given.epsilon),
-            exact_delta(self.given.delta),
+            exact_delta_or_zero(self.given.delta),
             self.given.neighbors,
             self.sizes,
             top,

@@ -356,7 +356,7 @@ def test_larger_groups_of_many_ranks_do_not_change_the_figures(
         ({"confidence": "x"}, "confidence must be a number above 0 and below 1, not 'x'"),
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
-        ({"delta": 1.0}, "delta must be a number above 0 and below 1, not 1.0"),
+        ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )

@@ -1,0 +1,188 @@
+"""δ = 0: epsilon alone, for whatever spends no delta; and one clear line for the rest."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import fim_private as fim
+from fim_private.auditing.audit import audit, auditable
+from fim_private.dp.cost import PrivacyCost
+from fim_private.errors import ParameterError
+from fim_private.mechanisms import Exponential, registry
+from fim_private.mining.budget import allocate
+from fim_private.mining.choice import choose
+from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.mining.options import checked_options
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.planning import plan
+from fim_private.planning.top_plan import plan_top
+
+BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400
+CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
+PURE = ("exponential", "permute-and-flip", "max-of-laplaces")
+
+
+def mined(**options: Any) -> fim.Release:
+    return fim.mine(BASKETS, **{"delta": 0, "catalogue": CATALOGUE, "seed": 1, **options})
+
+
+def test_the_registry_knows_which_spend_no_delta() -> None:
+    assert tuple(registry.purely_private()) == PURE
+
+
+@pytest.mark.parametrize("top", [1, 3])
+def test_auto_takes_one_that_spends_none(top: int) -> None:
+    release = mined(top=top)
+    assert release.mechanism == "permute-and-flip"
+    assert release.reason == "of those that spend no delta it needs the smallest margin"
+    assert release.cost == PrivacyCost(1, 0)
+    assert release.itemsets[0].items == ("bread", "butter")
+    assert len(release.itemsets) == top
+
+
+@pytest.mark.parametrize("size", [2, "1-3"])
+def test_auto_takes_the_one_that_needs_least(size: int | str) -> None:
+    """Of all that spend no delta, by what the planner says each needs."""
+    planned = {one.name: one for one in plan(universe_size=5, size=2, delta=0).mechanisms if not one.missing}
+    assert set(planned) == set(PURE)
+    name = mined(size=size, top=2).mechanism
+    assert planned[name].required_support == min(one.required_support or 0 for one in planned.values())
+
+
+@pytest.mark.parametrize("mechanism", PURE)
+@pytest.mark.parametrize("supports", [False, True])
+def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
+    release = mined(mechanism=mechanism, top=2, size="1-2", supports=supports, epsilon=0.7)
+    assert release.cost == PrivacyCost(0.7, 0)
+    assert [share.delta for share in release.shares] == [0] * len(release.shares)
+    assert sum(share.epsilon or 0 for share in release.shares) == Fraction(7, 10)
+    assert all(share.rho is None and share.mu_squared is None for share in release.shares)
+    if supports:
+        assert release.noise is not None
+        assert release.noise.kind is NoiseKind.LAPLACE
+        assert release.noise.parameter == len(release.itemsets) / (Fraction(7, 10) / 3)
+    found = json.loads(release.to_json())
+    assert (found["epsilon"], found["delta"]) == (0.7, 0.0)
+
+
+def test_each_pick_has_its_part_of_epsilon() -> None:
+    asked: dict[str, Any] = dict.fromkeys(
+        ("supports_share", "max_rank", "max_basket", "max_baskets", "universe_size"), None
+    )
+    options = checked_options(
+        **asked,
+        size="1-3",
+        epsilon=1,
+        delta=0,
+        mechanism="auto",
+        neighbors="add-remove",
+        top=5,
+        union=False,
+        supports=True,
+        keep_all=False,
+        catalogue=CATALOGUE,
+        by_user=False,
+    )
+    allocation = allocate(options)
+    for selection in allocation.selections:
+        assert selection.run.mechanism.cost == PrivacyCost(Fraction(2, 3) / 3 / 5, 0)  # type: ignore[union-attr]
+
+
+def test_the_guarantee_has_no_exception() -> None:
+    shown = render_table(fim.mine(BASKETS, delta=0, catalogue=CATALOGUE), Screen())
+    assert "Guarantee (permute-and-flip, ε = 1, δ = 0): replacing any one basket by any other changes the" in shown
+    assert shown.rstrip().endswith("by at most a factor e^1 = 2.72.")
+
+
+NO_LIST = (
+    r"^delta must be above 0 without a public list of all items: what nobody has cannot be named, nor then, without a "
+    r"delta, what one has, or two, and so on; give a catalogue, or a delta far below 1 / \(number of baskets, or of "
+    r"users\)$"
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"top": 5},
+        {"universe_size": 5},
+        {"mechanism": "exponential"},
+        {"mechanism": "exponential", "universe_size": 5},
+        {"mechanism": "large-margin"},
+        {"mechanism": "levelwise", "top": 5, "user": "nobody"},
+    ],
+)
+def test_without_a_list_a_delta_is_needed(options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=NO_LIST):
+        fim.mine("no such file", delta=0, **options)
+
+
+@pytest.mark.parametrize("mechanism", [name for name in registry.MECHANISMS if name not in PURE])
+def test_what_spends_delta_needs_one(mechanism: str) -> None:
+    caps: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
+    line = (
+        rf"^delta must be above 0 for {mechanism}, which spends it; with 0 take exponential, permute-and-flip or max-of"
+    )
+    with pytest.raises(ParameterError, match=line):
+        fim.mine("no such file", delta=0, catalogue=CATALOGUE, mechanism=mechanism, **caps)
+    if mechanism != "levelwise":
+        with pytest.raises(ParameterError, match=line):
+            auditable(mechanism, 1.0, 0, "replace-one")
+
+
+def test_a_larger_delta_chooses_as_before() -> None:
+    chosen = choose(Fraction(1, 10**6), [2], registry_universe(), several=False, capped=False)
+    assert chosen[0] == "exponential"
+
+
+def registry_universe() -> Any:
+    from fim_private.counting.universe import Catalogue
+
+    return Catalogue(fim.read_catalogue(CATALOGUE))
+
+
+def test_count_is_laplace() -> None:
+    release = fim.count(BASKETS, [[f"item {n}"] for n in range(100)], delta=0)
+    assert release.cost == PrivacyCost(1, 0)
+    assert release.noise is not None
+    assert release.noise.kind is NoiseKind.LAPLACE
+    assert release.noise.parameter == 100
+
+
+def test_plan_without_delta() -> None:
+    found = plan(units=10_000, universe_size=1000, delta=0)
+    assert found.delta == 0.0
+    assert found.recommended == "permute-and-flip"
+    assert {one.name for one in found.mechanisms if "delta above 0" not in one.missing} == set(PURE)
+    top = plan_top(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
+    assert top.recommended == ("permute-and-flip", "permute-and-flip")
+    assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
+    for planner in (plan, plan_top):
+        with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list .* give universe_size"):
+            planner(delta=0)
+
+
+def test_audit_without_delta() -> None:
+    assert [type(one).__name__ for one in auditable("all", 1.0, 0, "add-remove")] == [
+        "Exponential",
+        "PermuteAndFlip",
+        "MaxOfLaplaces",
+    ]
+    [exponential] = auditable("exponential", 1.0, 0, "add-remove")
+    report = audit(exponential, trials=5)
+    assert report.holds
+    assert report.to_dict()["delta"] == 0.0
+
+
+def test_select_and_compare_without_delta() -> None:
+    assert fim.select([1, 100], Exponential(epsilon=1.0), seed=1) == 1
+    spectrum = fim.SupportSpectrum.from_supports([30, 4], universe_size=10)
+    assert fim.compare(spectrum, [Exponential(epsilon=1.0)]).to_dict()["rows"][0]["delta"] == 0.0
+    with pytest.raises(ParameterError, match="delta must be a number above 0 and below 1, not 0"):
+        fim.LargeMargin(epsilon=1.0, delta=0)

@@ -52,10 +52,10 @@ def _decimals(digits: int) -> Values:
     )
 
 
-_TEXTS = st.sampled_from(["", " ", "\u3000", "0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"]) | st.text(
-    'ab ,;"\n\t', max_size=3
-)
-_BYTES = st.sampled_from([b"", b" ", b"\xff", b"a", b"a\0"]) | st.binary(max_size=3)
+_TEXTS = st.sampled_from(
+    ["", " ", "\u3000", "0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301", "NULL", " NA", "null\t"]
+) | st.text('ab ,;"\n\t', max_size=3)
+_BYTES = st.sampled_from([b"", b" ", b"\xff", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]) | st.binary(max_size=3)
 _MOMENTS = st.integers(-3, 3) | st.integers(-(10**6), 10**6)
 
 # Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that arrow keeps.
@@ -93,7 +93,11 @@ ITEM_TYPES: dict[str, tuple[Any, Values, bool]] = {
     "int64": (pa.int64(), st.integers(0, 4) | st.just(-(2**63)), False),
     "uint64": (pa.uint64(), st.integers(0, 4) | st.just(2**64 - 1), True),
     "float64": (pa.float64(), st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, float("nan")]), True),
-    "string": (pa.string(), st.sampled_from(["a", "b", "c", "1", "01", " 1", "\u00e9", ""]), False),
+    "string": (
+        pa.string(),
+        st.sampled_from(["a", "b", "c", "1", "01", " 1", "\u00e9", "", "\u3000", "a ", "NA", " nan"]),
+        False,
+    ),
 }
 
 

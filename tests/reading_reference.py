@@ -36,25 +36,28 @@ class Meaning:
     tokens: bool = False
 
 
-def is_null(value: object) -> bool:
-    """None, or a number that is none. A NaN is the only value that is not itself."""
-    return value is None or value != value
+# What pandas' read_csv takes for missing, and what databases write.
+_NONE = "NULL null None NaN nan -NaN -nan NA N/A n/a #NA #N/A <NA> -1.#IND -1.#QNAN 1.#IND 1.#QNAN \\N"
+NONE = {"", "#N/A N/A", *_NONE.split()}
 
 
-def names_nobody(user: object) -> bool:
-    return is_null(user) or (isinstance(user, str | bytes) and not user.strip())
+def bare(value: Any) -> Any:
+    """A text or bytes without white space around them; None for what stands for none. Anything else as it is."""
+    if isinstance(value, str | bytes):
+        value = value.strip()
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        return None if text in NONE else value
+    # A NaN is the only value that is not itself.
+    return value if value == value else None
 
 
 def label(value: Any, meaning: Meaning) -> Label | None:
     """The label of one item, which no other row has a part in; None for no item."""
-    if is_null(value):
+    value = bare(value)
+    if value is None:
         return None
     if isinstance(value, float):
         value = int(value) if value == int(value) else repr(value)
-    if meaning.text:
-        value = str(value).strip()
-        if not value:
-            return None
     if meaning.text or meaning.tokens:
         return int(value) if INTEGER.fullmatch(str(value)) else str(value)
     return int(value) if isinstance(value, int) else str(value)
@@ -65,12 +68,12 @@ def _place(number: int, row: Row, meaning: Meaning) -> tuple[Hashable, Hashable]
 
     Python's equality is that of values: 0.0 is -0.0.
     """
-    user, basket, _ = row
+    user, basket = map(bare, row[:2])
     if not meaning.has_ids:
         basket = number
-    elif is_null(basket) or (meaning.text and basket == ""):
+    elif basket is None:
         return None
-    if meaning.by_user and not names_nobody(user):
+    if meaning.by_user and user is not None:
         return ("user", user), basket
     if meaning.by_user and meaning.missing_user == "drop":
         return None

@@ -17,6 +17,7 @@ basket_lists         Lists of baskets in memory.
 column_roles         Which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
 missing_users        What becomes of rows without a user.
+missing_values       What stands for no value, of an item, a basket or a user.
 labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
 assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
 arrow_numpy          Arrow to numpy and back without pandas.

@@ -14,6 +14,7 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
 from fim_private.reading.labels import Codes, occurring, spread
+from fim_private.reading.missing_values import present
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
 
 _NULL_STRING = pa.nulls(1, pa.string())[0]
@@ -28,9 +29,8 @@ class ArrowLabels:
     """
 
     def __init__(self, where: str, *, text: bool = False) -> None:
-        """where: what errors call the source. text: labels are tokens of a text file, to be stripped."""
+        """where: what errors call the source. text: labels are tokens of a text file, and integers if they print so."""
         self._where = where
-        self._text = text
         self._tokens = text
         self._size = 0
         self._dictionaries: list[pa.Array] = []
@@ -103,10 +103,7 @@ class ArrowLabels:
         is_text = _is_text(kind)
         self._tokens = self._tokens or not is_text
         strings = _float_tokens(labels) if pa.types.is_floating(kind) else _as_strings(labels, self._where)
-        if self._text:
-            strings = pc.utf8_trim_whitespace(strings)
-            strings = pc.if_else(arrow_of(numpy_of(pc.binary_length(strings)) == 0), _NULL_STRING, strings)
-        return strings
+        return present(strings)
 
 
 def is_list_type(kind: pa.DataType) -> bool:

@@ -6,7 +6,7 @@ Neither library is ever imported: a frame can only be here if its library alread
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,15 +16,15 @@ import pyarrow as pa
 from fim_private.errors import DataError, parameter
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
-from fim_private.reading.arrow_numpy import numpy_of
+from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Column, Options, Roles, choose
-from fim_private.reading.identifiers import is_missing_id
 from fim_private.reading.labels import Labels
 from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
 from fim_private.reading.missing_users import apply_rule
-from fim_private.reading.python_labels import PythonLabels, is_missing
-from fim_private.reading.record_batches import keyed, read_arrow, table_source
+from fim_private.reading.missing_values import is_missing, present
+from fim_private.reading.python_labels import PythonLabels
+from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source
 from fim_private.reading.transactions import Transactions
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
@@ -111,10 +111,10 @@ def _column(frame: Any, index: int) -> Column:
 def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of a pandas frame a chunk at a time, at least one chunk."""
     if roles.basket is not None:
-        frame = frame[~numpy_of(is_missing_id(_key(frame[roles.basket], roles.basket)))]
+        frame = frame[~null_mask(_key(frame[roles.basket], roles.basket))]
     users = None
     if roles.user is not None:
-        users, stays = apply_rule(_user_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
+        users, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
         frame = frame if stays is None else frame[numpy_of(stays)]
     baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
     values = frame[roles.values]
@@ -129,38 +129,30 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows
 def _key(series: Any, name: str) -> pa.Array:
     """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array."""
     with _identifier_errors(name):
-        return _one(pa.array(series, from_pandas=True)) if _as_arrow(series) else _numbers(series, is_missing)
+        return present(plain(_one(pa.array(series, from_pandas=True)))) if _as_arrow(series) else _numbers(series)
 
 
-def _user_key(series: Any, name: str) -> pa.Array:
-    """Like _key; objects that name nobody are null. In a column of one type Arrow tells them."""
-    if _as_arrow(series):
-        return _key(series, name)
-    with _identifier_errors(name):
-        return _numbers(series, lambda value: is_missing(value) or _is_blank(value))
-
-
-def _numbers(objects: Iterable[object], are_null: Callable[[object], bool]) -> pa.Array:
+def _numbers(objects: Iterable[object]) -> pa.Array:
     """Return a number for each distinct Python object, null where it stands for none.
 
     Two objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at == alone
     where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
     """
     numbers: dict[object, int] = {}
-    codes = [-1 if are_null(value) else numbers.setdefault(_exact(value), len(numbers)) for value in objects]
+    codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in objects]
     found = np.array(codes, dtype=np.int64)
     return pa.array(found, mask=found < 0)
 
 
 def _exact(value: object) -> object:
-    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded."""
+    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded.
+
+    Texts have no white space around them.
+    """
+    if isinstance(value, str | bytes):
+        return value.strip()
     number = value.item() if isinstance(value, np.number) else value
     return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _is_blank(value: object) -> bool:
-    """Tell whether a value is empty text or bytes, or white space only."""
-    return isinstance(value, str | bytes) and not value.strip()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Identifiers of baskets and users: which are missing, and when two are one.
+"""Identifiers of baskets and users: when two are one.
 
 Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
-another unit's rows cannot change.
+another unit's rows cannot change. Which stand for none `missing_values` says.
 """
 
 from __future__ import annotations
@@ -11,13 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fim_private.reading.arrow_numpy import arrow_of
-
-
-def is_missing_id(ids: pa.Array) -> pa.Array:
-    """Return which identifiers, a (rows,) Arrow array of any type, are null or NaN: (rows,) Arrow bool."""
-    if pa.types.is_dictionary(ids.type):
-        return pc.or_kleene(ids.indices.is_null(), is_missing_id(ids.dictionary).take(ids.indices))
-    return pc.is_null(ids, nan_is_null=pa.types.is_floating(ids.type))
 
 
 def by_value(ids: pa.Array) -> pa.Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading.labels import Codes, occurring, spread
+from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
 
@@ -26,7 +26,12 @@ class PythonLabels(dict[Any, int]):
 
     def __missing__(self, label: Item) -> int:
         """Give a label seen for the first time its code."""
-        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+        bare = label.strip() if isinstance(label, str) else label
+        if is_missing(bare):
+            code = -1
+        elif bare != label:
+            code = self[bare]
+        elif isinstance(label, int) and not -(2**63) <= label < 2**63:
             code = self[str(label)]
         else:
             if isinstance(label, str) and not _is_unicode(label):
@@ -39,8 +44,8 @@ class PythonLabels(dict[Any, int]):
     def encode(self, values: Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: n Python or numpy integers and strings; None and NaN are nulls. Raises DataError for other types, and
-        for text with a lone surrogate.
+        values: n Python or numpy integers and strings; some stand for none (`missing_values`). Raises DataError for
+        other types, and for text with a lone surrogate.
         """
         # Types first: True, 1 and 1.0 are one key to a dict.
         if not set(map(type, values)) <= {int, str, type(None)}:
@@ -66,17 +71,6 @@ class PythonLabels(dict[Any, int]):
         labels = [label for label, is_used in zip(self._labels, used, strict=True) if is_used]
         vocabulary, code = mixed_vocabulary(labels)
         return vocabulary, spread(code, used)
-
-
-def is_missing(value: object) -> bool:
-    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT."""
-    if isinstance(value, float | complex | np.inexact):
-        return bool(value != value)
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _is_unicode(label: str) -> bool:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Options, Roles, choose
-from fim_private.reading.identifiers import by_value, is_missing_id
+from fim_private.reading.identifiers import by_value
 from fim_private.reading.labels import Labels
 from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
 from fim_private.reading.missing_users import apply_rule
+from fim_private.reading.missing_values import present
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.transactions import Transactions
 
@@ -92,11 +92,12 @@ def _is_nested(kind: Any) -> bool:
 
 def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
-    batch = pa.RecordBatch.from_arrays([_plain(_column(batch, name)) for name in roles.names], names=roles.names)
+    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
-        missing = is_missing_id(_column(batch, roles.basket))
-        if missing.true_count:
-            batch = batch.filter(pc.invert(missing))
+        place = batch.schema.get_field_index(roles.basket)
+        batch = batch.set_column(place, roles.basket, present(batch.column(place)))
+        if batch.column(place).null_count:
+            batch = batch.filter(batch.column(place).is_valid())
     users = None
     if roles.user is not None:
         users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
@@ -110,8 +111,8 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return batch.column(batch.schema.get_field_index(name))
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """Return a column in a form that Arrow can leave rows out of."""
+def plain(column: pa.Array) -> pa.Array:
+    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):

@@ -195,7 +195,7 @@ def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
         rest = [row for number, row in enumerate(file.rows) if number not in theirs]
         replaced = order.choices(rest, k=3) if rest else []
         user, basket, _ = file.rows[theirs[0]]
-        if not reading.by_user or reference.names_nobody(user):  # the unit is one basket
+        if not reading.by_user or reference.bare(user) is None:  # the unit is one basket
             replaced = [(user, basket, items) for _, _, items in replaced][: None if reading.has_ids else 1]
         else:
             replaced = [(user, own, items) for _, own, items in replaced]

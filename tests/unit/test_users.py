@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import chunk_sizes, read_transactions
-from fim_private.reading.missing_users import with_nulls
+from fim_private.reading.missing_values import present
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 
@@ -60,7 +60,7 @@ def expected(rule: str) -> Counter[Unit]:
 
 # ------------------------------------------------------------------------------------- kinds of sources
 
-TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000"]
+TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000", "NULL", " nan "]
 
 
 def table_of(missing: object, kind: Any = None) -> pa.Table:
@@ -208,12 +208,12 @@ def test_lists(kind: str, rule: str, tmp_path: Path) -> None:
 
 
 def test_only_users_that_are_blank_are_nobody() -> None:
-    users = pa.array(["a", " a", "a ", "-", "nan", "None", "0", "\u200b"])
-    assert with_nulls(users).null_count == 0
-    assert with_nulls(pa.array([0, -1])).null_count == 0
-    assert with_nulls(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
-    assert with_nulls(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
-    assert with_nulls(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
+    users = pa.array(["a", " a", "a ", "-", "none", "Null", "nan1", "0", "\u200b", "NULL NULL"])
+    assert present(users).to_pylist() == [user.strip() for user in users.to_pylist()]
+    assert present(pa.array([0, -1])).null_count == 0
+    assert present(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
+    assert present(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
+    assert present(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
 
 
 # ---------------------------------------------------------------------------------- against a definition

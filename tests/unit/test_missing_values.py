@@ -1,0 +1,101 @@
+"""What stands for no value: the same in every form, for items, baskets and users."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.missing_values import MISSING_TEXTS, is_missing, present
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
+
+LONG = {"basket": "b", "item": "i", "user": "u", "missing_user": "drop"}
+
+
+def units(data: Transactions) -> Counter[frozenset[frozenset[Item]]]:
+    label = data.vocabulary.label
+    held = [frozenset(label(code) for code in data.items[a:b].tolist()) for a, b in pairwise(data.offsets)]
+    bounds = range(len(held) + 1) if data.unit_offsets is None else data.unit_offsets
+    return Counter(frozenset(held[a:b]) for a, b in pairwise(bounds))
+
+
+def forms(rows: list[tuple[str, str, str]], folder: Path) -> Iterator[Any]:
+    """The same rows of user, basket, item, all of them texts, in every form."""
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate("ubi")})
+    yield table
+    pyarrow.parquet.write_table(table, folder / "a.parquet")
+    yield folder / "a.parquet"
+    yield table.to_pandas().astype(object)
+    yield table.to_pandas().astype("category")
+    yield pl.from_arrow(table)
+    (folder / "a.csv").write_text("u,b,i\n" + "".join(f'"{u}","{b}","{i}"\n' for u, b, i in rows))
+    yield folder / "a.csv"
+    lists = table.append_column("l", pa.array([[item] for item in table["i"].to_pylist()])).drop_columns(["i"])
+    yield lists
+    yield lists.to_pandas()
+
+
+@pytest.mark.parametrize("blank", [*sorted(MISSING_TEXTS), "  ", " NULL\t", "\u3000nan"])
+def test_one_rule_in_every_form(blank: str, tmp_path: Path) -> None:
+    rows = [
+        ("ann", "1", "tea "),
+        ("ann ", " 1", blank),
+        (blank, "1", "milk"),
+        ("bob", blank, "milk"),
+        ("bob", "2", " tea"),
+        ("bob", "2", "7"),
+    ]
+    seven = {"7"}
+    for source in forms(rows, tmp_path):
+        columns = LONG
+        if "l" in getattr(source, "columns", ()) or "l" in getattr(source, "column_names", ()):
+            columns = {name: column for name, column in LONG.items() if name != "item"} | {"items": "l"}
+        data = read_transactions(source, **columns)
+        found = {frozenset(frozenset(map(str, basket)) for basket in unit) for unit in units(data)}
+        assert found == {frozenset({frozenset({"tea"})}), frozenset({frozenset({"tea"} | seven)})}, type(source)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "NULL", "NA", " nan"])
+def test_baskets_and_catalogues(blank: str, tmp_path: Path) -> None:
+    expected = units(read_transactions([["tea", "milk"], ["tea"]]))
+    assert units(read_transactions([["tea", " milk", blank], [blank, "tea "]])) == expected
+    assert units(read_transactions(pd.Series([["tea", "milk", blank], ["tea"]]))) == expected
+    assert units(read_transactions(pa.array([["tea", "milk", blank], ["tea"]]))) == expected
+    (tmp_path / "a.csv").write_text(f"tea, milk,{blank}\n{blank},tea,tea\n")
+    assert units(read_transactions(tmp_path / "a.csv")) == expected
+    assert len(read_catalogue(["tea", blank, "tea "])) == 1
+    (tmp_path / "c.txt").write_text(f"tea\n{blank}\n tea\n")
+    assert len(read_catalogue(tmp_path / "c.txt")) == 1
+
+
+def test_the_list_is_that_of_pandas() -> None:
+    texts = [*sorted(MISSING_TEXTS - {"\\N"}), "none", "Null", "na", "-", "0", "N.A."]
+    frame = pd.read_csv(io.StringIO("x,y\n" + "".join(f'"{text}",1\n' for text in texts)))
+    assert frame["x"].isna().tolist() == [text in MISSING_TEXTS for text in texts]
+
+
+def test_python_and_arrow_agree() -> None:
+    texts = [chr(code) + "a" + chr(code) for code in range(0x3100) if not 0xD800 <= code < 0xE000]
+    texts += [*MISSING_TEXTS, "NULLS", "A", "ALN", "  ", "x" * 40 + " "]
+    expected = [None if is_missing(text) else text.strip() for text in texts]
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        values = pa.array(texts, kind)
+        assert present(values).to_pylist() == expected
+        assert present(values.slice(5)).to_pylist() == expected[5:]
+        # One at a time: whether a column has others to be changed makes no difference.
+        assert [present(values.slice(place, 1)).to_pylist()[0] for place in range(len(texts))] == expected
+    raw = [text.encode() for text in texts]
+    bare = [None if is_missing(value) else value.strip() for value in raw]
+    for kind in (pa.binary(), pa.large_binary()):
+        assert present(pa.array(raw, kind)).to_pylist() == bare

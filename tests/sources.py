@@ -22,7 +22,7 @@ import scipy.sparse
 
 Item = int | str
 Baskets = Sequence[Sequence[Item]]
-Written = tuple[Any, dict[str, str]]
+Written = tuple[Any, dict[str, Any]]
 Writer = Callable[[Baskets, Path], Written]
 
 # Writers that take any baskets of one kind of label: all integers >= 0, or all strings.
@@ -31,7 +31,10 @@ SOURCES: dict[str, Writer] = {}
 INTEGERS_ONLY: set[str] = set()
 STRINGS_ONLY: set[str] = set()
 
-LONG = {"basket": "basket", "item": "item"}
+LONG: dict[str, Any] = {"basket": "basket", "item": "item"}
+# Said, for few baskets of few items may look like something else.
+LINES: dict[str, Any] = {"input_format": "lines"}
+FIMI: dict[str, Any] = {"input_format": "fimi"}
 
 
 def writers(labels: Iterable[Item]) -> dict[str, Writer]:
@@ -214,14 +217,14 @@ def tsv_long(baskets: Baskets, folder: Path) -> Written:
 def csv_lines(baskets: Baskets, folder: Path) -> Written:
     path = folder / "lines.csv"
     path.write_text("".join(",".join(map(str, basket)) + "\n" for basket in baskets), "utf-8")
-    return path, {}
+    return path, LINES
 
 
 @source
 def csv_lines_quoted(baskets: Baskets, folder: Path) -> Written:
     with (folder / "quoted.csv").open("w", encoding="utf-8", newline="") as stream:
         stream.writelines(",".join(f'"{item}"' for item in basket) + "\r\n" for basket in baskets)
-    return folder / "quoted.csv", {}
+    return folder / "quoted.csv", LINES
 
 
 @source
@@ -229,21 +232,21 @@ def tsv_lines(baskets: Baskets, folder: Path) -> Written:
     with (folder / "lines.tsv").open("w", encoding="utf-8", newline="") as stream:
         for basket in baskets:
             csv.writer(stream, delimiter="\t").writerow(basket)
-    return folder / "lines.tsv", {}
+    return folder / "lines.tsv", LINES
 
 
 @source
 def fimi(baskets: Baskets, folder: Path) -> Written:
     path = folder / "baskets.dat"
     path.write_text("".join(" ".join(map(str, basket)) + " \n" for basket in baskets), "utf-8")
-    return path, {}
+    return path, FIMI
 
 
 @source
 def fimi_gzip(baskets: Baskets, folder: Path) -> Written:
     path = folder / "baskets.txt.gz"
     path.write_bytes(gzip.compress("".join(" ".join(map(str, basket)) + "\n" for basket in baskets).encode()))
-    return path, {}
+    return path, FIMI
 
 
 @source

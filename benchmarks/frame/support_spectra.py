@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ _EFFORT = Effort(threads=1, max_work=10**14)
 @lru_cache(maxsize=16)
 def transactions(source: Source) -> Transactions:
     """Read a data set; a privacy unit is a basket, or a user where the source has a column of users."""
-    return read_transactions(source.path, **dict(source.columns))
+    columns: dict[str, Any] = dict(source.columns)
+    return read_transactions(source.path, **columns)
 
 
 @lru_cache(maxsize=2)

@@ -5,6 +5,7 @@ count           `fim-private count`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
 release_options The options that mine and count share.
+source_options  How a file is read, for all commands that read one.
 destination     Where output goes, the screen or a file, and what --format takes.
 mechanism_help  What help texts say of mechanisms.
 progress        A progress bar, on terminals only.

@@ -8,18 +8,19 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
-from fim_private.cli.release_options import (
-    Basket,
-    Delta,
-    Epsilon,
-    Item,
-    Items,
-    MaxWork,
-    MissingUser,
-    Neighbors,
+from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Seed
+from fim_private.cli.source_options import (
+    BasketColumn,
+    Delimiter,
+    Encoding,
+    HasHeader,
+    InputFormat,
+    ItemColumn,
+    ItemsColumn,
+    MissingUserRule,
     Purchases,
-    Seed,
-    User,
+    UserColumn,
+    reading_is_told,
 )
 
 EPILOG = (
@@ -42,11 +43,15 @@ def count(
     epsilon: Epsilon = defaults.EPSILON,
     delta: Delta = defaults.DELTA,
     neighbors: Neighbors = defaults.NEIGHBORS,
-    user: User = None,
-    missing_user: MissingUser = None,
-    basket: Basket = None,
-    item: Item = None,
-    items: Items = None,
+    user: UserColumn = None,
+    missing_user: MissingUserRule = None,
+    basket: BasketColumn = None,
+    item: ItemColumn = None,
+    items: ItemsColumn = None,
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    header: HasHeader = None,
+    encoding: Encoding = None,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Annotated[
         ReleaseFormat, typer.Option("--format", help="How to write the release.")
@@ -63,6 +68,7 @@ def count(
 
     with (
         destination(output, inputs=[data, itemsets]) as write,
+        reading_is_told(),
         progress_bar("Counting itemsets") as progress,
     ):  # fails before any privacy is spent
         release = count_release(
@@ -76,6 +82,10 @@ def count(
             basket=basket,
             item=item,
             items=items,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+            input_format=input_format,
             max_work=max_work,
             progress=progress,
             seed=seed,

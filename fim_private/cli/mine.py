@@ -9,18 +9,19 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import (
-    Basket,
-    Delta,
-    Epsilon,
-    Item,
-    Items,
-    MaxWork,
-    MissingUser,
-    Neighbors,
+from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Seed
+from fim_private.cli.source_options import (
+    BasketColumn,
+    Delimiter,
+    Encoding,
+    HasHeader,
+    InputFormat,
+    ItemColumn,
+    ItemsColumn,
+    MissingUserRule,
     Purchases,
-    Seed,
-    User,
+    UserColumn,
+    reading_is_told,
 )
 
 EPILOG = (
@@ -81,11 +82,15 @@ def mine(
             show_default=False,
         ),
     ] = None,
-    user: User = None,
-    missing_user: MissingUser = None,
-    basket: Basket = None,
-    item: Item = None,
-    items: Items = None,
+    user: UserColumn = None,
+    missing_user: MissingUserRule = None,
+    basket: BasketColumn = None,
+    item: ItemColumn = None,
+    items: ItemsColumn = None,
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    header: HasHeader = None,
+    encoding: Encoding = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
@@ -106,6 +111,7 @@ def mine(
 
     with (
         destination(output, inputs=[data, catalogue]) as write,
+        reading_is_told(),
         progress_bar("Counting itemsets") as progress,
     ):  # fails before any privacy is spent
         release = mine_release(
@@ -130,6 +136,10 @@ def mine(
             basket=basket,
             item=item,
             items=items,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+            input_format=input_format,
             max_work=max_work,
             progress=progress,
             seed=seed,

@@ -31,7 +31,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
-from fim_private.reading import read_transactions
+from fim_private.reading import read_transactions, reads_users
 from fim_private.reading.transactions import Transactions
 
 
@@ -58,6 +58,10 @@ def mine(
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    input_format: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
@@ -65,7 +69,8 @@ def mine(
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
     data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an iterable of
-        iterables of items, or what read_transactions returned; see there, also for basket, item and items.
+        iterables of items, or what read_transactions returned; see there, also for basket, item and items, and for
+        delimiter, header, encoding and input_format, which say how to read a text.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -131,12 +136,23 @@ def mine(
         max_baskets=max_baskets,
         catalogue=catalogue,
         universe_size=universe_size,
-        by_user=data.by_user if isinstance(data, Transactions) else user is not None,
+        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format),
     )
     allocation = allocation_of(options)
 
-    columns = {"user": user, "basket": basket, "item": item, "items": items}
-    source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)
+    transactions = read_transactions(
+        data,
+        user=user,
+        basket=basket,
+        item=item,
+        items=items,
+        missing_user=missing_user,
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        input_format=input_format,
+    )
+    source: SupportSource = LocalSource(transactions, effort)
     if options.max_basket is not None:
         source = source.capped(options.max_basket, options.max_baskets or 1)
     taken, found = allocation.find(source, randomness)

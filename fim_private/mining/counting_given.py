@@ -43,13 +43,18 @@ def count(
     basket: str | None = None,
     item: str | None = None,
     items: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    input_format: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
-    data: the purchases, and user, missing_user, basket, item, items: how to read them, as in mine.
+    data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format: how to
+        read them, as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -77,8 +82,19 @@ def count(
     relation = exact_neighbors(neighbors)
     assert noise.cost is not None
 
-    columns = {"user": user, "basket": basket, "item": item, "items": items}
-    source: SupportSource = LocalSource(read_transactions(data, **columns, missing_user=missing_user), effort)
+    transactions = read_transactions(
+        data,
+        user=user,
+        basket=basket,
+        item=item,
+        items=items,
+        missing_user=missing_user,
+        delimiter=delimiter,
+        header=header,
+        encoding=encoding,
+        input_format=input_format,
+    )
+    source: SupportSource = LocalSource(transactions, effort)
     values = noisy_supports.release(supports_of(given, source), noise, randomness=randomness)
     consistent = noisy_supports.consistent(given.itemsets, values, noise.half_width)
     rows = zip(given.itemsets, consistent.estimates, consistent.lower, consistent.upper, strict=True)

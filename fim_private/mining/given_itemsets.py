@@ -17,8 +17,10 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.release import Itemset, Release
-from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, file_errors, open_file
+from fim_private.reading.column_roles import Roles
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, file_errors, open_file
 from fim_private.reading.frames import is_instance
+from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
 
 MOST_ITEMSETS = 100_000
@@ -122,7 +124,9 @@ def _item(value: Any, what: str, error: type[FimPrivateError]) -> Item:
             value.encode()
         except UnicodeEncodeError:
             raise error(f"{what} holds text that is not valid Unicode") from None
-        return str(value)
+        if is_missing(value):
+            raise error(f"{what} holds a text that stands for no item, such as NULL; leave it out")
+        return value.strip()
     if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
         return int(value) if int(value) in _INT64 else str(int(value))
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
@@ -164,11 +168,11 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     if path.suffix.lower() == ".json":
         return _of_json(path.read_text(encoding="utf-8-sig"), name)
     file = open_file(path)
-    if file.form in DELIMITERS or file.form in FIMI_SUFFIXES:
+    if file.form == "text":
         return _of_text(file)
     source = arrow_source(file)
     column = _column(source.schema.names, file.name, DataError)
-    return [itemset for batch in source.batches(None) for itemset in batch.column(column).to_pylist()]
+    return [itemset for batch in source.batches(Roles(None, (column,))) for itemset in batch.column(column).to_pylist()]
 
 
 def _of_json(text: str, name: str) -> list[Any]:
@@ -185,7 +189,7 @@ def _of_text(file: File) -> Iterator[list[Item]]:
     with file.open() as stream:
         text = stream.read().decode("utf-8-sig")
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
-    delimiter = DELIMITERS.get(file.form)
+    delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:
         # As bytes, which are split at the white space of ASCII alone, as in data.
         rows = [[token.decode() for token in line.encode().split()] for line in lines]

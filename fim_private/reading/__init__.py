@@ -8,13 +8,20 @@ transactions         The one in-memory form of purchases: compressed sparse rows
 vocabulary           Which label each item code stands for, and when a text is a number.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 catalogue            The public list of all items.
-files                Paths and standard input: which form a file has.
-text                 FIMI and CSV files.
-record_batches       Parquet, Arrow, long CSV: what arrives as Arrow record batches.
+dialect              How a source is to be read, as far as the caller says: form, delimiter, header, encoding.
+files                Paths, pipes and standard input: which form a file has.
+text_blocks          A text's bytes as whole lines in UTF-8.
+text                 Text with one basket per line: FIMI and CSV.
+spmf                 Text with one user's sequence of baskets per line.
+text_tables          Text with columns: one row per item, or a basket in several columns.
+other_readings       What else the first lines of a text may be, for which it is refused.
+read_as              What a source was read as: form, dialect and columns.
+record_batches       Parquet, Arrow, CSV with columns: what arrives as Arrow record batches.
 frames               Frames of pandas and polars.
-matrices             One-hot arrays and sparse matrices.
+matrices             One-hot arrays and tables, and sparse matrices.
 basket_lists         Lists of baskets in memory.
-column_roles         Which column plays which part.
+column_names         What the name of a column suggests.
+column_roles         Which form a table has, and which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
 missing_users        What becomes of rows without a user.
 missing_values       What stands for no value, of an item, a basket or a user.
@@ -26,8 +33,10 @@ chunk_sizes          How much is read at a time.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,11 +48,15 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.reading import basket_lists, frames, matrices
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
 from fim_private.reading.column_roles import Options
+from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
 from fim_private.reading.record_batches import read_arrow, table_source
-from fim_private.reading.text import is_text, read_text
+from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
+
+# Tells form and columns, nothing of the rows.
+_LOGGER = logging.getLogger(__name__)
 
 
 def read_transactions(
@@ -54,17 +67,23 @@ def read_transactions(
     item: str | None = None,
     items: str | None = None,
     missing_user: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    input_format: str | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of
         a path: Parquet; Arrow IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with
         basket and item), or without header and one basket per line; ``.dat``/``.txt``/``.fimi`` with one
-        basket per line, items separated by white space; text also with ``.gz``; ``-`` for standard input
-        in that last form;
+        basket per line, items separated by white space; text also with ``.gz``; ``-`` for text from standard
+        input, and pipes;
         a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars frame, or anything with the
-        Arrow stream interface: a column of lists, one row per item, or only boolean columns, one per item;
-        a scipy sparse matrix or a two-dimensional boolean array: rows are baskets, column numbers items;
+        Arrow stream interface: a column of lists, one row per item, or a column for each item, of booleans, or
+        of 0 and 1;
+        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column
+        numbers items;
         an iterable of baskets, each a collection of int and str;
         Transactions, which are returned as they are: what was read once need not be read again.
     user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
@@ -74,11 +93,21 @@ def read_transactions(
         wherever they are. Rows without an id cannot be placed and are left out.
     item: column of one item per row; needs basket.
     items: column of lists of items; guessed when there is only one such column.
+    input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
+        "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
+        basket per line, between delimiters), "fimi" (between white space) or "spmf" (SPMF's sequences: a line is a
+        user). Without it what the caller names, the file's suffix and the schema decide; a text whose first lines look
+        like another form than that is refused.
+    delimiter: of a text. Without it: where columns are named, the one among comma, semicolon, tab and vertical bar that
+        makes these columns of the first line; else that of the suffix.
+    header: whether the first line of a text names its columns; those without names are called 1, 2, ...
+    encoding: of a text; without it UTF-8, or what its byte order mark says.
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by
-    the text of each value, a token that prints like an integer is one (``39``, not ``007``). Null items are
-    dropped, an item repeated in a basket counts once, an empty basket (an empty line, a null list, an id
-    with null items only) counts as a basket.
+    the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
+    text means nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...: `missing_values`), is a
+    null, whatever the form. Null items are dropped, an item repeated in a basket counts once, an empty basket (an
+    empty line, a null list, an id with null items only) counts as a basket.
 
     In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break. In text
     with one row per item a quoted field may hold line breaks, so an open quote swallows the rows behind it, whosever
@@ -86,15 +115,17 @@ def read_transactions(
 
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
     any, and nothing that is released depends on it.
-    Raises DataError for what cannot be read and for rows without a user that missing_user says nothing about,
+    Raises DataError for what cannot be read, could be read in several ways, and for rows without a user that
+    missing_user says nothing about,
     ParameterError for options that contradict each other or that the source has no columns for.
 
     >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    options = Options(user, basket, item, items, missing_user)
+    options = Options(user, basket, item, items, missing_user, Dialect(delimiter, header, encoding, input_format))
     if isinstance(source, Transactions):
+        options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
         if given := options.given():
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
@@ -103,7 +134,17 @@ def read_transactions(
     found = _read(source, options)
     # A table without rows has no users to tell apart; the guarantee is for users all the same.
     units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
+    if found.read_as is not None:
+        _LOGGER.info("Read as %s.", found.read_as)
     return replace(found, unit_offsets=units, missing_user=missing_user)
+
+
+def reads_users(source: Any, user: str | None, input_format: str | None) -> bool:
+    """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
+    named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    suffix = Path(str(named)).name.lower().removesuffix(".gz")
+    is_sequences = input_format == InputForm.SPMF or (input_format is None and suffix.endswith(".spmf"))
+    return user is not None or is_sequences
 
 
 def _read(source: Any, options: Options) -> Transactions:
@@ -111,7 +152,7 @@ def _read(source: Any, options: Options) -> Transactions:
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
             raise DataError("the path is empty; name a file")
-        return _read_path(Path(source), options)
+        return _read_path(_expanded(source), options)
     try:
         return _read_object(source, options)
     except FimPrivateError:
@@ -135,7 +176,7 @@ def read_catalogue(source: Any) -> Vocabulary:
     2
     """
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path = _expanded(source)
         with file_errors(path):
             return catalogue_of_file(open_file(path))
     try:
@@ -156,8 +197,18 @@ def read_catalogue(source: Any) -> Vocabulary:
 def _read_path(path: Path, options: Options) -> Transactions:
     """Read a file, by its form."""
     with file_errors(path):
-        file = open_file(path)
-        return read_text(file, options) if is_text(file) else read_arrow(arrow_source(file), options)
+        said = options.dialect
+        as_text = any(given is not None for given in (said.delimiter, said.header, said.encoding, said.form))
+        file = open_file(path, as_text=as_text or options.item is not None)
+        return read_text(file, options) if file.form == "text" else read_arrow(arrow_source(file), options)
+
+
+def _expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path, in which a leading ~ is the home folder, as in a shell."""
+    found = Path(path)
+    with suppress(RuntimeError):  # there is no such home
+        return found.expanduser()
+    return found
 
 
 def _read_object(source: Any, options: Options) -> Transactions:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
+from fim_private.reading.dialect import not_utf8
 from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.missing_values import present
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
@@ -150,8 +151,17 @@ def _as_strings(labels: pa.Array, where: str) -> pa.Array:
         strings = labels.cast(pa.string())
         strings.validate(full=True)
     except pa.ArrowException:
-        raise DataError(f"{where} holds text that is not UTF-8; convert it to UTF-8 first") from None
+        raise not_utf8(where) from None
     return strings
+
+
+def as_texts(values: pa.Array) -> pa.Array:
+    """Return labels of any type as texts, (n,) Arrow string, in which numbers print as labels do."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_floating(values.type):
+        return _float_tokens(values)
+    return _as_strings(values, "the table")
 
 
 def _float_tokens(labels: pa.Array) -> pa.Array:

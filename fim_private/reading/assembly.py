@@ -7,7 +7,7 @@ list columns one run a row. All sources meet here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.transactions import Transactions
+
+# So many rows without items are kept in their place; a file of a few megabytes may hold thousands of times as many.
+_BLANK_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,15 @@ class KeyedRows:
     codes: Codes
     baskets: pa.Array | None = None
     users: pa.Array | None = None
+
+    def without_nulls(self) -> KeyedRows:
+        """Return the rows without the nulls among their items: what they need in memory is what they hold."""
+        held = self.codes >= 0
+        if held.all():
+            return self
+        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(held)])
+        ends = np.cumsum(self.lengths, dtype=np.int64)
+        return replace(self, codes=self.codes[held], lengths=before[ends] - before[ends - self.lengths])
 
 
 def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
@@ -52,15 +64,24 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
 
     chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
     Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
+    Where every row is a unit, those without items, beyond the first million, are only counted: `Transactions.blank`.
     """
     buffer = _Growing()
     lengths = _Growing()
     baskets: list[pa.Array] = []
     users: list[pa.Array] = []
     pool = pa.default_memory_pool()
-    for rows in chunks:
-        lengths.append(rows.lengths)
+    kept = blank = 0
+    for chunk in chunks:
+        rows = chunk.without_nulls()
         buffer.append(rows.codes)
+        kept += len(rows.lengths) - int(np.count_nonzero(rows.lengths))
+        if kept > _BLANK_ROWS and rows.baskets is None and rows.users is None:
+            held = rows.lengths[rows.lengths > 0]
+            blank += len(rows.lengths) - len(held)
+            lengths.append(held)
+        else:
+            lengths.append(rows.lengths)
         if rows.baskets is not None:
             baskets.append(rows.baskets)
         if rows.users is not None:
@@ -76,7 +97,9 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
         sizes, final = _merge(codes, sizes, group, final)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    return Transactions(*canonical_baskets(_whole_baskets(codes, offsets), final, out=codes), vocabulary, unit_offsets)
+    return Transactions(
+        *canonical_baskets(_whole_baskets(codes, offsets), final, out=codes), vocabulary, unit_offsets, blank=blank
+    )
 
 
 class _Growing:

@@ -12,7 +12,8 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Roles, listing
-from fim_private.reading.files import DELIMITERS, FIMI_SUFFIXES, File, arrow_source, empty
+from fim_private.reading.dialect import InputForm
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, empty
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.record_batches import ArrowSource, describe
@@ -45,7 +46,7 @@ def catalogue_of_file(file: File) -> Vocabulary:
 
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
-    if file.form not in DELIMITERS and file.form not in FIMI_SUFFIXES:
+    if file.form != "text":
         return catalogue_of_table(arrow_source(file))
     labels = ArrowLabels(file.name, text=True)
     fields = list(_fields(file))
@@ -67,7 +68,7 @@ def catalogue_of_table(source: ArrowSource) -> Vocabulary:
             f"it has {listing(describe(source.schema))}"
         )
     labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}")
-    roles = Roles(candidates[0], False, None, None)
+    roles = Roles(InputForm.LONG, (candidates[0],))
     codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles)]
     return _finished(codes, labels, source.name)
 
@@ -104,7 +105,7 @@ def _fields(file: File) -> Iterator[str]:
     if not text:
         raise empty(file.name)
     lines = text.split("\n")
-    delimiter = DELIMITERS.get(file.form)
+    delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:
         yield from lines
         return

@@ -1,4 +1,4 @@
-"""Which column plays which part, and the errors when that cannot be told.
+"""Which form a table has, which column plays which part, and the errors when that cannot be told.
 
 Only schemas are looked at; a pandas column of objects has none, so its first value tells whether it holds lists.
 """
@@ -6,10 +6,13 @@ Only schemas are looked at; a pandas column of objects has none, so its first va
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import chunk_sizes
+from fim_private.reading.column_names import numbered
+from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.missing_users import MissingUser
 
 _LISTED_COLUMNS = 20
@@ -20,7 +23,8 @@ _TYPE_WIDTH = 40
 class Options:
     """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
 
-    Raises ParameterError for names that contradict each other, and for an unknown rule or one without a user column.
+    dialect: how the source is to be read, as far as that was said. Raises ParameterError for names that contradict each
+    other, and for an unknown rule or one without a user column.
     """
 
     user: str | None = None
@@ -28,8 +32,14 @@ class Options:
     item: str | None = None
     items: str | None = None
     missing_user: str | None = None
+    dialect: Dialect = field(default_factory=Dialect)
 
     def __post_init__(self) -> None:
+        for name in ("user", "basket", "item", "items"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ParameterError(
+                    f"{parameter(name)} must be the name of a column, as text, not {getattr(self, name)!r}"
+                )
         if self.missing_user is not None:
             if self.missing_user not in list(MissingUser):
                 raise ParameterError(
@@ -61,6 +71,11 @@ class Options:
         return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
 
     def refuse(self, source: str) -> None:
+        """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
+        self.dialect.refuse_for(source, ("delimiter", "header", "encoding", "input_format"))
+        self.refuse_columns(source)
+
+    def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
         if self.given():
             raise ParameterError(
@@ -73,12 +88,14 @@ class Column:
     """What the schema says of a column.
 
     kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
+    is_number: whether it holds numbers or booleans.
     """
 
     name: str
     kind: str
     is_list: bool = False
     is_nested: bool = False
+    is_number: bool = False
 
     @property
     def is_boolean(self) -> bool:
@@ -90,15 +107,27 @@ class Column:
 class Roles:
     """Which column plays which part.
 
-    values: the column of items, or, if is_list, of lists of items. basket, user: the key columns, if any.
-    missing_user: what becomes of rows without a user; None to refuse them.
+    form: long, wide or one-hot; None for a column of lists. values: the columns of items, one of them for long and
+    lists. basket, user: the key columns, if any. missing_user: what becomes of rows without a user; None to refuse
+    them.
     """
 
-    values: str
-    is_list: bool
-    basket: str | None
-    user: str | None
+    form: InputForm | None
+    values: tuple[str, ...]
+    basket: str | None = None
+    user: str | None = None
     missing_user: MissingUser | None = None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether there is a column of lists."""
+        return self.form is None
+
+    @property
+    def rows_at_a_time(self) -> int:
+        """How many rows to work on at a time."""
+        rows = chunk_sizes.LONG_ROWS if self.form is InputForm.LONG else chunk_sizes.LIST_ROWS
+        return max(1, min(rows, chunk_sizes.ONE_HOT_CELLS // len(self.values)))
 
     @property
     def keys(self) -> list[str]:
@@ -108,36 +137,86 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        return list(dict.fromkeys([self.values, *self.keys]))
+        return list(dict.fromkeys([*self.values, *self.keys]))
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
-    """Return the roles that the options give to columns. source: what errors call the source.
+    """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError when a column is missing, doubled or of a type that cannot play its part.
+    Raises DataError when a column is missing, doubled or of a type that cannot play its part, and where no form can be
+    told; ParameterError for a form that does not go with the columns named.
     """
+    form = options.dialect.form
+    if form is not None and not form.is_table:
+        raise ParameterError(f"{parameter('input_format')} {form} is a form of text, and {source} is a table")
+    if columns and options.given() and form is None and all(column.is_boolean for column in columns):
+        options.refuse_columns("a table of one true/false column per item")
     for option in options.given():
         _check(columns, getattr(options, option), source)
     for option in ("basket", "user"):
         name = getattr(options, option)
         if name is not None and _find(columns, name).is_nested:
             _wrong_type(_find(columns, name), source, "an identifier")
+    form, values = _form_and_values(columns, options, source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    if options.item is not None:
-        column = _find(columns, options.item)
-        if column.is_list:
-            raise DataError(
-                f"column {options.item!r} of {source} holds lists: "
-                f"name it with {parameter('items')} instead of {parameter('item')}"
-            )
-        if column.is_nested:
-            _wrong_type(column, source, "an item")
-        return Roles(options.item, False, options.basket, options.user, missing_user)
+    return Roles(form, values, options.basket, options.user, missing_user)
+
+
+def _form_and_values(
+    columns: Sequence[Column], options: Options, source: str
+) -> tuple[InputForm | None, tuple[str, ...]]:
+    """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
+    form = options.dialect.form
+    others = [column for column in columns if column.name not in (options.basket, options.user)]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        return form, _item_columns(form, others, options, source)
+    if options.item is not None or form is InputForm.LONG:
+        return InputForm.LONG, (_item_column(columns, options, source),)
+    # An id among numbers shows when it is read: it is not 0 or 1.
+    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    if options.items is None and others and alike:
+        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     items = options.items if options.items is not None else _only_list(columns, options, source)
     column = _find(columns, items)
     if not column.is_list:
         _wrong_type(column, source, "lists of items")
-    return Roles(items, True, options.basket, options.user, missing_user)
+    return None, (items,)
+
+
+def _item_column(columns: Sequence[Column], options: Options, source: str) -> str:
+    """Return the column of one item a row. Raises as `choose` does."""
+    if options.item is None or options.basket is None:
+        raise ParameterError(
+            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+            "the columns of one row per item"
+        )
+    column = _find(columns, options.item)
+    if column.is_list:
+        raise DataError(
+            f"column {options.item!r} of {source} holds lists: "
+            f"name it with {parameter('items')} instead of {parameter('item')}"
+        )
+    if column.is_nested:
+        _wrong_type(column, source, "an item")
+    return options.item
+
+
+def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the columns of items of a wide or one-hot table, which others are, without keys. Raises as `choose`."""
+    if options.item is not None or options.items is not None:
+        named = parameter("item" if options.item is not None else "items")
+        raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
+    names = [column.name for column in others]
+    if len(set(names)) < len(names):
+        raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
+    if form is InputForm.WIDE:
+        names = numbered(names) or names
+    if not names:
+        raise DataError(f"{source} has no column of items")
+    for column in others:
+        if column.name in names and column.is_nested:
+            _wrong_type(column, source, "items")
+    return tuple(names)
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
@@ -147,9 +226,14 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
         return found[0]
     if not found and any(column.is_boolean for column in columns):
         raise DataError(
-            f"{source} has columns of booleans and others; give booleans only, one column an item, where each row is a "
-            f"basket, or name {parameter('basket')} and {parameter('item')} for one row per item; "
+            f"{source} has columns of booleans and others; where booleans are items, one column each, name the other "
+            f"column with {parameter('basket')} or {parameter('user')}, or leave it out; "
             f"it has the columns {listing(columns)}"
+        )
+    if not found and len(places := numbered([str(column.name) for column in columns])) > 1:
+        raise DataError(
+            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
+            f"say {parameter('input_format')} wide"
         )
     number = "several list columns" if found else "no list column"
     raise DataError(

@@ -8,23 +8,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, parameter
-from fim_private.reading import chunk_sizes
+from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Column, Options, Roles, choose
-from fim_private.reading.labels import Labels
-from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
+from fim_private.reading.dialect import InputForm
+from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import is_missing, present
 from fim_private.reading.python_labels import PythonLabels
-from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source
+from fim_private.reading.read_as import ReadAs
+from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys
 from fim_private.reading.transactions import Transactions
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
@@ -43,20 +45,19 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
 
     Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
     """
+    options.dialect.refuse_for("a frame")
     dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
-    if dtypes and all(dtype in _BOOLEAN for dtype in dtypes):
-        options.refuse("a frame of one true/false column per item")
-        return _read_pandas_one_hot(frame)
-    if dtypes and not options.given() and all(_is_number(dtype) for dtype in dtypes):
-        raise DataError(
-            "the frame has only numbers; for one 0/1 column per item use frame.astype(bool), "
-            f"for one row per item name {parameter('basket')} and {parameter('item')}"
-        )
     roles = choose([_column(frame, index) for index in range(len(dtypes))], options, "the frame")
-    labels: Labels = PythonLabels()
-    if _as_arrow(frame[roles.values]):
-        labels = ArrowLabels(f"column {roles.values!r} of the frame")
-    return assemble(_pandas_rows(frame, roles, labels), labels)
+    one_hot = roles.form is InputForm.ONE_HOT
+    if one_hot and not roles.keys and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
+        found = _read_pandas_one_hot(frame)
+    else:
+        labels: Labels = PythonLabels()
+        codes = labels.encode(list(roles.values)) if one_hot else None
+        if not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values]):
+            labels = ArrowLabels(f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame")
+        found = assemble(_pandas_rows(frame, roles, labels, codes), labels)
+    return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"))
 
 
 def read_polars(frame: Any, options: Options) -> Transactions:
@@ -104,12 +105,15 @@ def _column(frame: Any, index: int) -> Column:
         return Column(name, "lists" if is_list else dtype, is_list)
     kind = getattr(series.dtype, "pyarrow_dtype", None)
     if kind is None:
-        return Column(name, dtype)
-    return Column(name, str(kind), is_list_type(kind), bool(pa.types.is_nested(kind)))
+        return Column(name, _dense_name(series.dtype), is_number=_is_number(_dense_name(series.dtype)))
+    return Column(name, str(kind), is_list_type(kind), bool(pa.types.is_nested(kind)), _is_number(str(kind)))
 
 
-def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows]:
-    """Yield the rows of a pandas frame a chunk at a time, at least one chunk."""
+def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) -> Iterator[KeyedRows]:
+    """Yield the rows of a pandas frame a chunk at a time, at least one chunk.
+
+    codes: of the columns, where they are items; None elsewhere.
+    """
     if roles.basket is not None:
         frame = frame[~null_mask(_key(frame[roles.basket], roles.basket))]
     users = None
@@ -117,13 +121,33 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels) -> Iterator[KeyedRows
         users, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
         frame = frame if stays is None else frame[numpy_of(stays)]
     baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
-    values = frame[roles.values]
-    converted = as_arrow(values)
-    size = chunk_sizes.LIST_ROWS if roles.is_list else chunk_sizes.LONG_ROWS
+    columns = [_sliceable(frame[name]) for name in roles.values]
+    if roles.form is InputForm.WIDE and isinstance(labels, PythonLabels):
+        # Beside texts, numbers are floats where one is missing.
+        columns = [[*map(_exact, frame[name].tolist())] for name in roles.values]
+    size = roles.rows_at_a_time
     for start in range(0, max(1, len(frame)), size):
-        part = values.iloc[start : start + size].tolist() if converted is None else converted[start : start + size]
+        parts = [plain(_one(column[start : start + size])) for column in columns]
         basket_keys, user_keys = (None if key is None else key[start : start + size] for key in (baskets, users))
-        yield keyed(_one(part), basket_keys, user_keys, roles.is_list, labels)
+        if codes is not None:
+            yield with_keys(rows_of_columns(parts, roles.values, codes, "the frame"), basket_keys, user_keys)
+        elif roles.form is InputForm.WIDE:
+            yield with_keys(wide_rows(parts, labels), basket_keys, user_keys)
+        else:
+            yield keyed(parts[0], basket_keys, user_keys, roles.is_list, labels)
+
+
+def _sliceable(series: Any) -> Any:
+    """Return a series as an Arrow array, or, of Python objects, as a list of them."""
+    if hasattr(series.dtype, "subtype"):
+        series = series.sparse.to_dense()
+    converted = as_arrow(series)
+    return series.tolist() if converted is None else converted
+
+
+def _is_of_one_arrow_type(columns: list[Any]) -> bool:
+    """Tell whether Arrow keeps every element of these series as it is, all of one type."""
+    return all(map(_as_arrow, columns)) and len({str(column.dtype) for column in columns}) == 1
 
 
 def _key(series: Any, name: str) -> pa.Array:
@@ -173,11 +197,16 @@ def _one(values: Any) -> Any:
     )
 
 
+def _is_sparse(frame: Any) -> bool:
+    """Tell whether every column of a pandas frame keeps what is not 0 only."""
+    return all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
+
+
 def _read_pandas_one_hot(frame: Any) -> Transactions:
     """Read a pandas frame of one boolean column for each item."""
     labels = PythonLabels()
     columns = labels.encode(frame.columns.tolist())
-    if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes):
+    if _is_sparse(frame):
         return assemble(_sparse_column_rows(frame, columns), labels)
     size = rows_at_a_time(len(frame.columns))
     parts = (frame.iloc[start : start + size] for start in range(0, len(frame), size))
@@ -185,9 +214,9 @@ def _read_pandas_one_hot(frame: Any) -> Transactions:
 
 
 def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[KeyedRows]:
-    """Turn Sparse[bool] columns into rows without making them dense."""
+    """Turn sparse columns into rows without making them dense."""
     arrays = [frame.iloc[:, index].array for index in range(len(column_codes))]
-    present = [array.sp_index.indices[array.sp_values] for array in arrays]
+    present = [array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")] for array in arrays]
     row = np.concatenate(present).astype(np.int64)
     column = np.repeat(np.arange(len(present)), [len(rows) for rows in present])
     key = (row << 32) | column

@@ -1,30 +1,40 @@
-"""Matrices: rows are baskets, columns items. Arrays of booleans, scipy's sparse matrices, and rows of cells."""
+"""Matrices: rows are baskets, columns items. Arrays, scipy's sparse matrices, and the cells of one-hot tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError
+from fim_private.errors import DataError, parameter
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels
-from fim_private.reading.arrow_numpy import arrow_of
+from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_roles import Options
+from fim_private.reading.column_names import suggests_a_column
+from fim_private.reading.column_roles import Options, shown_type
 from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.missing_values import present
 from fim_private.reading.transactions import Transactions
+
+# What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
+TRUE_TEXTS = ("1", "1.0", "true", "t", "yes", "y", "x")
+FALSE_TEXTS = ("0", "0.0", "false", "f", "no", "n")
+_TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
 
 
 def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
-    """Read a two-dimensional boolean array: rows are baskets, column numbers are items.
+    """Read a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column numbers are items.
 
-    Raises DataError for another shape or type, ParameterError if columns were named.
+    Raises DataError for another shape, type or number, ParameterError if columns were named.
     """
     options.refuse("an array")
-    if array.ndim != 2 or array.dtype != bool:
+    array = np.asarray(array)  # a matrix is an array that stays two-dimensional
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional {array.dtype}; "
             "use array.astype(bool), or a list of lists of items"
@@ -33,7 +43,7 @@ def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
     columns = labels.encode(arrow_of(np.arange(array.shape[1])))
     size = rows_at_a_time(array.shape[1])
     parts = (array[start : start + size] for start in range(0, len(array), size))
-    return assemble((rows_of_cells(part, columns) for part in parts), labels)
+    return assemble((rows_of_cells(as_presence(part, "the array"), columns) for part in parts), labels)
 
 
 def read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -49,6 +59,65 @@ def read_sparse(matrix: Any, options: Options) -> Transactions:
         raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
     labels = ArrowLabels("the matrix")
     return assemble(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
+
+
+def rows_of_columns(columns: Sequence[pa.Array], names: Sequence[str], codes: Codes, source: str) -> KeyedRows:
+    """Return the rows of a table with a column for each item as baskets.
+
+    columns: of booleans, of 0 and 1, or of texts that say so; a null counts as false. names: of the columns. codes:
+    (columns,) int32 provisional. source: what errors call the table. Raises DataError for a column of anything else.
+    """
+    cells = [presence(column, _where(name, source)) for column, name in zip(columns, names, strict=True)]
+    return rows_of_cells(np.column_stack(cells), codes)
+
+
+def _where(name: str, source: str) -> str:
+    """Return what errors call a column: by its name if that looks like one of ids, for other names may be items."""
+    return f"column {name!r} of {source}" if suggests_a_column(name) or name == "id" else f"a column of {source}"
+
+
+def presence(column: pa.Array, where: str) -> NDArray[np.bool_]:
+    """Return which cells of a column say that the basket has the item: (rows,) bool.
+
+    column: Arrow array of booleans, of 0 and 1, or of texts that say so; a null counts as false. where: what errors
+    call it. Raises DataError for anything else.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return presence(column.dictionary_decode(), where)
+    if pa.types.is_null(kind):
+        return np.zeros(len(column), dtype=bool)
+    if pa.types.is_boolean(kind):
+        return numpy_of(column) & ~null_mask(column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        lower = pc.utf8_lower(present(column).cast(pa.string()))
+        has = pc.is_in(lower, value_set=_TRUE)
+        if pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py() is False:
+            raise _noas_presence(where)
+        return numpy_of(has)
+    if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
+        raise DataError(f"{where} has type {shown_type(kind)}, and a column of an item holds 0 and 1, or booleans")
+    cells = numpy_of(column)
+    absent = null_mask(column) | (cells != cells)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where)
+
+
+def as_presence(cells: NDArray[Any], where: str) -> NDArray[np.bool_]:
+    """Return numbers or booleans as booleans. Raises DataError for a number that is not 0 or 1."""
+    if cells.dtype == bool:
+        return cells
+    if not ((cells == 0) | (cells == 1)).all():
+        raise _noas_presence(where)
+    return cells.astype(bool)
+
+
+def _noas_presence(where: str) -> DataError:
+    """Return the error for cells that are neither 0 nor 1."""
+    return DataError(
+        f"{where} holds more than 0 and 1, so it says of no item whether a basket has it; if it is an id name it with "
+        f"{parameter('basket')} or {parameter('user')}, or leave it out; quantities become 0 and 1 by > 0; for one row "
+        f"per item name {parameter('basket')} and {parameter('item')}"
+    )
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:

@@ -1,53 +1,91 @@
-"""Anything that arrives as Arrow record batches: tables, Parquet, IPC, long CSV."""
+"""Anything that arrives as Arrow record batches: tables, Parquet, IPC, CSV with a line of column names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.reading import chunk_sizes
-from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
-from fim_private.reading.arrow_numpy import null_mask, numpy_of
+from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Options, Roles, choose
+from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
-from fim_private.reading.labels import Labels
-from fim_private.reading.matrices import rows_at_a_time, rows_of_cells
+from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.matrices import rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import present
 from fim_private.reading.python_labels import PythonLabels
+from fim_private.reading.read_as import ReadAs
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
 
 
 @dataclass(frozen=True)
 class ArrowSource:
     """A table that is read in parts.
 
-    name: what errors call it. schema: of all its columns. text: every column is text, and items are tokens.
-    batches: gives record batches with (at least) the columns that the roles name, of all without roles, in order.
+    name: what errors call it. schema: of all its columns. kind: of source, in a word or two. delimiter, encoding: of a
+    text, where every column is text, and items are tokens; None elsewhere.
+    batches: gives record batches with (at least) the columns that the roles name, in order.
     """
 
     name: str
     schema: pa.Schema
-    batches: Callable[[Roles | None], Iterable[pa.RecordBatch]]
-    text: bool = False
+    batches: Callable[[Roles], Iterable[pa.RecordBatch]]
+    kind: str = "table"
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    @property
+    def text(self) -> bool:
+        """Whether it is text."""
+        return self.delimiter is not None
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
-    """Read baskets from record batches: a list column, one row per item, or one boolean column per item.
+    """Read baskets from record batches: a column of lists, one row per item, or columns of items (wide or one-hot).
 
     Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
     """
-    if is_one_hot(source.schema):
-        options.refuse("a table of one true/false column per item")
-        return _read_one_hot(source)
+    if not source.text:
+        options.dialect.refuse_for(source.name)
     roles = choose(describe(source.schema), options, source.name)
-    labels = ArrowLabels(f"column {roles.values!r} of {source.name}", text=source.text)
-    return assemble((_rows(batch, roles, labels, source.name) for batch in _sliced(source, roles)), labels)
+    encoder = _encoder(source, roles)
+    rows = (_rows(batch, roles, encoder, source.name) for batch in _sliced(source, roles))
+    return replace(
+        assemble(rows, encoder.labels),
+        read_as=ReadAs.of_table(
+            source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """Item labels, and the code of each column where columns are items: (columns,) int32 provisional."""
+
+    labels: Labels
+    columns: Codes | None = None
+
+
+def _encoder(source: ArrowSource, roles: Roles) -> _Encoder:
+    """Return what encodes the items of a source."""
+    if roles.form is InputForm.ONE_HOT:
+        names = PythonLabels()
+        return _Encoder(names, names.encode(_tokens(roles.values) if source.text else roles.values))
+    where = f"column {roles.values[0]!r} of {source.name}" if roles.form is not InputForm.WIDE else source.name
+    kinds = {source.schema.field(name).type for name in roles.values}
+    return _Encoder(ArrowLabels(where, text=source.text or len(kinds) > 1))
+
+
+def _tokens(names: Sequence[str]) -> list[Item]:
+    """Return names in a text as labels: what prints like an integer is one."""
+    return [int(name) if re.fullmatch(INTEGER_TOKEN, name) else name for name in map(str.strip, names)]
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -60,12 +98,16 @@ def table_source(table: Any) -> ArrowSource:
 
 def describe(schema: pa.Schema) -> list[Column]:
     """Return what the schema says of each column: their names and types are public."""
-    return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type)) for f in schema]
+    return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type), _is_number(f.type)) for f in schema]
 
 
-def is_one_hot(schema: pa.Schema) -> bool:
-    """Tell whether there are columns and all are boolean."""
-    return len(schema) > 0 and all(pa.types.is_boolean(kind) for kind in schema.types)
+def wide_rows(columns: Sequence[Any], labels: Labels) -> KeyedRows:
+    """Return the rows of a table with a column for each place in a basket.
+
+    columns: (rows,) each, as labels takes them.
+    """
+    codes = np.column_stack([labels.encode(column) for column in columns])
+    return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel())
 
 
 def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> KeyedRows:
@@ -90,7 +132,12 @@ def _is_nested(kind: Any) -> bool:
     return bool(pa.types.is_nested(kind))
 
 
-def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
+def _is_number(kind: Any) -> bool:
+    """Tell whether a type is one of booleans, integers or floating-point numbers."""
+    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
     batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
@@ -103,7 +150,26 @@ def _rows(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> K
         users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
         batch = batch if stays is None else batch.filter(stays)
     baskets = None if roles.basket is None else _column(batch, roles.basket)
-    return keyed(_column(batch, roles.values), baskets, users, roles.is_list, labels)
+    if roles.form in (InputForm.LONG, None):
+        return keyed(_column(batch, roles.values[0]), baskets, users, roles.is_list, encoder.labels)
+    columns = [_column(batch, name) for name in roles.values]
+    if encoder.columns is None:
+        rows = wide_rows(_alike(columns), encoder.labels)
+    else:
+        rows = rows_of_columns(columns, roles.values, encoder.columns, source)
+    return with_keys(rows, baskets, users)
+
+
+def with_keys(rows: KeyedRows, baskets: Any, users: Any) -> KeyedRows:
+    """Return rows with the keys they belong to: (rows,) Arrow arrays, None where there are no such keys."""
+    return replace(
+        rows, **{name: by_value(ids) for name, ids in (("baskets", baskets), ("users", users)) if ids is not None}
+    )
+
+
+def _alike(columns: list[pa.Array]) -> list[pa.Array]:
+    """Return columns of one type: as they are, or, where they differ, as texts."""
+    return columns if len({column.type for column in columns}) == 1 else [as_texts(column) for column in columns]
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -111,8 +177,10 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return batch.column(batch.schema.get_field_index(name))
 
 
-def plain(column: pa.Array) -> pa.Array:
-    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view."""
+def plain(column: Any) -> Any:
+    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view. Lists stay."""
+    if not isinstance(column, pa.Array):
+        return column
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):
@@ -122,7 +190,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     """Yield batches of bounded size, at least one."""
-    size = chunk_sizes.LIST_ROWS if roles.is_list else chunk_sizes.LONG_ROWS
+    size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
     yield _empty(source.schema, roles.names)
     for batch in source.batches(roles):
@@ -134,20 +202,3 @@ def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
-
-
-def _read_one_hot(source: ArrowSource) -> Transactions:
-    """Read a table of one boolean column for each item."""
-    labels = PythonLabels()
-    column_codes = labels.encode(source.schema.names)
-    size = rows_at_a_time(len(source.schema))
-
-    def rows() -> Iterator[KeyedRows]:
-        """Yield the rows a chunk at a time; a null counts as false."""
-        for batch in source.batches(None):
-            for start in range(0, len(batch), size):
-                part = batch.slice(start, size)
-                cells = [numpy_of(column) & ~null_mask(column) for column in part.columns]
-                yield rows_of_cells(np.column_stack(cells), column_codes)
-
-    return assemble(rows(), labels)

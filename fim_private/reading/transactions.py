@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.reading.canonical_baskets import canonical_baskets
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, first_of_basket, first_of_unit
+from fim_private.reading.read_as import ReadAs
 from fim_private.reading.vocabulary import Vocabulary
 
 
@@ -21,6 +22,9 @@ class Transactions:
     unit_offsets: (units + 1,) int64; unit u has baskets ``unit_offsets[u]`` up to ``unit_offsets[u + 1]``;
         None when every basket is a unit of its own.
     missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
+    blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
+        number of blank lines. 0 where units are users.
+    read_as: what the source was read as; None where that is not known.
     An empty basket, or a user who has nothing else, counts as a unit.
     """
 
@@ -29,6 +33,8 @@ class Transactions:
     vocabulary: Vocabulary
     unit_offsets: NDArray[np.int64] | None = None
     missing_user: str | None = None
+    blank: int = 0
+    read_as: ReadAs | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"
@@ -41,7 +47,7 @@ class Transactions:
     @property
     def baskets(self) -> int:
         """How many baskets there are, empty ones included."""
-        return len(self.offsets) - 1
+        return len(self.offsets) - 1 + self.blank
 
     @property
     def units(self) -> int:

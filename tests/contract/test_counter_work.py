@@ -655,7 +655,7 @@ def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
 @pytest.mark.parametrize("name", ["retail.parquet", "online_retail.parquet"])
 @pytest.mark.full
 def test_counting_does_not_depend_on_threads_on_real_files(counter: str, name: str) -> None:
-    columns = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
+    columns: dict[str, Any] = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
     shop = read_transactions(real_data(name), **columns)
     for data in (shop, in_users(shop)):
         spectra = [

@@ -36,7 +36,7 @@ from fim_private.spectrum import SupportSpectrum
 
 Items = tuple[int | str, ...]
 User = list[list[int]]
-LONG = {"user": "user", "basket": "basket", "item": "item"}
+LONG: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item"}
 
 
 class Nth(Randomness):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -60,7 +61,8 @@ def test_the_fields_of_a_struct_are_never_respelled(field: str) -> None:
     struct = pa.array([{field: 1}])
     shown = f"struct<{field}: int64>".encode("unicode_escape").decode()
     table = pa.table({"max_rank": struct, "items": [["tea"]]})
-    for source, options in ((table.select(["max_rank"]), {}), (table, {"user": "max_rank"}), (struct, {})):
+    none: dict[str, Any] = {}
+    for source, options in ((table.select(["max_rank"]), none), (table, {"user": "max_rank"}), (struct, none)):
         with pytest.raises(DataError) as caught:
             fim.read_transactions(source, **options)
         assert shown in str(caught.value)

@@ -104,7 +104,7 @@ OTHER = {"user": ["Y"], "basket": [9], "item": ["q"]}
 
 @pytest.mark.parametrize("frame", [pa.table, pd.DataFrame], ids=["arrow", "pandas"])
 def test_another_user_does_not_choose_among_my_baskets(frame: Any) -> None:
-    columns = {"user": "user", "basket": "basket", "item": "item"}
+    columns: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item"}
     alone = read_transactions(frame(VISITS), **columns)
     together = read_transactions(frame({name: VISITS[name] + OTHER[name] for name in VISITS}), **columns)  # type: ignore[operator]
     assert units(alone) == [[("c", "d"), ("a", "b")]]  # as that user's own rows come

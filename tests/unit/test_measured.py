@@ -57,7 +57,7 @@ def options(neighbors: str = REPLACE_ONE, *, listed: bool = False, **more: Any) 
 
 
 Users = Sequence[Sequence[Sequence[int]]]
-LONG = {"user": "user", "basket": "basket", "item": "item"}
+LONG: dict[str, Any] = {"user": "user", "basket": "basket", "item": "item"}
 
 
 def table(users: Users) -> pa.Table:

@@ -20,7 +20,7 @@ from fim_private.reading.missing_values import MISSING_TEXTS, is_missing, presen
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 
-LONG = {"basket": "b", "item": "i", "user": "u", "missing_user": "drop"}
+LONG: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "missing_user": "drop"}
 
 
 def units(data: Transactions) -> Counter[frozenset[frozenset[Item]]]:

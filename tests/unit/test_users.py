@@ -41,7 +41,7 @@ ROWS = [
 ]
 ANN = ({"beer", "chips"}, {"beer"})
 UNITS = {"drop": [ANN, ({"tea"},)], "own-unit": [ANN, ({"tea"},), ({"beer", "chips"},), ({"milk", "tea"},), (set(),)]}
-LONG = {"user": "u", "basket": "b", "item": "i"}
+LONG: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
 RULES = [*UNITS]
 
 
@@ -282,7 +282,7 @@ def test_a_row_without_a_user_changes_no_user(
         ({"missing_user": "keep"}, r"^missing_user must be one of"),
     ],
 )
-def test_a_rule_that_is_unknown_or_without_a_user_column(options: dict[str, str], message: str) -> None:
+def test_a_rule_that_is_unknown_or_without_a_user_column(options: dict[str, Any], message: str) -> None:
     for source in (table_of(None), [["x"]], "no such file.parquet"):
         with pytest.raises(ParameterError, match=message):
             read_transactions(source, **options)

@@ -1,0 +1,117 @@
+"""The options that say how a file is read, which commands that read one share; and the line that says how it was."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+_PANEL = "How to read FILE"
+
+Purchases = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz); - reads text from standard input. "
+        "`fim-private inspect FILE` tells how a file would be read.",
+        show_default=False,
+    ),
+]
+
+UserColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the customer: protects all baskets of each user together, not each basket by itself.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+MissingUserRule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="drop|own-unit",
+        help="Rows without a user: leave them out, or take each of their baskets as a unit of its own.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+BasketColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of the basket id (one row per item).", show_default=False, rich_help_panel=_PANEL
+    ),
+]
+ItemColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of the item (one row per item).", show_default=False, rich_help_panel=_PANEL
+    ),
+]
+ItemsColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="List column of the items; guessed when there is exactly one.", rich_help_panel=_PANEL
+    ),
+]
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1 for each "
+        "item); in text also lines (one basket per line, between delimiters), fimi (between white space) or spmf. "
+        "Needed only where the file could be read in several ways.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What separates the fields of a text, such as ';' or tab. Where columns are named it is found in the "
+        "first line; else it is the comma in .csv, the tab in .tsv.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+HasHeader = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a text names the columns. Without one they are called 1, 2, ...",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text, such as cp1252; UTF-8 unless it has another's byte order mark.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+@contextmanager
+def reading_is_told() -> Iterator[None]:
+    """Say on standard error, on a terminal, as what a file was read: its form and columns, nothing of its rows."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    logger = logging.getLogger("fim_private.reading")
+    handler = logging.StreamHandler(sys.stderr)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)

@@ -1,0 +1,98 @@
+"""Dialect: how a source is to be read, as far as a caller says so: its form, and what separates a text's fields."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fim_private.errors import DataError, ParameterError, parameter
+
+
+class InputForm(StrEnum):
+    """What a row, or a line, is: one item of a basket, or a basket; and where its items are.
+
+    Lines, fimi and spmf are forms of text, the others of tables, and of text with a line of column names.
+    """
+
+    LONG = "long"
+    WIDE = "wide"
+    ONE_HOT = "one-hot"
+    LINES = "lines"
+    FIMI = "fimi"
+    SPMF = "spmf"
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it has columns with names."""
+        return self in (InputForm.LONG, InputForm.WIDE, InputForm.ONE_HOT)
+
+
+# What separates fields, in the order in which they are tried; and names for what is hard to type.
+DELIMITERS = (",", ";", "\t", "|")
+_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a source is to be read; None where nothing was said.
+
+    delimiter: one ASCII character, or its name. header: whether the first line of a text has the names of columns.
+    encoding: a name that Python knows. input_format: an `InputForm`.
+    Raises ParameterError for what is none of these.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    input_format: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check each, and replace a name by what it stands for."""
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", _character(self.delimiter))
+        if self.header is not None and not isinstance(self.header, bool):
+            raise ParameterError(f"{parameter('header')} must be True or False, not {self.header!r}")
+        if self.encoding is not None:
+            object.__setattr__(self, "encoding", _codec(self.encoding))
+        if self.input_format is not None and self.input_format not in list(InputForm):
+            raise ParameterError(
+                f"{parameter('input_format')} must be one of {', '.join(InputForm)}, not {self.input_format!r}"
+            )
+
+    @property
+    def form(self) -> InputForm | None:
+        """The form that was asked for."""
+        return None if self.input_format is None else InputForm(self.input_format)
+
+    def refuse_for(self, source: str, names: tuple[str, ...] = ("delimiter", "header", "encoding")) -> None:
+        """Raise ParameterError if any of these was said of a source without use for it. source: what errors call it."""
+        if given := [name for name in names if getattr(self, name) is not None]:
+            raise ParameterError(f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it")
+
+
+def not_utf8(what: str) -> DataError:
+    """Return the error for text of an unknown encoding. what: what it calls the text."""
+    return DataError(f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as cp1252")
+
+
+def _character(delimiter: object) -> str:
+    """Return a delimiter. Raises ParameterError for anything but one ASCII character that can be one, or its name."""
+    found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
+    if found is None or len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
+        raise ParameterError(f"{parameter('delimiter')} must be one character, such as ';', or tab, not {delimiter!r}")
+    return found
+
+
+def _codec(encoding: object) -> str:
+    """Return the name of an encoding as Python spells it. Raises ParameterError for what is none, or none of text."""
+    try:
+        found = codecs.lookup(encoding)  # type: ignore[arg-type]
+        if not found._is_text_encoding:
+            raise LookupError
+        "é".encode(found.name, "replace").decode(found.name)
+    except (LookupError, TypeError, ValueError):
+        raise ParameterError(
+            f"{parameter('encoding')} must be the name of a text encoding, such as utf-8 or cp1252, not {encoding!r}"
+        ) from None
+    return found.name

@@ -1,0 +1,214 @@
+"""What else the first lines of a text may be than one basket per line: another reading that is as plausible.
+
+Which baskets a line makes must follow from that line alone, so nothing here decides how a text is read: where another
+reading is plausible, the text is refused, and the caller says which it is. Tables are told by the names of their
+columns, which the caller gives; one basket per line is what is left, and most files that are something else would pass
+for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fim_private.errors import DataError, parameter
+from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
+from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
+from fim_private.reading.matrices import FALSE_TEXTS, TRUE_TEXTS
+from fim_private.reading.missing_values import is_missing
+
+# How many lines are looked at, and how many tell something.
+SAMPLE = 200
+_FEW = 2
+_SEVERAL = 3
+_SOME = 10
+_TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
+# Of a table without names, numbers of baskets are sought in this many columns at most: one of 30 may ascend by chance.
+_KEYED_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first lines of a text, without blank ones, and how they are cut into fields.
+
+    rows: the fields of each line, white space and quotes taken off.
+    """
+
+    lines: Sequence[str]
+    cut: Callable[[str], list[str]]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The fields of each line."""
+        return [bare_fields(self.cut(line)) for line in self.lines]
+
+
+def bare_fields(fields: Sequence[str]) -> list[str]:
+    """Return fields without white space and quotes around them."""
+    return [field.strip().strip("\"'") for field in fields]
+
+
+def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
+    """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
+
+    lines: the first of them, without their ends. form: lines, or fimi, as which they are about to be read, cut at
+    delimiter. dialect: what the caller said; what is said is not asked. name: what errors call the text.
+    """
+    if dialect.form is not None:
+        return
+    lines = [line for line in lines if line.strip()][:SAMPLE]
+    if not lines:
+        return
+    sample = Sample(lines, fields_of(delimiter))
+    checks = [_mostly_spmf, _other_delimiter, _names_of_columns, _one_hot, _table]
+    for check in checks:
+        if (why := check(sample, form, delimiter, dialect)) is not None:
+            raise DataError(f"{name} {why}")
+
+
+def fields_of(delimiter: str) -> Callable[[str], list[str]]:
+    """Return what cuts a line into fields; a space means any white space."""
+    if delimiter == " ":
+        return str.split
+
+    def cut(line: str) -> list[str]:
+        try:
+            return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+        except csv.Error:
+            return line.split(delimiter)
+
+    return cut
+
+
+def _as_lines(form: InputForm) -> str:
+    """Return how to say that each line is a basket after all."""
+    return f"{parameter('input_format')} {form}"
+
+
+def _mostly_spmf(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """Sequences of SPMF: itemsets end in -1, lines in -2."""
+    if form is not InputForm.FIMI:
+        return None
+    marked = [line for line in sample.lines if line.split()[-1] in ("-1", "-2") or line.startswith(("@CONV", "@ITEM="))]
+    if 2 * len(marked) < len(sample.lines):
+        return None
+    return (
+        f"looks like SPMF's format for sequences, where -1 and -2 are ends: say {parameter('input_format')} spmf, or "
+        f"{_as_lines(form)} if they are items"
+    )
+
+
+def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """Lines that the delimiter cuts nowhere, and another would; or white space, where something else cuts better."""
+    if dialect.delimiter is not None:
+        return None
+    if form is InputForm.LINES and any(delimiter in line for line in sample.lines):
+        return None
+    for other in DELIMITERS:
+        having = [line for line in sample.lines if other in line.strip("\n")]
+        if other == delimiter or 2 * len(having) < len(sample.lines):
+            continue
+        if form is InputForm.FIMI and other == "\t" and not any(" " in line.strip() for line in having):
+            continue  # white space, as that of other files of this form
+        shown = "tab" if other == "\t" else repr(other)
+        between = "white space" if form is InputForm.FIMI else repr(delimiter)
+        return (
+            f"seems to be separated by {'tabs' if shown == 'tab' else shown}, not by {between}: say "
+            f"{parameter('delimiter')} {shown}, or {_as_lines(form)} if that is part of the items; for one row per "
+            f"item name {parameter('basket')} and {parameter('item')}"
+        )
+    return None
+
+
+def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """A first line that looks like names of columns, of which none comes again below."""
+    if dialect.header is not None:
+        return None
+    others = sample.rows[1:]
+    cuts = [sample.cut, *map(fields_of, DELIMITERS)]
+    first = max((bare_fields(cut(sample.lines[0])) for cut in cuts), key=len)
+    below = {field for row in others for field in row}
+    if any(field in below for field in first):
+        return None
+    if len(places := numbered(first)) > 1 and others:
+        return (
+            f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
+            f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"
+        )
+    if sum(map(suggests_a_column, first)) < _FEW:
+        return None
+    baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
+    items = [name for name in first if suggests_item(name)]
+    suggested = ""
+    if baskets and items:
+        suggested = f", such as {parameter('basket')} {baskets[0]!r} and {parameter('item')} {items[-1]!r}"
+    return (
+        f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
+        f"{parameter('item')}{suggested}; or say {_as_lines(form)} if its first line is a basket too"
+    )
+
+
+def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """Below the first line, hardly anything but 0 and 1."""
+    first, *body = sample.rows
+    columns = _columns(body)
+    told = [all(map(_is_truth, column)) for column in columns]
+    if sum(told) < _FEW:
+        return None
+    named = len(first) == len(told) and not any(
+        _is_truth(name) for name, is_told in zip(first, told, strict=True) if is_told
+    )
+    varied = sum(len({*column}) > 1 for column in columns)
+    # Under a line that names the items, beside ids of a basket and its user; or without one, where there is nothing
+    # else.
+    if not (sum(told) >= len(told) - _FEW if named else all(told) and varied >= _FEW):
+        return None
+    if all(is_missing(cell) for row in body for cell in row):
+        return None
+    return (
+        f"looks like a column of 0 and 1 for each item: say {parameter('input_format')} one-hot (its first line names "
+        f"the items), or {_as_lines(form)} if these are items"
+    )
+
+
+def _is_truth(cell: str) -> bool:
+    """Tell whether a cell says that a basket has an item, or that it has not."""
+    return is_missing(cell) or cell.casefold() in _TRUTHS
+
+
+def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """Rows of a table, with names of columns or without: as many fields in each, of another kind in each column."""
+    body = sample.rows[1:]
+    columns = _columns(body)
+    # Rows of a table hardly come again; baskets of two or three items do.
+    if len(body) < _SEVERAL or len(columns) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
+        return None
+    numbers = [all(any(letter.isdigit() for letter in cell) for cell in column) for column in columns]
+    texts = [not any(letter.isdigit() for cell in column for letter in cell) for column in columns]
+    is_kinds = any(numbers) and any(texts) and all(map(any, columns))
+    if not is_kinds and not (len(body) >= _SOME and len(columns) <= _KEYED_COLUMNS and _has_keys(columns)):
+        return None
+    return (
+        f"looks like a table, one row per item: name its columns with {parameter('basket')} and {parameter('item')} "
+        f"(1, 2, … where its first line does not name them); or say {_as_lines(form)} if each line is a basket"
+    )
+
+
+def _has_keys(columns: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a column of rows that differ holds whole numbers that never descend, some of them again."""
+    for column in columns:
+        if all(re.fullmatch(r"[0-9]{1,18}", cell) for cell in column):
+            keys = [int(cell) for cell in column]
+            if all(a <= b for a, b in pairwise(keys)) and 1 < len(set(keys)) < len(keys):
+                return True
+    return False
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the columns of rows of equal length; none where rows differ in length."""
+    if len({len(row) for row in rows}) != 1:
+        return []
+    return [list(column) for column in zip(*rows, strict=True)]

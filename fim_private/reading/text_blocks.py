@@ -1,0 +1,99 @@
+"""A text's bytes, as blocks of whole lines in UTF-8, whatever it is encoded in and however its lines end.
+
+A line ends at a line feed, at a carriage return, or at both: a rule that looks at nothing else.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Generator, Iterator
+from typing import BinaryIO
+
+from fim_private.errors import DataError, parameter
+from fim_private.reading import chunk_sizes
+from fim_private.reading.files import File, empty
+
+# Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
+# their mark away.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_LONGEST_MARK = 4
+_LINE_END = re.compile(rb"\r+\n?")
+
+
+def encoding_of(start: bytes, given: str | None) -> str:
+    """Return the encoding of a text, of which start is the first four bytes: the given one, its mark's, or UTF-8."""
+    mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+    if given is None or (given in ("utf-8", "ascii") and mark == "utf-8-sig"):
+        return mark or "utf-8"
+    return given
+
+
+def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
+    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark; at least one.
+
+    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already is not looked at.)
+    Raises DataError for a file without text, and for one that is not of its encoding.
+    """
+    with file.open() as stream:
+        yield from _whole_lines(utf8_parts(stream, encoding, file.name), file.name)
+
+
+def utf8_parts(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
+    """Yield the bytes of a text in UTF-8, as they come, without byte order mark. Raises DataError as `blocks` does."""
+    part = _first(stream)
+    encoding = encoding_of(part[:_LONGEST_MARK], encoding)
+    if encoding in ("utf-8", "utf-8-sig", "ascii"):
+        part = part.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else part
+        while part:
+            yield part
+            part = stream.read(chunk_sizes.BLOCK_BYTES)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        while part:
+            yield decoder.decode(part).encode()
+            part = stream.read(chunk_sizes.BLOCK_BYTES)
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError:
+        raise DataError(
+            f"{name} is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
+        ) from None
+
+
+def _first(stream: BinaryIO) -> bytes:
+    """Return the first part of a stream, long enough for a byte order mark: a pipe may give a byte at a time."""
+    part = b""
+    while len(part) < _LONGEST_MARK and (more := stream.read(chunk_sizes.BLOCK_BYTES)):
+        part += more
+    return part
+
+
+def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Cut the parts of a text where lines end. Raises DataError if there is nothing in it."""
+    carry = bytearray()
+    is_empty = True
+    cut_return = b""
+    for given in parts:
+        part = cut_return + given
+        is_empty = is_empty and not part
+        # A line feed may come behind it.
+        cut_return = b"\r" * (len(part) - len(part.rstrip(b"\r")))
+        part = part[: len(part) - len(cut_return)]
+        if b"\r" in part:
+            part = _LINE_END.sub(b"\n", part)
+        cut = part.rfind(b"\n") + 1
+        if cut:
+            yield bytes(carry) + part[:cut]
+            carry.clear()
+        carry += part[cut:]
+    if carry or cut_return:
+        yield bytes(carry) + b"\n"
+    if is_empty:
+        raise empty(name)

@@ -1,0 +1,244 @@
+"""Text with columns, which its first line names: one row per item, or a basket in several columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import pyarrow as pa
+
+from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import chunk_sizes
+from fim_private.reading.arrow_numpy import arrow_strings
+from fim_private.reading.column_roles import Options, Roles
+from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
+from fim_private.reading.record_batches import ArrowSource, read_arrow
+from fim_private.reading.text_blocks import encoding_of, utf8_parts
+from fim_private.reading.transactions import Transactions
+
+# A first line that tells spreadsheets what the delimiter is.
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
+_ENOUGH_FOR_A_MARK = 4
+
+
+def read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
+    """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
+    if options.items is not None or (form is InputForm.LONG and (options.item is None or options.basket is None)):
+        raise ParameterError(
+            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+            f"and no {parameter('items')}"
+        )
+    text = _opened(file, options.dialect.encoding)
+    header = header_of(text, file, options)
+    for option in options.given():
+        count = header.names.count(getattr(options, option))
+        if count != 1:
+            _refuse_column(file.name, option, getattr(options, option), header, count)
+    schema = pa.schema([(name, pa.string()) for name in header.names])
+
+    def batches(roles: Roles) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that the roles name as strings: no type is inferred from the values."""
+        return (
+            _padded(text, header, roles, file.name)
+            if form is InputForm.WIDE
+            else _parsed(text, header, roles, file.name)
+        )
+
+    source = ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding)
+    return read_arrow(source, replace(options, dialect=replace(options.dialect, input_format=str(form))))
+
+
+@dataclass(frozen=True)
+class Header:
+    """The columns of a text. raw: their names as they are; numbers, from 1 on, where no line names them.
+
+    lines_before: how many lines stand before that of the names, or before the rows. named: whether a line names them.
+    """
+
+    raw: tuple[str, ...]
+    delimiter: str
+    lines_before: int
+    named: bool
+
+    @property
+    def names(self) -> list[str]:
+        """The names without white space around them."""
+        return [name.strip() for name in self.raw]
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A text that is read twice: for its header, and its rows. content: in UTF-8, where Arrow cannot read the file."""
+
+    file: File
+    encoding: str
+    content: bytes | None = None
+
+    def native(self) -> pa.NativeFile:
+        """Open for Arrow's own reading, in UTF-8."""
+        return self.file.native() if self.content is None else pa.BufferReader(self.content)
+
+    def first_lines(self) -> Iterator[str]:
+        """Yield the first lines with their ends, as far as they are in the first block; not cut off."""
+        block = self.content
+        if block is None:
+            with self.file.open() as stream:
+                block = next(utf8_parts(stream, self.encoding, self.file.name), b"")
+        return iter(io.StringIO(block[: chunk_sizes.BLOCK_BYTES].decode("utf-8", "replace"), newline=""))
+
+
+def _opened(file: File, encoding: str | None) -> _Text:
+    """Return a text that can be read twice; a pipe, or one that is not in UTF-8, is held in memory."""
+    if file.pipe is None:
+        with file.open() as stream:
+            start = stream.read(_ENOUGH_FOR_A_MARK)
+        encoding = encoding_of(start, encoding)
+        if encoding in ("utf-8", "utf-8-sig", "ascii"):
+            return _Text(file, encoding)
+    with file.open() as stream:
+        content = b"".join(utf8_parts(stream, encoding, file.name))
+    if not content:
+        raise empty(file.name)
+    return _Text(file, encoding or "utf-8", content)
+
+
+def header_of(text: _Text, file: File, options: Options) -> Header:
+    """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those named.
+
+    Raises DataError for a text without lines, and where no delimiter, or several, do that.
+    """
+    before = 0
+    delimiter = options.dialect.delimiter
+    lines = text.first_lines()
+    line = next(lines, None)
+    if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
+        delimiter = delimiter or match[1]
+        before, line = 1, next(lines, None)
+    while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
+        line = next(lines, None)
+    if line is None:
+        raise empty(file.name)
+    line += "".join(lines) if '"' in line else ""
+    named = options.dialect.header is not False
+    if delimiter is not None:
+        return _header(line, delimiter, before, named)
+    first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
+    wanted = {getattr(options, option) for option in options.given()}
+    fitting = [header for header in found if wanted <= set(header.names)]
+    if not wanted or not fitting:
+        widest = max(len(header.raw) for header in found)
+        fitting = [header for header in found if len(header.raw) == widest]
+        if wanted:
+            return next((header for header in fitting if header.delimiter == first), fitting[0])
+    widest = max(len(header.raw) for header in fitting)
+    fitting = [header for header in fitting if len(header.raw) == widest]
+    if len(fitting) > 1 and widest > 1:
+        raise DataError(f"the first line of {file.name} can be cut at several delimiters; say {parameter('delimiter')}")
+    return fitting[0]
+
+
+def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
+    """Return the columns of a text of which the first line is known."""
+    fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
+    return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
+
+
+def _refuse_column(name: str, option: str, column: str, header: Header, count: int) -> NoReturn:
+    """Raise DataError for a column that is not there, or there more than once."""
+    # The names are not listed: without a header line they would be somebody's purchases.
+    if not header.named:
+        raise DataError(
+            f"{name} has no column {column!r}: without a line of names its columns are '1' to '{len(header.raw)}'"
+        )
+    problem = "has no" if count == 0 else "has more than one"
+    raise DataError(
+        f"{name} {problem} column {column!r} in its first line, cut at {header.delimiter!r}; name the columns as that "
+        f"line does, or say {parameter('delimiter')}; where no line names them, {parameter('header')} off numbers them"
+    )
+
+
+def _parsed(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the columns that the roles name, by Arrow. Raises DataError for a line of more or fewer fields."""
+    import pyarrow.csv as arrow_csv
+
+    raw = [header.raw[header.names.index(column)] for column in roles.names]
+    convert = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(raw, pa.string()),
+        include_columns=raw,
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+    )
+    parse = arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True)
+    read = arrow_csv.ReadOptions(
+        block_size=chunk_sizes.BLOCK_BYTES // 2,
+        use_threads=False,  # they read ahead many blocks, and gain nothing here
+        skip_rows=header.lines_before,
+        column_names=None if header.named else list(header.raw),
+    )
+    with (
+        _ragged(name),
+        text.native() as stream,
+        arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
+    ):
+        for batch in reader:
+            yield batch.rename_columns(roles.names)
+
+
+def _padded(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the columns that the roles name; a row may end before the last of them, as wide rows often do.
+
+    Raises DataError for a row with more fields than there are columns.
+    """
+    places = [header.names.index(column) for column in roles.names]
+    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        rows = csv.reader(lines, delimiter=header.delimiter)
+        for _ in range(header.lines_before):
+            next(rows, None)
+        held = (row for row in rows if row)
+        if header.named:
+            next(held, None)
+        while part := _part(held, roles.rows_at_a_time, len(header.raw), name):
+            yield pa.RecordBatch.from_arrays(
+                [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places],
+                names=roles.names,
+            )
+
+
+def _part(rows: Iterator[list[str]], count: int, width: int, name: str) -> Sequence[list[str]]:
+    """Return the next rows, count of them at most. Raises DataError for one that is wider than the header."""
+    part = []
+    for row in rows:
+        if len(row) > width:
+            raise _of_other_length(name)
+        part.append(row)
+        if len(part) == count:
+            break
+    return part
+
+
+def _of_other_length(name: str) -> DataError:
+    """Return the error for lines of unequal length."""
+    return DataError(
+        f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
+    )
+
+
+@contextmanager
+def _ragged(name: str) -> Iterator[None]:
+    """Say what Arrow means by its commonest complaints, which quote the line."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        if re.search(r"Expected \d+ columns, got", str(error)):
+            raise _of_other_length(name) from None
+        if "invalid UTF8" in str(error):
+            raise not_utf8(name) from None
+        raise

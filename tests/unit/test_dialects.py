@@ -1,0 +1,483 @@
+"""First contact with files: read as what they are, or refused with the option that says how; never as another form."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+import threading
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from patience import PATIENCE
+
+from fim_private.errors import DataError, ParameterError
+from fim_private.reading import chunk_sizes, read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
+
+LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
+TWO = [{"milk", "bread"}, {"milk"}]
+
+
+def baskets(data: Transactions) -> list[set[Item]]:
+    return [{data.vocabulary.label(code) for code in data.items[a:b].tolist()} for a, b in pairwise(data.offsets)]
+
+
+def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-8") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+    return path
+
+
+def refused(source: Any, *parts: str, **options: Any) -> str:
+    """What the one line says with which a source is refused."""
+    with pytest.raises(DataError) as caught:
+        read_transactions(source, **options)
+    shown = str(caught.value)
+    assert "\n" not in shown
+    for part in parts:
+        assert part in shown, shown
+    return shown
+
+
+# ------------------------------------------------------------------------------------------------------- delimiters
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "csv.gz"])
+def test_columns_that_are_named_tell_the_delimiter(delimiter: str, suffix: str, tmp_path: Path) -> None:
+    text = "order_id,day,product\n1,mon,milk\n1,tue,bread\n2,mon,milk\n".replace(",", delimiter)
+    content = gzip.compress(text.encode()) if suffix.endswith("gz") else text
+    data = read_transactions(written(tmp_path, f"a.{suffix}", content), **LONG)
+    assert baskets(data) == TWO
+    assert data.read_as is not None
+    assert (data.read_as.form, data.read_as.delimiter, data.read_as.others) == ("long", delimiter, ("day",))
+
+
+def test_a_delimiter_inside_of_names_and_items_does_not_count(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", 'order_id;"a, b, c, d";product\n1;x;milk\n1;x;"bread, cut"\n')
+    assert baskets(read_transactions(path, **LONG)) == [{"milk", "bread, cut"}]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_lines_at_another_delimiter_are_refused(delimiter: str, tmp_path: Path) -> None:
+    content = "milk,bread\nmilk\nmilk,tea,jam\n".replace(",", delimiter)
+    path = written(tmp_path, "a.csv", content)
+    typed = "tab" if delimiter == "\t" else repr(delimiter)
+    refused(path, f"say delimiter {typed}", "or input_format lines")
+    assert baskets(read_transactions(path, delimiter=delimiter)) == [*TWO, {"milk", "tea", "jam"}]
+    assert baskets(read_transactions(path, input_format="lines")) == [
+        {line} for line in content.splitlines()
+    ]  # as asked for
+
+
+@pytest.mark.parametrize("name", ["comma", "semicolon", "tab", "\\t", "pipe"])
+def test_a_delimiter_may_be_called_by_its_name(name: str, tmp_path: Path) -> None:
+    character = {"comma": ",", "semicolon": ";", "pipe": "|"}.get(name, "\t")
+    path = written(tmp_path, "a.txt", f"whole milk{character}bread\nwhole milk\n")
+    assert baskets(read_transactions(path, delimiter=name)) == [{"whole milk", "bread"}, {"whole milk"}]
+
+
+def test_the_line_that_spreadsheets_put_first(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "sep=;\norder_id;product\n1;milk\n1;bread\n2;milk\n")
+    assert baskets(read_transactions(path, **LONG)) == TWO
+    path = written(tmp_path, "w.csv", "sep=;\norder_id;Item 1;Item 2\n1;milk;bread\n2;milk\n")
+    assert baskets(read_transactions(path, basket="order_id", input_format="wide")) == TWO
+
+
+# ------------------------------------------------------------------------------------------- line ends and encodings
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 21])
+def test_line_ends(end: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = written(tmp_path, "a.csv", "milk,bread\nmilk\n".replace("\n", end))
+    fimi = written(tmp_path, "a.dat", "milk bread\nmilk".replace("\n", end))
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
+    assert baskets(read_transactions(lines)) == TWO
+    assert baskets(read_transactions(fimi)) == TWO
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_tables(end: str, tmp_path: Path) -> None:
+    text = "order_id,product\n1,milk\n1,bread\n2,milk\n".replace("\n", end)
+    assert baskets(read_transactions(written(tmp_path, "a.csv", text), **LONG)) == TWO
+    wide = written(tmp_path, "w.csv", "order_id,Item 1,Item 2\n1,milk,bread\n2,milk\n".replace("\n", end))
+    assert baskets(read_transactions(wide, basket="order_id", input_format="wide")) == TWO
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "cp1252", "latin-1", "utf-16-be"])
+@pytest.mark.parametrize("size", [4, 5, 9, 1 << 21])
+def test_encodings(encoding: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = encoding in ("utf-8-sig", "utf-16", "utf-32")
+    said: dict[str, Any] = {} if marked else {"encoding": encoding}
+    lines = written(tmp_path, "a.csv", "café,thé\ncafé\n", encoding)
+    table = written(tmp_path, "b.csv", "order_id;product\n1;café\n1;thé\n2;café\n", encoding)
+    wide = written(tmp_path, "c.csv", "order_id;Item 1;Item 2\n1;café;thé\n2;café\n", encoding)
+    zipped = written(tmp_path, "d.csv.gz", gzip.compress(table.read_bytes()))
+    expected = [{"café", "thé"}, {"café"}]
+    for path in (table, zipped):
+        assert baskets(read_transactions(path, **LONG, **said)) == expected
+    assert baskets(read_transactions(wide, basket="order_id", input_format="wide", **said)) == expected
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
+    assert baskets(read_transactions(lines, **said)) == expected
+
+
+def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "café,thé\ncafé\n", "cp1252")
+    refused(path, "is not UTF-8 text", "encoding", "cp1252")
+    refused(written(tmp_path, "b.csv", "order_id,product\n1,thé\n", "cp1252"), "UTF-8", **LONG)
+    refused(written(tmp_path, "c.csv", b"\x81\x81"), "is not CP1252 text", encoding="cp1252")
+    odd = written(tmp_path, "d.csv", "milk\n".encode("utf-16") + b"\0")
+    refused(odd, "is not UTF-16 text")
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"delimiter": ",,"}, "delimiter must be one character"),
+        ({"delimiter": ""}, "delimiter must be one character"),
+        ({"delimiter": "a"}, "delimiter must be one character"),
+        ({"delimiter": "\u00e9"}, "delimiter must be one character"),
+        ({"delimiter": '"'}, "delimiter must be one character"),
+        ({"delimiter": "\n"}, "delimiter must be one character"),
+        ({"delimiter": 5}, "delimiter must be one character"),
+        ({"encoding": "no such"}, "encoding must be the name"),
+        ({"encoding": "base64"}, "encoding must be the name"),
+        ({"encoding": 5}, "encoding must be the name"),
+        ({"encoding": "a\0b"}, "encoding must be the name"),
+        ({"header": "yes"}, "header must be True or False"),
+        ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
+        ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
+    ],
+)
+def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=part):
+        read_transactions(written(tmp_path, "a.csv", "a,b\n"), **options)
+
+
+def test_a_dialect_is_for_text(tmp_path: Path) -> None:
+    table = pa.table({"items": [["a"]]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    sources = [table, tmp_path / "a.parquet", table.to_pandas(), pl.from_arrow(table), [["a"]], np.eye(2)]
+    for source in [*sources, read_transactions([["a"]])]:
+        for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
+            with pytest.raises(ParameterError, match=next(iter(options))):
+                read_transactions(source, **options)
+        with pytest.raises(ParameterError, match="input_format"):
+            read_transactions(source, input_format="lines")
+
+
+# ---------------------------------------------------------------------------------------- what might be something else
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n1808,21-07-2015,milk\n",
+        "sale_id,category\nS1,whole milk\nS1,bread\nS2,whole milk\n",
+        "InvoiceNo;StockCode;Quantity\n1;22;3\n",
+        "customer\tproduct\nann\tmilk\n",
+        '"order","article name"\n1,milk\n',
+        "order_id,product\n",
+        "foo,bar\nS1,whole milk\nS1,bread\nS2,jam\n",  # told by what is below
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "txt", "dat"])
+def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"a.{suffix}", content)
+    refused(path, "input_format", "basket")
+
+
+def test_the_refusal_names_the_columns_that_fit(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n")
+    refused(path, "such as basket 'Member_number' and item 'itemDescription'", "input_format lines")
+    data = read_transactions(path, basket="Member_number", item="itemDescription")
+    assert baskets(data) == [{"tropical fruit"}]
+
+
+def test_a_table_without_names(tmp_path: Path) -> None:
+    rows = "".join(f"{order},{item}\n" for order in range(5) for item in range(order, order + 4))
+    for suffix in ("csv", "dat", "txt"):
+        path = written(tmp_path, f"a.{suffix}", rows if suffix == "csv" else rows.replace(",", " "))
+        refused(path, "looks like a table", "basket", "item")
+    path = tmp_path / "a.csv"
+    data = read_transactions(path, header=False, basket="1", item="2")
+    assert baskets(data) == [set(range(order, order + 4)) for order in range(5)]
+    refused(path, "has no column 'order'", "'1' to '2'", header=False, basket="order", item="2")
+    assert read_transactions(path, input_format="lines").baskets == 20
+    assert read_transactions(path, header=False, input_format="lines").baskets == 20
+    assert read_transactions(path, header=True, input_format="lines").baskets == 19
+
+
+def test_one_hot_text(tmp_path: Path) -> None:
+    for name, content in (("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"), ("a.dat", "milk bread 7\n1 1 0\n1 0 0\n")):
+        refused(written(tmp_path, name, content), "input_format one-hot")
+    csv = tmp_path / "a.csv"
+    assert baskets(read_transactions(csv, input_format="one-hot")) == TWO
+    words = written(tmp_path, "b.csv", "milk;bread;7\nTrue;true;False\nyes;;no\nx;NA;0.0\n,,\n".replace(",", ";"))
+    assert baskets(read_transactions(words, input_format="one-hot")) == [*TWO, {"milk"}, set()]
+    seven = written(tmp_path, "c.csv", "milk,7\n1,1\n")
+    assert baskets(read_transactions(seven, input_format="one-hot")) == [{"milk", 7}]
+    ids = written(tmp_path, "d.csv", "order_id,ann,milk,bread\n5,u,1,0\n5,u,0,1\n6,v,1,0\n")
+    refused(ids, "input_format one-hot")
+    refused(ids, "column 'order_id'", "holds more than 0 and 1", "basket", input_format="one-hot")
+    by_user = read_transactions(ids, input_format="one-hot", basket="order_id", user="ann")
+    assert baskets(by_user) == TWO
+    assert by_user.units == 2
+
+
+def test_wide_text(tmp_path: Path) -> None:
+    content = "Transaction,Item 1,Item 2,Item 3\n1,milk,bread,\n2,milk,,\n"
+    path = written(tmp_path, "a.csv", content)
+    refused(path, "'Item 1' to 'Item 3'", "input_format wide")
+    assert baskets(read_transactions(path, input_format="wide")) == TWO
+    ragged = written(
+        tmp_path, "b.csv", "Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n"
+    )
+    data = read_transactions(ragged, input_format="wide", basket="Transaction", user="who")
+    assert baskets(data) == [{"milk", "bread", "tea"}, set(), {"milk"}]
+    assert data.units == 2
+    assert baskets(read_transactions(ragged, input_format="wide", user="who"))[-2:] == [set(), {"milk"}]
+    long = written(tmp_path, "c.csv", "Transaction;Item 1;Item 2\n1;milk;tea;jam\n")
+    refused(long, "more or fewer fields", input_format="wide")
+    others = written(tmp_path, "d.csv", "first,second\nmilk,bread\nmilk,\n")
+    assert baskets(read_transactions(others, input_format="wide")) == TWO
+    with pytest.raises(ParameterError, match="item does not go with input_format wide"):
+        read_transactions(pa.table({"a": ["x"], "b": ["y"]}), input_format="wide", basket="a", item="b")
+
+
+def test_lines_of_pairs_are_baskets(tmp_path: Path) -> None:
+    # As many items in every line, but the columns are of one kind.
+    for content in (
+        "milk,bread\n" * 3 + "milk,jam\n",
+        "7up,bread\n" * 300,
+        "milk,bread\ntea,milk\njam,tea\n",
+        "1,2\n3,1\n",
+    ):
+        path = written(tmp_path, "a.csv", content)
+        assert read_transactions(path).baskets == content.count("\n")
+
+
+SPMF = "1 3 -1 2 -1 -2\n1 -1 1 3 -1 -2\n4 -1 -2\n"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.dat"])
+def test_sequences_of_spmf(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, SPMF)
+    refused(path, "input_format spmf", "input_format fimi")
+    assert baskets(read_transactions(path, input_format="fimi"))[0] == {1, 2, 3, -1, -2}
+    for source, options in ((path, {"input_format": "spmf"}), (written(tmp_path, "a.spmf", SPMF), {})):
+        data = read_transactions(source, **options)  # type: ignore[arg-type]
+        assert baskets(data) == [{1, 3}, {2}, {1}, {1, 3}, {4}]
+        assert data.unit_offsets is not None
+        assert data.unit_offsets.tolist() == [0, 2, 4, 5]
+
+
+def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
+    head = "@CONVERTED_FROM_TEXT\n@ITEM=1=apple\n@ITEM=2=pear tree\n# nothing\n"
+    path = written(tmp_path, "a.txt", head + "1 -1 2 1 -1 -2\n\n-2\n3\n")
+    refused(path, "input_format spmf")
+    data = read_transactions(path, input_format="spmf")
+    assert baskets(data) == [{"apple"}, {"apple", "pear tree"}, set(), {3}]
+    assert data.units == 3
+    with pytest.raises(ParameterError, match="user cannot be used with sequences"):
+        read_transactions(path, input_format="spmf", user="u")
+
+
+# -------------------------------------------------------------------------------------------------- frames and arrays
+
+
+def test_frames_of_numbers() -> None:
+    truth = pd.DataFrame({"milk": [1, 1], "bread": [1, 0]})
+    for frame in (truth, truth.astype(float), truth.astype("uint8"), truth.astype("Int64"), truth.astype(bool)):
+        assert baskets(read_transactions(frame)) == TWO
+        assert baskets(read_transactions(pa.Table.from_pandas(frame))) == TWO
+    assert baskets(read_transactions(truth.astype(pd.SparseDtype("int64", 0)))) == TWO
+    assert baskets(read_transactions(truth.astype("Int64").replace(0, pd.NA))) == TWO
+    assert baskets(read_transactions(pl.from_pandas(truth))) == TWO
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.asmatrix(truth.to_numpy())
+    for array in (truth.to_numpy(), truth.to_numpy().astype(float), matrix, matrix.astype(bool)):
+        assert baskets(read_transactions(array)) == [{0, 1}, {0}]
+
+
+@pytest.mark.parametrize("kind", [int, bool])
+def test_an_id_among_one_hot_columns(kind: type) -> None:
+    frame = pd.DataFrame({"id": [7, 8], "milk": [1, 1], "bread": [1, 0]}).astype({"milk": kind, "bread": kind})
+    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        shown = refused(source, "id", "basket")
+        assert "astype" not in shown
+        assert baskets(read_transactions(source, basket="id")) == TWO
+        assert read_transactions(source, user="id").units == 2
+    if kind is int:
+        refused(frame[["milk", "bread"]] * 3, "a column of the frame holds more than 0 and 1", "> 0")
+
+
+def test_wide_frames() -> None:
+    frame = pd.DataFrame({"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]})
+    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        refused(source, "'Item 1' to 'Item 2'", "input_format wide")
+        assert baskets(read_transactions(source, input_format="wide")) == TWO
+        assert baskets(read_transactions(source, input_format="wide", basket="Transaction")) == TWO
+    numbers = pd.DataFrame({"Item 1": [1, 1], "Item 2": [2, np.nan]})
+    for source in (numbers, pa.Table.from_pandas(numbers)):
+        assert baskets(read_transactions(source, input_format="wide")) == [{1, 2}, {1}]
+    mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
+    for source in (mixed, pa.Table.from_pandas(mixed)):
+        assert baskets(read_transactions(source, input_format="wide")) == [{"a", 2}, {"b"}]
+
+
+def test_columns_of_one_name() -> None:
+    doubled = pa.table([[1, 0], [0, 1]], ["milk", "milk"])
+    refused(doubled, "two columns of one name")
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_views_in_files_when_rows_are_dropped(kind: Any, tmp_path: Path) -> None:
+    users = pa.array(["ann", None, "bob"], pa.string()).cast(kind)
+    items = pa.array(["milk", "tea", "milk"], pa.string()).cast(kind)
+    table = pa.table({"who": users, "order_id": [1, 2, 3], "product": items})
+    pyarrow.feather.write_feather(table, str(tmp_path / "a.arrow"), compression="uncompressed")
+    data = read_transactions(tmp_path / "a.arrow", user="who", missing_user="drop", **LONG)
+    assert baskets(data) == [{"milk"}, {"milk"}]
+
+
+# --------------------------------------------------------------------------------------------------- paths and pipes
+
+
+def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(tmp_path / ("x" * 300), "cannot be opened: file name too long")
+    refused("a\0b.csv", "NUL")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    refused(tmp_path / "loop", "cannot be opened: too many levels of symbolic links")
+    refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
+    refused("/dev/zero", "no regular file")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written(tmp_path, "home.dat", "milk bread\nmilk\n")
+    assert baskets(read_transactions("~/home.dat")) == TWO
+    assert baskets(read_transactions(Path("~/home.dat"))) == TWO
+    refused("~nobody-at-all/x.csv", "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (b"milk bread\nmilk\n", {}),
+        (b"order_id;product\n1;milk\n1;bread\n2;milk\n", LONG),
+        (b"Item 1,Item 2\nmilk,bread\nmilk\n", {"input_format": "wide"}),
+        (gzip.compress(b"milk bread\nmilk\n"), {}),
+        (gzip.compress(b"order_id,product\n1,milk\n1,bread\n2,milk\n"), LONG),
+        ("milk bread\nmilk\n".encode("utf-16"), {}),
+    ],
+)
+def test_pipes(content: bytes, options: dict[str, Any], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
+    writer.start()
+    assert baskets(read_transactions(tmp_path / "pipe", **options)) == TWO
+    writer.join()
+
+
+def test_pipes_that_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    pyarrow.parquet.write_table(pa.table({"items": [["a"]]}), tmp_path / "a.parquet")
+    for content, part in (
+        ((tmp_path / "a.parquet").read_bytes(), "is not text, and can be read only once"),
+        (b"", "is empty"),
+        (b"bakery life,milk\nmilk,tea\n", "seems to be separated by ','"),
+    ):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
+        writer.start()
+        refused(tmp_path / "pipe", part)
+        writer.join()
+
+
+# ---------------------------------------------------------------------------------------------------- size and damage
+
+
+def child(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    run = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.run(run, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "dat", "csv"])
+def test_a_file_that_is_cut_off_while_it_is_read(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{form}"
+    table = pa.table({"order_id": pa.array(range(400_000)), "product": [f"p{n % 5003}" for n in range(400_000)]})
+    if form == "parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=20_000, compression="none")
+    elif form == "arrow":
+        pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=20_000)
+    elif form == "arrows":
+        with pa.ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table, max_chunksize=20_000)
+    else:
+        path.write_text("order_id,product\n" + "1,tea\n" * 900_000 if form == "csv" else "1 2 3\n" * 900_000)
+    program = """
+        import os, sys
+        from fim_private.errors import DataError
+        from fim_private.reading import assembly, read_transactions
+        right, done = assembly.KeyedRows.without_nulls, []
+        def cut(rows):
+            done.append(rows)
+            if len(done) == 2:
+                os.truncate(sys.argv[1], os.path.getsize(sys.argv[1]) // 2)
+            return right(rows)
+        assembly.KeyedRows.without_nulls = cut
+        options = {} if sys.argv[1].endswith("dat") else {"basket": "order_id", "item": "product"}
+        try:
+            read_transactions(sys.argv[1], **options)
+        except DataError as error:
+            print(error)
+    """
+    done = child(program, path)
+    assert done.returncode == 0, done
+    if form not in ("dat", "csv"):  # text just ends
+        assert "truncated, damaged" in done.stdout
+
+
+@pytest.mark.full
+def test_blank_lines_cost_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat.gz"
+    with gzip.open(path, "wb", compresslevel=6) as stream:
+        for _ in range(300):
+            stream.write(b"\n" * 1_000_000)
+        stream.write(b" , \n" * 1_000_000 + b"1 2\n")
+    program = """
+        import resource, sys
+        from fim_private.reading import read_transactions
+        data = read_transactions(sys.argv[1], input_format="fimi")
+        print(data.baskets, len(data.offsets), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    """
+    done = child(program, path)
+    number, kept, megabytes = map(int, done.stdout.split())
+    assert number == 301_000_001
+    assert kept < 2_200_000
+    assert megabytes < 500, resource.getrusage(resource.RUSAGE_CHILDREN)
+
+
+def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fim_private.reading import assembly
+
+    path = written(tmp_path, "a.dat", "1 2\n" + "\n" * 50 + " \t\n" * 3 + "1\n")
+    whole = read_transactions(path)
+    monkeypatch.setattr(assembly, "_BLANK_ROWS", 10)
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 4)
+    data = read_transactions(path)
+    assert data.baskets == whole.baskets == data.units == 55
+    assert len(data.offsets) < 20
+    assert [basket for basket in baskets(data) if basket] == [{1, 2}, {1}]
+    assert data.cut_to(1).baskets == data.capped(1, 1).baskets == 55

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fim_private.planning.top_plan import plan_top
     from fim_private.planning.top_results import TopPlan
     from fim_private.reading import read_catalogue, read_transactions
+    from fim_private.reading.inspection import Inspection, inspect
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
 
@@ -42,6 +43,7 @@ __all__ = [
     "Distance",
     "Exponential",
     "FimPrivateError",
+    "Inspection",
     "Itemset",
     "LargeMargin",
     "LimitedDomain",
@@ -58,6 +60,7 @@ __all__ = [
     "__version__",
     "compare",
     "count",
+    "inspect",
     "mine",
     "plan",
     "plan_top",
@@ -81,6 +84,8 @@ _HOME = {
     "plan": "planning",
     "plan_top": "planning.top_plan",
     "TopPlan": "planning.top_results",
+    "inspect": "reading.inspection",
+    "Inspection": "reading.inspection",
     "read_catalogue": "reading",
     "read_transactions": "reading",
     "Itemset": "mining.release",

@@ -1,5 +1,6 @@
 """The command line: the only place that prints, exits and offers a seed.
 
+inspect         `fim-private inspect`.
 mine            `fim-private mine`.
 count           `fim-private count`.
 plan            `fim-private plan`.
@@ -21,7 +22,7 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private.cli import audit, count, mine, plan
+from fim_private.cli import audit, count, inspect, mine, plan
 from fim_private.cli.destination import discard_stdout
 from fim_private.errors import FimPrivateError
 
@@ -63,6 +64,7 @@ def fim_private(
     """Find which items are bought together without revealing any one customer's purchases."""
 
 
+app.command(epilog=inspect.EPILOG)(inspect.inspect)
 app.command(epilog=mine.EPILOG)(mine.mine)
 app.command(epilog=count.EPILOG)(count.count)
 app.command(epilog=plan.EPILOG)(plan.plan)

@@ -5,6 +5,7 @@ advice           What finds more itemsets after a release, and what each way pro
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
 audit_table      Audits for people.
+inspection_table  What would be read of a file, for whoever holds it.
 console          Text and tables as the reader's screen can show them.
 figure           A figure as a file.
 plan_figure      What each mechanism needs, against ε.

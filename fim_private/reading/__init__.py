@@ -9,7 +9,8 @@ vocabulary           Which label each item code stands for, and when a text is a
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 catalogue            The public list of all items.
 dialect              How a source is to be read, as far as the caller says: form, delimiter, header, encoding.
-files                Paths, pipes and standard input: which form a file has.
+paths                Paths as users write them.
+files                Files, pipes and standard input: which form a file has.
 text_blocks          A text's bytes as whole lines in UTF-8.
 text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
@@ -28,6 +29,9 @@ missing_values       What stands for no value, of an item, a basket or a user.
 labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
 assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
 arrow_numpy          Arrow to numpy and back without pandas.
+table_heads          Names, types and first values of columns, before it is known how to read them.
+possible_readings    How a source may be read that does not tell, for a person to check.
+inspection           What would be read of a source, and how, for whoever holds it.
 chunk_sizes          How much is read at a time.
 """
 
@@ -35,8 +39,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,7 @@ from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table,
 from fim_private.reading.column_roles import Options
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
+from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import read_arrow, table_source
 from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
@@ -152,7 +156,7 @@ def _read(source: Any, options: Options) -> Transactions:
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):
             raise DataError("the path is empty; name a file")
-        return _read_path(_expanded(source), options)
+        return _read_path(expanded(source), options)
     try:
         return _read_object(source, options)
     except FimPrivateError:
@@ -176,7 +180,7 @@ def read_catalogue(source: Any) -> Vocabulary:
     2
     """
     if isinstance(source, str | os.PathLike):
-        path = _expanded(source)
+        path = expanded(source)
         with file_errors(path):
             return catalogue_of_file(open_file(path))
     try:
@@ -203,14 +207,6 @@ def _read_path(path: Path, options: Options) -> Transactions:
         return read_text(file, options) if file.form == "text" else read_arrow(arrow_source(file), options)
 
 
-def _expanded(path: str | os.PathLike[str]) -> Path:
-    """Return a path, in which a leading ~ is the home folder, as in a shell."""
-    found = Path(path)
-    with suppress(RuntimeError):  # there is no such home
-        return found.expanduser()
-    return found
-
-
 def _read_object(source: Any, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
@@ -225,6 +221,8 @@ def _read_object(source: Any, options: Options) -> Transactions:
         return matrices.read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
         return matrices.read_array(source, options)
+    if (instead := _instead_of(source)) is not None:
+        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
     array = frames.as_arrow(source) if _is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
         return basket_lists.read_list_array(array, options)
@@ -236,6 +234,17 @@ def _read_object(source: Any, options: Options) -> Transactions:
         f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
     )
+
+
+def _instead_of(source: object) -> str | None:
+    """Return what to give instead of what can be iterated over, but not as baskets; None for anything else."""
+    if isinstance(source, Mapping):
+        return "give its values()"
+    if hasattr(source, "readline"):
+        return "give the path of the file"
+    if type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
+        return "give the items of each group: groupby(...)[...].agg(list)"
+    return None
 
 
 def _is_frame(source: object) -> bool:

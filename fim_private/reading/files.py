@@ -114,7 +114,7 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
         raise DataError(f"{str(path)!r} is not {_FORM_NAMES[expected]}; check how it was written")
     if form is None:
         raise DataError(
-            f"{str(path)!r} is of no form that can be told; those that can be read are {READABLE}; "
+            f"{str(path)!r} is of no form that can be read; those are {READABLE}; "
             f"for text with another name say {parameter('input_format')}"
         )
     return File(path, form)

@@ -47,7 +47,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     """
     options.dialect.refuse_for("a frame")
     dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
-    roles = choose([_column(frame, index) for index in range(len(dtypes))], options, "the frame")
+    roles = choose(describe_pandas(frame), options, "the frame")
     one_hot = roles.form is InputForm.ONE_HOT
     if one_hot and not roles.keys and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
         found = _read_pandas_one_hot(frame)
@@ -57,7 +57,12 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
         if not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values]):
             labels = ArrowLabels(f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame")
         found = assemble(_pandas_rows(frame, roles, labels, codes), labels)
-    return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"))
+    return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"), rows=len(frame))
+
+
+def describe_pandas(frame: Any) -> list[Column]:
+    """Return what is known of the columns of a pandas frame."""
+    return [_column(frame, index) for index in range(len(frame.columns))]
 
 
 def read_polars(frame: Any, options: Options) -> Transactions:

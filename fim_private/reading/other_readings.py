@@ -92,13 +92,18 @@ def _mostly_spmf(sample: Sample, form: InputForm, delimiter: str, dialect: Diale
     """Sequences of SPMF: itemsets end in -1, lines in -2."""
     if form is not InputForm.FIMI:
         return None
-    marked = [line for line in sample.lines if line.split()[-1] in ("-1", "-2") or line.startswith(("@CONV", "@ITEM="))]
-    if 2 * len(marked) < len(sample.lines):
+    if not seems_spmf(sample.lines):
         return None
     return (
         f"looks like SPMF's format for sequences, where -1 and -2 are ends: say {parameter('input_format')} spmf, or "
         f"{_as_lines(form)} if they are items"
     )
+
+
+def seems_spmf(lines: Sequence[str]) -> bool:
+    """Tell whether most lines, of which none is blank, end as sequences of SPMF do, or name its items."""
+    marked = [line for line in lines if line.split()[-1] in ("-1", "-2") or line.startswith(("@CONV", "@ITEM="))]
+    return 0 < len(lines) <= 2 * len(marked)
 
 
 def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
@@ -133,7 +138,8 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
     below = {field for row in others for field in row}
     if any(field in below for field in first):
         return None
-    if len(places := numbered(first)) > 1 and others:
+    places = numbered([field for field in first if suggests_item(field)])
+    if places and others:
         return (
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"

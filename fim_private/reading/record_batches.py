@@ -56,13 +56,19 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
         options.dialect.refuse_for(source.name)
     roles = choose(describe(source.schema), options, source.name)
     encoder = _encoder(source, roles)
-    rows = (_rows(batch, roles, encoder, source.name) for batch in _sliced(source, roles))
-    return replace(
-        assemble(rows, encoder.labels),
-        read_as=ReadAs.of_table(
-            source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
-        ),
+    read_as = ReadAs.of_table(
+        source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
     )
+    number = 0
+
+    def rows() -> Iterator[KeyedRows]:
+        nonlocal number
+        for batch in _sliced(source, roles):
+            number += len(batch)
+            yield _rows(batch, roles, encoder, source.name)
+
+    found = assemble(rows(), encoder.labels)
+    return replace(found, read_as=read_as, rows=number)
 
 
 @dataclass(frozen=True)

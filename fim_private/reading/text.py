@@ -54,7 +54,7 @@ def read_text(file: File, options: Options) -> Transactions:
     with closing(blocks(file, dialect.encoding)) as lines:
         parts = _without_first_line(lines) if dialect.header else lines
         first = next(parts, b"")
-        refuse_other_readings(_lines(first), form, delimiter, dialect, file.name)
+        refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         found = _baskets(chain([first], parts), form, delimiter, ArrowLabels(file.name, text=True))
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
@@ -81,10 +81,10 @@ def form_of(file: File, options: Options) -> InputForm:
     return InputForm.FIMI
 
 
-def _lines(block: bytes) -> list[str]:
-    """Return the first lines of a block."""
+def first_lines(block: bytes) -> list[str]:
+    """Return the first lines of a block, without blank ones."""
     lines = block[: 1 << 20].split(b"\n", SAMPLE)[:SAMPLE]
-    return [line.decode("utf-8", "replace") for line in lines]
+    return [line.decode("utf-8", "replace") for line in lines if line.strip()]
 
 
 def _without_first_line(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -34,12 +34,18 @@ def read_text_table(file: File, options: Options, form: InputForm) -> Transactio
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
         )
-    text = _opened(file, options.dialect.encoding)
-    header = header_of(text, file, options)
+    source, header = text_table(file, options, form)
     for option in options.given():
         count = header.names.count(getattr(options, option))
         if count != 1:
             _refuse_column(file.name, option, getattr(options, option), header, count)
+    return read_arrow(source, replace(options, dialect=replace(options.dialect, input_format=str(form))))
+
+
+def text_table(file: File, options: Options, form: InputForm) -> tuple[ArrowSource, Header]:
+    """Return a text with columns as a source of record batches, and its columns. Raises DataError."""
+    text = _opened(file, options.dialect.encoding)
+    header = header_of(text, file, options)
     schema = pa.schema([(name, pa.string()) for name in header.names])
 
     def batches(roles: Roles) -> Iterator[pa.RecordBatch]:
@@ -50,8 +56,7 @@ def read_text_table(file: File, options: Options, form: InputForm) -> Transactio
             else _parsed(text, header, roles, file.name)
         )
 
-    source = ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding)
-    return read_arrow(source, replace(options, dialect=replace(options.dialect, input_format=str(form))))
+    return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding), header
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ class Transactions:
     missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
     blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
         number of blank lines. 0 where units are users.
-    read_as: what the source was read as; None where that is not known.
+    read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
+        is none.
     An empty basket, or a user who has nothing else, counts as a unit.
     """
 
@@ -35,6 +36,7 @@ class Transactions:
     missing_user: str | None = None
     blank: int = 0
     read_as: ReadAs | None = field(default=None, compare=False)
+    rows: int | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"

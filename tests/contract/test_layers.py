@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "mining": "errors defaults dp spectrum reading counting mechanisms levelwise",
     "planning": "errors defaults dp spectrum mechanisms levelwise mining",
     "output": "errors defaults dp reading mechanisms mining planning auditing",
-    "cli": "errors defaults counting mechanisms mining planning auditing output",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing output",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

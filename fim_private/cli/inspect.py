@@ -1,0 +1,67 @@
+"""`fim-private inspect`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from fim_private.cli.destination import Format, OutputFile, destination, screen_for
+from fim_private.cli.source_options import (
+    BasketColumn,
+    Delimiter,
+    Encoding,
+    HasHeader,
+    InputFormat,
+    ItemColumn,
+    ItemsColumn,
+    MissingUserRule,
+    Purchases,
+    UserColumn,
+)
+
+EPILOG = (
+    "Example: fim-private inspect sales.csv\n\n"
+    "With what you know of it: fim-private inspect sales.csv --user customer_id --delimiter ';'"
+)
+
+
+def inspect(
+    data: Purchases,
+    user: UserColumn = None,
+    missing_user: MissingUserRule = None,
+    basket: BasketColumn = None,
+    item: ItemColumn = None,
+    items: ItemsColumn = None,
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    header: HasHeader = None,
+    encoding: Encoding = None,
+    output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
+    output: OutputFile = None,
+) -> None:
+    """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.
+
+    It shows some of the data and counts exactly: nothing of it is private, and it spends no budget.
+    """
+    from fim_private.output.inspection_table import command_for, render_inspection
+    from fim_private.reading.inspection import inspect as inspect_source
+
+    with destination(output, inputs=[data]) as write:
+        seen = inspect_source(
+            data,
+            user=user,
+            missing_user=missing_user,
+            basket=basket,
+            item=item,
+            items=items,
+            input_format=input_format,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+        )
+        if output_format is Format.JSON:
+            write(json.dumps(seen.to_dict() | {"command": command_for(seen)}) + "\n")
+        else:
+            write(render_inspection(seen, screen_for(output)))

@@ -1,0 +1,224 @@
+"""What would be read of a source, and how: for whoever holds the data, before anything private is asked of them.
+
+All of it is the data, or is counted in them exactly: none of it is private.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fim_private.errors import FimPrivateError
+from fim_private.reading import read_transactions
+from fim_private.reading.column_roles import Options
+from fim_private.reading.dialect import Dialect
+from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
+from fim_private.reading.read_as import ReadAs
+from fim_private.reading.table_heads import TableHead, can_be_read_again, table_head
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
+
+_EXAMPLES = 3
+# Of a basket so many items are shown.
+EXAMPLE_ITEMS = 10
+_LISTED_COLUMNS = 50
+
+
+@dataclass(frozen=True)
+class InspectedColumn:
+    """A column of a table. role: basket, user, item or items; None where it is not read. examples: its first values."""
+
+    name: str
+    type: str
+    role: str | None
+    examples: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"name": self.name, "type": self.type, "role": self.role, "examples": list(self.examples)}
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What would be read of a source. It shows data: it is for whoever holds them, not for publication.
+
+    source: its path, or its type. read_as: its form, dialect and columns. columns: of a table, the first 50. rows: of a
+    table, or lines. baskets, items: how many, the latter different ones. users: how many units, where units are users.
+    empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
+    example_baskets, example_items: a few. options: with which it was read, those of read_transactions; guessed: which
+    of them nobody named. notes: what to know before mining.
+    """
+
+    source: str
+    read_as: ReadAs
+    columns: tuple[InspectedColumn, ...]
+    rows: int
+    baskets: int
+    users: int | None
+    items: int
+    empty_baskets: int
+    basket_lengths: Mapping[str, float]
+    example_baskets: tuple[tuple[Item, ...], ...]
+    example_items: tuple[Item, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    guessed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    in_memory: bool = False
+
+    @property
+    def call(self) -> str:
+        """The call that mines the source so."""
+        data = "data" if self.in_memory else repr(self.source)
+        return f"fim.mine({data}{''.join(f', {name}={value!r}' for name, value in self.options.items())})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "private": False,
+            "source": self.source,
+            "form": self.read_as.form,
+            "delimiter": self.read_as.delimiter,
+            "encoding": self.read_as.encoding,
+            "columns": [column.to_dict() for column in self.columns],
+            "rows": self.rows,
+            "baskets": self.baskets,
+            "users": self.users,
+            "items": self.items,
+            "empty_baskets": self.empty_baskets,
+            "basket_lengths": dict(self.basket_lengths),
+            "examples": {
+                "baskets": [list(basket) for basket in self.example_baskets],
+                "items": list(self.example_items),
+            },
+            "options": dict(self.options),
+            "guessed": list(self.guessed),
+            "notes": list(self.notes),
+            "call": self.call,
+        }
+
+
+def inspect(
+    source: Any,
+    *,
+    user: str | None = None,
+    basket: str | None = None,
+    item: str | None = None,
+    items: str | None = None,
+    missing_user: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    input_format: str | None = None,
+) -> Inspection:
+    """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
+
+    It is for whoever holds the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
+    no budget.
+    source, and all options: as read_transactions takes them. Where they do not tell how to read it, the names of
+    columns are guessed from, and what was guessed is said. Raises what read_transactions does where nothing fits.
+
+    >>> seen = inspect([["bread", "butter"], ["bread"], []])
+    >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
+    (3, 2, 1, 2)
+    """
+    options = {
+        "user": user,
+        "basket": basket,
+        "item": item,
+        "items": items,
+        "missing_user": missing_user,
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "input_format": input_format,
+    }
+    named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    table = None
+    readings: Iterator[dict[str, Any]] = iter([{}])
+    if can_be_read_again(source):
+        dialect = Dialect(delimiter, header, encoding, input_format)
+        table = table_head(source, Options(user, basket, item, items, missing_user, dialect))
+        names = [] if table is None else [str(column.name) for column in table.columns]
+        readings = possible_readings(names, () if table is None else table.lines, named)
+    failure: FimPrivateError | None = None
+    for more in readings:
+        try:
+            data = read_transactions(source, **named, **more)
+        except FimPrivateError as error:
+            failure = failure or error
+            continue
+        taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
+        return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
+    assert failure is not None
+    raise failure
+
+
+def _inspection(
+    source: Any, data: Transactions, table: TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
+) -> Inspection:
+    """Return what was read."""
+    read_as = data.read_as or ReadAs(type(source).__name__, "lists")
+    lengths = np.diff(data.offsets)
+    held = lengths[lengths > 0]
+    label = data.vocabulary.label
+    bounds = [pair for pair in pairwise(data.offsets[: 20 * _EXAMPLES].tolist()) if pair[0] < pair[1]][:_EXAMPLES]
+    counts = np.bincount(data.items, minlength=len(data.vocabulary))
+    return Inspection(
+        str(source) if isinstance(source, str | os.PathLike) else type(source).__name__,
+        read_as,
+        _columns(table, read_as),
+        data.rows if data.rows is not None else data.baskets,
+        data.baskets,
+        data.units if data.by_user else None,
+        len(data.vocabulary),
+        data.baskets - len(held),
+        {
+            "min": int(held.min(initial=held[0])) if len(held) else 0,
+            "median": float(np.median(held)) if len(held) else 0.0,
+            "mean": round(float(held.mean()), 2) if len(held) else 0.0,
+            "max": int(held.max(initial=0)),
+        },
+        tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
+        tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
+        options,
+        guessed,
+        tuple(_notes(data, read_as, guessed)),
+        not isinstance(source, str | os.PathLike),
+    )
+
+
+def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
+    """Return the columns of what was read as a table, the first 50."""
+    if table is None or read_as.form in ("lines", "fimi", "spmf"):
+        return ()
+    roles: dict[str | None, str] = {read_as.basket: "basket", read_as.user: "user"}
+    roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
+    if read_as.form == "one-hot":
+        kept = {*read_as.others}
+        roles = {**{c.name: "item" for c in table.columns if c.name not in kept}, **roles}
+    shown = list(table.columns)[:_LISTED_COLUMNS]
+    examples: dict[str, tuple[str, ...]] = {}
+    with suppress(FimPrivateError, pa.ArrowException, OSError):
+        examples = table.examples([column.name for column in shown])
+    return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
+
+
+def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
+    """Yield what to know before mining."""
+    if guessed:
+        yield f"Guessed, since it was not said: {', '.join(guessed)}. Check it, and name it for `mine`."
+    if read_as.user_like is not None:
+        yield f"Column {read_as.user_like!r} looks like customers: name it as user to protect all baskets of each."
+    if "missing_user" in guessed:
+        yield "Some rows have no user: missing_user 'drop' leaves them out, 'own-unit' makes units of their baskets."
+    if "encoding" in guessed:
+        yield f"It is not UTF-8; {OTHER_ENCODING} is a guess: look whether accents are right."
+    if not len(data.items):
+        yield "There are no items in it."

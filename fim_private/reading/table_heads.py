@@ -1,0 +1,110 @@
+"""The head of a table: names, types and first values of its columns, before it is known how to read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fim_private.errors import FimPrivateError
+from fim_private.reading import frames
+from fim_private.reading.column_roles import Column, Options, Roles
+from fim_private.reading.dialect import InputForm
+from fim_private.reading.files import arrow_source, file_errors, open_file
+from fim_private.reading.missing_values import is_missing
+from fim_private.reading.paths import expanded
+from fim_private.reading.record_batches import ArrowSource, describe, table_source
+from fim_private.reading.text import first_lines, form_of
+from fim_private.reading.text_blocks import blocks
+from fim_private.reading.text_tables import text_table
+
+_EXAMPLES = 3
+_WIDEST_EXAMPLE = 40
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """What is known of a table before its roles are.
+
+    columns: their names and types. source, frame: where their values are. lines: the first of a text, but blank ones.
+    """
+
+    columns: Sequence[Column]
+    source: ArrowSource | None = None
+    frame: Any = None
+    lines: Sequence[str] = ()
+
+    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the first different values of columns, as texts."""
+        if self.frame is not None:
+            return {name: _shown(self.frame[name].head(100).tolist()) for name in names}
+        if self.source is None or not names:
+            return {}
+        roles = Roles(InputForm.WIDE, tuple(names))
+        batch = next(iter(self.source.batches(roles)), None)
+        if batch is None:
+            return {}
+        head = batch.slice(0, 100)
+        return {name: _shown(head.column(head.schema.get_field_index(name)).to_pylist()) for name in names}
+
+
+def _shown(values: Sequence[object]) -> tuple[str, ...]:
+    """Return the first different values as texts, cut where they are long."""
+    texts = dict.fromkeys(_as_text(value) for value in values if isinstance(value, list) or not is_missing(value))
+    return tuple(text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…" for text in texts)[
+        :_EXAMPLES
+    ]
+
+
+def _as_text(value: object) -> str:
+    """Return a value as text; a list as a set."""
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return "{" + ", ".join(map(str, value)) + "}"
+    return str(value)
+
+
+def can_be_read_again(source: Any) -> bool:
+    """Tell whether a source can be read several times."""
+    if isinstance(source, str | os.PathLike):
+        return str(source) != "-" and not expanded(source).is_fifo()
+    return not isinstance(source, Iterator | pa.RecordBatchReader)
+
+
+def table_head(source: Any, options: Options) -> TableHead | None:
+    """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
+    with suppress(FimPrivateError):
+        if isinstance(source, str | os.PathLike):
+            return _table_of_file(expanded(source), options)
+        if isinstance(source, pa.Table | pa.RecordBatch):
+            return _of_arrow(table_source(source))
+        if frames.is_instance(source, "polars", "DataFrame"):
+            return _of_arrow(table_source(source.to_arrow()))
+        if frames.is_instance(source, "pandas", "DataFrame"):
+            return TableHead(frames.describe_pandas(source), frame=source)
+    return None
+
+
+def _table_of_file(path: Path, options: Options) -> TableHead | None:
+    """Return a file as a table; a text as if its first line named columns."""
+    with file_errors(path):
+        file = open_file(path, as_text=True)
+        if file.form != "text":
+            return _of_arrow(arrow_source(file))
+        form = form_of(file, options)
+        if options.dialect.form is not None and not form.is_table:
+            return None
+        table, _ = text_table(file, options, InputForm.WIDE)
+        with closing(blocks(file, options.dialect.encoding)) as parts:
+            lines = first_lines(next(parts))
+        return replace(_of_arrow(table), lines=lines)
+
+
+def _of_arrow(source: ArrowSource) -> TableHead:
+    """Return record batches as a table."""
+    return TableHead(describe(source.schema), source)

@@ -1,0 +1,162 @@
+"""`inspect`: how a source would be read, what is in it, and the command that mines it so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import fim_private as fim
+from fim_private.output.console import Screen
+from fim_private.output.inspection_table import command_for, render_inspection
+
+SALES = (
+    "Member_number;Date;order_id;itemDescription;price\n"
+    "ann;mon;1;milk;1\nann;mon;1;bread;2\nbob;tue;2;milk;1\nbob;tue;2;NULL;0\n;wed;3;tea;1\n"
+)
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:
+    path = written(tmp_path, "sales.csv", SALES)
+    seen = fim.inspect(path)
+    assert (seen.read_as.form, seen.read_as.delimiter) == ("long", ";")
+    assert {column.name: column.role for column in seen.columns} == {
+        "Member_number": "user",
+        "Date": None,
+        "order_id": "basket",
+        "itemDescription": "item",
+        "price": None,
+    }
+    assert seen.columns[3].examples == ("milk", "bread", "tea")
+    assert (seen.rows, seen.baskets, seen.users, seen.items, seen.empty_baskets) == (5, 2, 2, 2, 0)
+    assert seen.basket_lengths == {"min": 1, "median": 1.5, "mean": 1.5, "max": 2}
+    assert seen.example_items == ("milk", "bread")
+    assert set(seen.guessed) == {"user", "basket", "item", "missing_user"}
+    options = seen.options
+    assert options == {
+        "user": "Member_number",
+        "basket": "order_id",
+        "item": "itemDescription",
+        "missing_user": "drop",
+    }
+    assert shlex.split(command_for(seen))[:3] == ["fim-private", "mine", str(path)]
+    assert "--missing-user drop" in command_for(seen)
+
+
+def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
+    path = written(tmp_path, "sales.csv", SALES)
+    seen = fim.inspect(path, basket="Date", item="price")
+    assert (seen.guessed, seen.users, seen.baskets) == ((), None, 3)
+    assert seen.options == {"basket": "Date", "item": "price"}
+    assert any("'Member_number' looks like customers" in note for note in seen.notes)
+    with pytest.raises(fim.DataError, match="no column 'when'"):
+        fim.inspect(path, basket="when", item="price")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("lines.csv", "milk,bread\nmilk\n\n", {}),
+        ("lines.csv", "milk|bread\nmilk\n\n", {"delimiter": "|"}),
+        ("lines.csv", "milk|bread\nmilk|café\n".encode("cp1252"), {"delimiter": "|", "encoding": "cp1252"}),
+        (
+            "wide.csv",
+            "Transaction,Item 1,Item 2\n1,milk,bread\n2,milk\n",
+            {"input_format": "wide", "basket": "Transaction"},
+        ),
+        ("hot.csv", "milk;bread\n1;1\n1;0\n", {"input_format": "one-hot"}),
+        ("hot.csv", "order_id,milk,bread\n5,1,1\n6,1,0\n", {"input_format": "one-hot", "basket": "order_id"}),
+        ("s.txt", "1 3 -1 2 -1 -2\n4 -1 -2\n", {"input_format": "spmf"}),
+        ("f.dat.gz", gzip.compress(b"1 2\n3\n"), {}),
+        ("sales", SALES, None),
+    ],
+)
+def test_the_options_it_names_are_those_that_read_it(
+    name: str, content: str | bytes, options: dict[str, Any] | None, tmp_path: Path
+) -> None:
+    path = written(tmp_path, name, content)
+    seen = fim.inspect(path)
+    if options is not None:
+        assert dict(seen.options) == options
+        assert set(seen.guessed) == set(options)
+    data = fim.read_transactions(path, **seen.options)
+    assert (data.baskets, len(data.vocabulary)) == (seen.baskets, seen.items)
+    again = fim.inspect(path, **seen.options)
+    assert again.guessed == ()
+    assert again.to_dict() | {"guessed": [], "notes": []} == seen.to_dict() | {"guessed": [], "notes": []}
+
+
+def test_in_memory(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"customer": [1, 1, 2], "invoice": [1, 1, 2], "product": ["milk", "bread", "milk"]})
+    pyarrow.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
+    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), tmp_path / "a.parquet"):
+        seen = fim.inspect(source)
+        assert dict(seen.options) == {"user": "customer", "basket": "invoice", "item": "product"}
+        assert (seen.rows, seen.baskets, seen.users, seen.items) == (3, 2, 2, 2)
+        assert seen.columns[2].examples == ("milk", "bread")
+    assert (
+        fim.inspect(frame).call
+        == command_for(fim.inspect(frame))
+        == "fim.mine(data, user='customer', basket='invoice', item='product')"
+    )
+    lists = pd.DataFrame({"items": [["milk", "bread"], []]})
+    seen = fim.inspect(lists)
+    assert seen.columns[0].examples == ("{milk, bread}", "{}")
+    assert (seen.read_as.form, seen.empty_baskets) == ("lists", 1)
+    assert fim.inspect(iter([["milk"], ["milk", "tea"]])).baskets == 2
+    assert fim.inspect([]).basket_lengths == {"min": 0, "median": 0.0, "mean": 0.0, "max": 0}
+
+
+def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
+    path = written(tmp_path, "sales.csv", SALES.replace("bread", "\x1b[2Jbread"))
+    seen = fim.inspect(path)
+    shown = render_inspection(seen, Screen())
+    assert shown.startswith("This shows data")
+    assert "\x1b" not in shown
+    for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "missing_user 'drop' leaves them out"):
+        assert part in shown
+    assert render_inspection(seen, Screen(ascii_only=True)).isascii()
+    found = json.loads(json.dumps(seen.to_dict()))
+    assert found["private"] is False
+    assert found["columns"][0] == {
+        "name": "Member_number",
+        "type": "string",
+        "role": "user",
+        "examples": ["ann", "bob"],
+    }
+    assert set(found) >= {
+        "form",
+        "delimiter",
+        "rows",
+        "baskets",
+        "users",
+        "items",
+        "basket_lengths",
+        "call",
+        "examples",
+    }
+
+
+def test_what_cannot_be_read_is_refused_as_by_mine(tmp_path: Path) -> None:
+    with pytest.raises(fim.DataError, match="does not exist"):
+        fim.inspect(tmp_path / "none.csv")
+    with pytest.raises(fim.DataError, match="is empty"):
+        fim.inspect(written(tmp_path, "a.csv", ""))
+    with pytest.raises(fim.DataError, match="no list column"):
+        fim.inspect(pa.table({"a": ["tea"], "b": ["milk"]}))
+    with pytest.raises(fim.ParameterError, match="input_format"):
+        fim.inspect(written(tmp_path, "a.csv", "x\n"), input_format="excel")

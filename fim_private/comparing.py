@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.errors import ParameterError, parameter
+from fim_private.glance import Glance
 from fim_private.mechanisms import Mechanism
 from fim_private.spectrum import SupportSpectrum
 
@@ -58,9 +59,12 @@ class ComparedMechanism:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """One row for each mechanism, in the order given. NOT PRIVATE: every figure depends on the data exactly."""
+    """One row for each mechanism, in the order given. NOT PRIVATE: every figure depends on the data exactly.
+
+    len() and iteration are of the rows; comparison["name"] is the row of that name.
+    """
 
     rows: tuple[ComparedMechanism, ...]
 
@@ -74,6 +78,15 @@ class Comparison:
 
         return pd.DataFrame([row.to_dict() for row in self.rows])
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[ComparedMechanism]:
+        return iter(self.rows)
+
+    def __getitem__(self, name: str) -> ComparedMechanism:
+        return {row.name: row for row in self.rows}[name]
+
     def __str__(self) -> str:
         titles = ["mechanism", "epsilon", "delta", "E support", "P(best)", "P(abstain)", "E regret"]
         titles += [f"regret {q:.0%}" for q in QUANTILES]
@@ -84,6 +97,24 @@ class Comparison:
             for cells in table
         ]
         return "\n".join([*lines, _WARNING])
+
+    def _glance(self) -> Glance:
+        """Return what is shown of it: how probable the best is, and none, and what is lost on average."""
+        named = "1 mechanism" if len(self.rows) == 1 else f"{len(self.rows):,} mechanisms"
+        return Glance(
+            f"{named} on one spectrum of supports",
+            ("mechanism", "P(best)", "P(abstain)", "E regret"),
+            [(cells[0], *cells[4:7]) for cells in map(_cells, self.rows)],
+            numbers=frozenset({1, 2, 3}),
+            notes=[_WARNING],
+            rest="print(comparison)",
+        )
+
+    def __repr__(self) -> str:
+        return f"Comparison: {self._glance().text()}"
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
 
 
 def compare(

@@ -13,7 +13,10 @@ measured_budget The budget of such a run, and of each of its ways.
 given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
 user_lengths    How many items users have, and what an item weighs then.
-release         What leaves: itemsets and their guarantee, as JSON and CSV.
+itemset         An itemset that leaves; how a release is a sequence of them.
+outcome         What leaves: itemsets, and the guarantee they were released under.
+release         The forms it leaves in: for people, and as JSON and CSV.
+wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
 """
 

@@ -1,146 +1,74 @@
-"""What leaves: the released itemsets, the guarantee they were released under, and the forms they are written in.
-
-Nothing else that depends on the data is in a release: not a true support, not the rank at which a search stopped. The
-number of units is in it under replace-one, where neighbouring data have equally many; otherwise only with noise.
-"""
+"""The forms in which what came out is handed on: for people, and for programs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError, parameter
-from fim_private.mining import frames
-from fim_private.mining.budget_share import Share
-from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.reading.vocabulary import Item
+from fim_private.glance import Glance
+from fim_private.mining import frames, wording
+from fim_private.mining.itemset import Itemset
+from fim_private.mining.outcome import Outcome
+
+__all__ = ["GIVEN", "SCHEMA", "Itemset", "Release"]
 
 SCHEMA = 1
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
 
 
-@dataclass(frozen=True)
-class Itemset:
-    """A released itemset.
+class Release(Outcome):
+    """What leaves: the itemsets, and the guarantee they were released under; `Outcome` lists what it holds.
 
-    items: integers, then strings, ascending; None for the one outcome that has no name: an itemset of a universe of
-        which only the size is public, in no basket or in too few to be named privately.
-    support: a noisy support in units, >= 0; None where supports were not released.
-    interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
+    It is a sequence of its itemsets (`Itemsets`): len(release), for itemset in release, release[0],
+    release[{"milk", "tea"}].support, {"milk", "tea"} in release. One that abstained is empty, and so is false; it has
+    spent its budget all the same.
     """
 
-    items: tuple[Item, ...] | None
-    support: int | None = None
-    interval: tuple[int, int] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: items, support, and interval where there is one."""
-        bounds = {} if self.interval is None else {"interval": list(self.interval)}
-        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds}
-
-
-@dataclass(frozen=True)
-class Release:
-    """What leaves: the itemsets, and the guarantee they were released under.
-
-    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why it was taken, where that was
-        left to "auto"; None where it was named.
-    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it was split.
-    top: how many itemsets were asked for, of each size or, with union, of all sizes together.
-    neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
-        their baskets.
-    private: False when a seed made the randomness predictable; such output protects nobody.
-    abstained: True when the mechanism gave no itemset, which is a valid private answer.
-    itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
-        order given where they were.
-    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
-        for leaving them out, None where nothing was said of them.
-    noise: the noise of the supports; None where none were released.
-    keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
-        counted, or whose noisy supports did not; of picks without supports nothing tells.
-    units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
-        replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
-    units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
-    """
-
-    mechanism: str
-    sizes: tuple[int, ...]
-    cost: PrivacyCost
-    neighbors: str
-    privacy_unit: str
-    private: bool
-    abstained: bool
-    itemsets: tuple[Itemset, ...]
-    missing_user: str | None = None
-    top: int = 1
-    union: bool = False
-    shares: tuple[Share, ...] = ()
-    noise: SupportNoise | None = None
-    reason: str | None = None
-    keep_all: bool = False
-    units: int | None = None
-    units_interval: tuple[int, int] | None = None
+    @property
+    def title(self) -> str:
+        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
+        if self.mechanism == GIVEN:
+            given = f"supports of the {self.top:,} itemsets" if self.top > 1 else "support of the itemset"
+            return f"The {given} given"
+        if not self.itemsets:
+            return f"No itemset of {wording.of_items(self.sizes)} was released: {self._why_nothing}."
+        return wording.title(
+            self.mechanism,
+            self.sizes,
+            found=len(self.itemsets),
+            wanted=self.wanted,
+            of_each=None if self.union or len(self.sizes) == 1 else self.top,
+            order=self._order if len(self.itemsets) > 1 else None,
+        )
 
     @property
-    def size(self) -> int | str:
-        """The size of the itemsets, or a range such as "2-4"."""
-        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+    def protected(self) -> str:
+        """Whom the guarantee is about, in words."""
+        return wording.protected(self.privacy_unit, self.missing_user)
 
     @property
-    def wanted(self) -> int:
-        """How many itemsets were asked for in all."""
-        return self.top if self.union else self.top * len(self.sizes)
+    def guarantee(self) -> str:
+        """The guarantee, in one sentence."""
+        if not self.private:
+            return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+        return wording.guarantee(self.mechanism, self.cost, wording.change(self.neighbors, self.protected))
 
     @property
-    def epsilon(self) -> float:
-        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
-        return float(self.cost.epsilon)
+    def _order(self) -> str:
+        """In which order the itemsets stand, in words."""
+        if self.noise is not None:
+            return "noisy support"
+        return "noisy counts" if self.counted else "selection"
 
     @property
-    def delta(self) -> float:
-        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
-        return float(self.cost.delta)
-
-    @property
-    def counted(self) -> bool:
-        """Whether levelwise counted its candidates, and left out what does not stand out: of users it may pick them."""
-        purposes = {share.purpose for share in self.shares}
-        return self.mechanism == "levelwise" and ("measurement" not in purposes or "first count" in purposes)
-
-    def share_of(self, itemset: Itemset) -> float | None:
-        """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.
-
-        None where its support was not released, or the number of units is not known or 0.
-        """
-        if itemset.support is None or not self.units:
-            return None
-        return min(itemset.support / self.units, 1.0)
-
-    def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
-        """Return (lowest, highest), an interval of the true share; None where there is no share_of.
-
-        It holds the true share if both intervals hold theirs, that of the support and that of the units: with 95 %
-        probability where units is exact, with 90 % where it is noisy.
-        """
-        if itemset.interval is None or not self.units:
-            return None
-        fewest, most = self.units_interval or (self.units, self.units)
-        low, high = itemset.interval
-        return min(low / max(most, 1), 1.0), min(high / fewest, 1.0) if fewest else 1.0
-
-    @property
-    def _has_shares(self) -> bool:
-        """Whether supports can be told as shares, whatever came out."""
-        return self._has_supports and self.units is not None
-
-    @property
-    def _has_supports(self) -> bool:
-        """Whether supports were asked for, whatever came out: the forms below must not depend on that."""
-        return any(share.purpose == "supports" for share in self.shares)
+    def _why_nothing(self) -> str:
+        """Why there are no itemsets, in words."""
+        if self.counted:
+            return "none was found" if self.keep_all else "none stood out from the noise"
+        return "none was picked, or none stood out from the noise" if self.measured else "the mechanism abstained"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).
@@ -168,12 +96,53 @@ class Release:
             "abstained": self.abstained,
             "itemsets": [itemset.to_dict() | self._share_values(itemset) for itemset in self.itemsets],
             **split,
-            **({"noise": noise} if self._has_supports else {}),
+            **({"noise": noise} if self.has_supports else {}),
         }
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The headings of `cells`: itemset and, where supports were asked for, support, perhaps share, and interval."""
+        shares = ("share",) if self.has_shares else ()
+        return ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
+
+    def cells(self, itemset: Itemset) -> tuple[str, ...]:
+        """Return an itemset of this release as texts, one for each of `columns`."""
+        named = wording.braces(itemset.items, self.privacy_unit)
+        if not self.has_supports:
+            return (named,)
+        if itemset.support is None or itemset.interval is None:
+            return (named, "not released", *[""] * (len(self.columns) - 2))
+        low, high = itemset.interval
+        shares = []
+        if self.has_shares:
+            width = 0 if self.noise is None else self.noise.half_width
+            decimals = wording.decimals_of_shares(width, self.units or 0)
+            shares.append(wording.percent(self.share_of(itemset) or 0, decimals))
+        return (named, f"{itemset.support:,}", *shares, f"{low:,} to {high:,}")
+
+    def _glance(self) -> Glance:
+        """Return what is shown of it."""
+        return Glance(
+            self.title,
+            self.columns,
+            [self.cells(itemset) for itemset in self.itemsets],
+            numbers=frozenset(range(1, len(self.columns))),
+            notes=[self.guarantee],
+            rest="release.to_pandas(relative=False)",
+        )
+
+    def __repr__(self) -> str:
+        return f"Release: {self._glance().text()}"
+
+    def __str__(self) -> str:
+        return self._glance().text(len(self.itemsets))
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
 
     def _share_values(self, itemset: Itemset) -> dict[str, Any]:
         """Return the share of an itemset, with its interval, as plain values; nothing where supports have no shares."""
-        if not self._has_shares:
+        if not self.has_shares:
             return {}
         bounds = self.share_interval_of(itemset)
         return {"share": self.share_of(itemset), **({} if bounds is None else {"share_interval": list(bounds)})}
@@ -193,8 +162,8 @@ class Release:
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         columns = max(self.sizes)
-        bounds = ["lower", "upper"] if self._has_supports else []
-        share = ["share"] if self._has_shares else []
+        bounds = ["lower", "upper"] if self.has_supports else []
+        share = ["share"] if self.has_shares else []
         writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds, *share])
         for itemset in self.itemsets:
             items = itemset.items or ()
@@ -211,8 +180,8 @@ class Release:
         Where supports were asked for it has lower and upper too (int64), and share (float64) where they can be told as
         shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
-        columns: dict[str, Any] = _counts(self.itemsets, self._has_supports)
-        if self._has_shares:
+        columns: dict[str, Any] = _counts(self.itemsets, self.has_supports)
+        if self.has_shares:
             columns["share"] = list(map(self.share_of, self.itemsets))
         return frames.arrow_table([itemset.items for itemset in self.itemsets], columns)
 
@@ -232,9 +201,9 @@ class Release:
         count): there are no shares then, and rules made of counts would be wrong.
         """
         named = [itemset for itemset in self.itemsets if itemset.items is not None]
-        columns: dict[str, Any] = _counts(named, self._has_supports)
+        columns: dict[str, Any] = _counts(named, self.has_supports)
         dtypes = {}
-        if relative and self._has_supports:
+        if relative and self.has_supports:
             if self.units is None:
                 raise ParameterError(self._no_shares())
             bounds = [self.share_interval_of(itemset) or (None, None) for itemset in named]

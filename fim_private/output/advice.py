@@ -8,7 +8,6 @@ from fractions import Fraction
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
 from fim_private.mining.release import Release
-from fim_private.reading.missing_users import MissingUser
 
 
 def advice_for_more(release: Release) -> Iterator[str]:
@@ -24,7 +23,7 @@ def advice_for_more(release: Release) -> Iterator[str]:
         # Replacing is a removal and an addition, each at epsilon.
         need = "0.7 of the noise" if release.counted else "half the margin"
         ways.append(
-            f"--neighbors add-remove, which needs {need} and guarantees less: replacing one {protected(release)} "
+            f"--neighbors add-remove, which needs {need} and guarantees less: replacing one {release.protected} "
             "then costs 2ε"
         )
     if release.privacy_unit == "user":
@@ -33,11 +32,3 @@ def advice_for_more(release: Release) -> Iterator[str]:
         yield f"To find more: {'; or '.join(ways)}."
     if release.top > 1 and not release.counted:
         yield "As private, for the more frequent ones: a smaller --top, among which the budget is shared."
-
-
-def protected(release: Release) -> str:
-    """Return the unit that is protected, in words."""
-    if release.privacy_unit == "basket":
-        return "basket"
-    nobodys = " or basket without a user" if release.missing_user == MissingUser.OWN_UNIT else ""
-    return f"{release.privacy_unit} (all their baskets){nobodys}"

@@ -46,8 +46,3 @@ class Screen:
         for character, word in words.items() if self.ascii_only else ():
             text = text.replace(character, word)
         return text
-
-
-def or_dash(figure: int | None) -> str:
-    """Return a figure as text, a dash for none."""
-    return "–" if figure is None else f"{figure:,}"

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.dp.cost import at_least
-from fim_private.output.console import GREEK, Screen, or_dash
-from fim_private.planning.results import Plan, PlannedMechanism, of_units, percent
+from fim_private.output.console import GREEK, Screen
+from fim_private.planning.results import Plan, PlannedMechanism, or_dash, percent
 
 _LEGEND = (
     "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.\n"
@@ -25,7 +24,7 @@ def render_plan(plan: Plan, screen: Screen) -> str:
 
 def _parts(plan: Plan) -> Iterator[Table | Text]:
     """Yield the title, the table, the recommendation and the legend."""
-    yield Text(_title(plan), style="bold")
+    yield Text(plan.title, style="bold")
     table = Table()
     table.add_column("mechanism", no_wrap=True)
     titles = ["support\nneeded", "% of\nunits", "margin\nneeded", "margin if\n10 tie", "mean\nregret"]
@@ -39,15 +38,6 @@ def _parts(plan: Plan) -> Iterator[Table | Text]:
     yield table
     yield Text(f"* {plan.reason}")
     yield Text(_LEGEND, style="dim")
-
-
-def _title(plan: Plan) -> str:
-    """Return what was asked, in words."""
-    among = "" if plan.units is None else f" among {of_units(plan.units)}"
-    return (
-        f"What it takes to find an itemset of {plan.size}{among} with {percent(100 * plan.confidence)} probability "
-        f"(ε = {at_least(plan.epsilon)}, δ = {at_least(plan.delta)}, {plan.neighbors})"
-    )
 
 
 def _cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:

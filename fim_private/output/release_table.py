@@ -10,14 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.defaults import CONFIDENCE, MAX_RANK
-from fim_private.dp.accounting import growth_bound
-from fim_private.dp.cost import at_least, rounded_up
-from fim_private.dp.parameters import EPSILON_RANGE, Neighbors
+from fim_private.dp.cost import at_least
+from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
-from fim_private.mining.release import GIVEN, Itemset, Release
-from fim_private.output.advice import advice_for_more, protected
+from fim_private.mining.release import Release
+from fim_private.output.advice import advice_for_more
 from fim_private.output.console import Screen
 from fim_private.planning.search import prospects
 
@@ -45,59 +44,32 @@ def render_table(release: Release, screen: Screen, *, max_rank: int | None = Non
 def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
     """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
-        why = "the mechanism abstained"
-        if release.counted:
-            why = "none was found" if release.keep_all else "none stood out from the noise"
-        elif _way(release.shares) is not None:
-            why = "none was picked, or none stood out from the noise"
-        nothing = Text(f"No itemset of {_items(release)} was released: {why}.", style="bold")
-        yield Group(nothing)  # a Group is wrapped between words, a bare Text is not
+        yield Group(Text(release.title, style="bold"))  # a Group is wrapped between words, a bare Text is not
         yield Text(f"To try: {_advice(release, max_rank)}")
     else:
-        yield Text(_title(release), style="bold")
+        yield Text(release.title, style="bold")
         yield _rows(release)
         yield from map(Text, _remarks(release))
-    yield Text(_guarantee(release))
+    yield Text(release.guarantee)
 
 
 def _rows(release: Release) -> Table:
     """Return the table of itemsets."""
     table = Table()
-    table.add_column("itemset", overflow="fold")
-    table.add_column("support", justify="right")
-    if release.noise is not None:
-        table.add_column("95 % interval", justify="right")
-    for itemset in release.itemsets:
-        support = "not released" if itemset.support is None else f"{itemset.support:,}"
-        bounds = () if itemset.interval is None else (f"{itemset.interval[0]:,} to {itemset.interval[1]:,}",)
-        table.add_row(Text(_braces(itemset, release.privacy_unit)), support, *bounds)
+    columns = release.columns if release.has_supports else (*release.columns, "support")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left", overflow="fold")
+    for itemset in release:
+        cells = release.cells(itemset)
+        table.add_row(*map(Text, cells if release.has_supports else (*cells, "not released")))
     return table
-
-
-def _title(release: Release) -> str:
-    """Return what the itemsets are, in words."""
-    if release.mechanism == GIVEN:
-        return (
-            f"The supports of the {release.top:,} itemsets given" if release.top > 1 else "The support of the itemset"
-        )
-    if release.wanted == 1:
-        return f"The most frequent itemset of {_items(release)}, selected by {release.mechanism}"
-    each = "" if release.union or len(release.sizes) == 1 else "each size from "
-    return f"The {release.top:,} most frequent itemsets of {each}{_items(release)}, selected by {release.mechanism}"
-
-
-def _items(release: Release) -> str:
-    """Return the sizes of the itemsets in words."""
-    if len(release.sizes) > 1:
-        return f"{release.sizes[0]} to {release.sizes[-1]} items"
-    return "1 item" if release.size == 1 else f"{release.size} items"
 
 
 def _remarks(release: Release) -> Iterator[str]:
     """Say why this mechanism, how many itemsets are missing, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
-    if (way := _way(release.shares)) is not None:
+    if (way := _way(release)) is not None:
         yield f"What was measured first, and paid for, decided how to go on: {way}."
         if not release.counted and release.noise is None:
             yield "Picks name itemsets however rare they are: --supports tells which of these stand out from 0."
@@ -121,18 +93,18 @@ def _missing(release: Release) -> str:
             return "no others were found"
         return "no other stands out from the noise (--keep-all names some that do not, too)"
     others = "for the others the mechanism abstained"
-    if _way(release.shares) is not None:
+    if _way(release) is not None:
         others = "others were not picked, or too few items were found to make them of"
     if release.noise is None or release.keep_all:
         return others
     return f"{others}, or their noisy supports do not stand out from 0 (--keep-all names these, too)"
 
 
-def _way(shares: tuple[Share, ...]) -> str | None:
+def _way(release: Release) -> str | None:
     """Return what a run did that measured first; None for others."""
-    purposes = {share.purpose for share in shares}
-    if "measurement" not in purposes:
+    if not release.measured:
         return None
+    purposes = {share.purpose for share in release.shares}
     if "first count" in purposes:
         return "items first, then sets of them, counted under noise"
     return "items first, then picks of itemsets made of them" if "items" in purposes else "picks of itemsets at once"
@@ -165,37 +137,6 @@ def _purpose(share: Share) -> str:
 def _range(sizes: tuple[int, ...]) -> str:
     """Return sizes as text, such as "2-4"."""
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
-
-
-def _braces(itemset: Itemset, unit: str) -> str:
-    """Return an itemset as text."""
-    if itemset.items is None:
-        return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
-    return "{" + ", ".join(_printable(str(item)) for item in itemset.items) + "}"
-
-
-def _printable(label: str) -> str:
-    """Escape what would move the cursor or break the line: a label comes from somebody's file."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in label)
-
-
-def _guarantee(release: Release) -> str:
-    """Return the guarantee in one sentence."""
-    if not release.private:
-        return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-    unit = protected(release)
-    change = {
-        Neighbors.REPLACE_ONE: f"replacing any one {unit} by any other",
-        Neighbors.ADD_REMOVE: f"adding or removing any one {unit}",
-    }[Neighbors(release.neighbors)]
-    epsilon, delta = at_least(release.cost.epsilon), at_least(release.cost.delta)
-    growth = growth_bound(release.cost.epsilon) if release.epsilon < 20 else None
-    factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
-    slack = f", up to an added probability of {delta}" if release.delta else ""
-    return (
-        f"Guarantee ({release.mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
-        f"probability of any result by at most {factor}{slack}."
-    )
 
 
 def _advice(release: Release, max_rank: int | None) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.dp.cost import at_least
-from fim_private.output.console import GREEK, Screen, or_dash
-from fim_private.planning.results import of_units, percent
+from fim_private.output.console import GREEK, Screen
+from fim_private.planning.results import or_dash, percent
 from fim_private.planning.top_results import PlannedTop, TopPlan
 
 _LEGEND = (
@@ -26,7 +25,7 @@ def render_top_plan(plan: TopPlan, screen: Screen) -> str:
 
 def _parts(plan: TopPlan) -> Iterator[Table | Text]:
     """Yield the title, the table, what to take and the legend."""
-    yield Text(_title(plan), style="bold")
+    yield Text(plan.title, style="bold")
     table = Table()
     table.add_column("top", justify="right", no_wrap=True)
     table.add_column("mechanism", no_wrap=True)
@@ -53,16 +52,6 @@ def _parts(plan: TopPlan) -> Iterator[Table | Text]:
 def _each(plan: TopPlan) -> int:
     """Return how many mechanisms there are."""
     return len(plan.mechanisms) // len(plan.top)
-
-
-def _title(plan: TopPlan) -> str:
-    """Return what was asked, in words."""
-    among = "" if plan.units is None else f" among {of_units(plan.units)}"
-    baskets = "" if plan.typical_basket is None else f", baskets of {plan.typical_basket:g} items"
-    return (
-        f"What it takes to find one of many itemsets of {plan.size}{among} with {percent(100 * plan.confidence)} "
-        f"probability (ε = {at_least(plan.epsilon)}, δ = {at_least(plan.delta)}, {plan.neighbors}{baskets})"
-    )
 
 
 def _cells(mechanism: PlannedTop) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fim_private.dp.cost import at_least
+from fim_private.glance import Glance
 from fim_private.mechanisms import registry
 
 
@@ -40,11 +41,12 @@ class PlannedMechanism:
         return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What each mechanism takes with these parameters, which are those of plan(), and which one to use.
 
     recommended: the name of one of mechanisms. reason: why, in a sentence or two, or what to change if none will do.
+    len() and iteration are of the mechanisms; plan["exponential"] is that of a name.
     """
 
     units: int | None
@@ -60,6 +62,42 @@ class Plan:
     mechanisms: tuple[PlannedMechanism, ...]
     recommended: str
     reason: str
+
+    @property
+    def title(self) -> str:
+        """What was asked, in words."""
+        among = "" if self.units is None else f" among {of_units(self.units)}"
+        return (
+            f"What it takes to find an itemset of {self.size}{among} with {percent(100 * self.confidence)} probability "
+            f"(ε = {at_least(self.epsilon)}, δ = {at_least(self.delta)}, {self.neighbors})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.mechanisms)
+
+    def __iter__(self) -> Iterator[PlannedMechanism]:
+        return iter(self.mechanisms)
+
+    def __getitem__(self, name: str) -> PlannedMechanism:
+        return {mechanism.name: mechanism for mechanism in self.mechanisms}[name]
+
+    def _glance(self) -> Glance:
+        """Return what is shown of it: the recommended mechanism first, last those that cannot run."""
+        ordered = sorted(self.mechanisms, key=lambda one: (one.name != self.recommended, one.required_support is None))
+        return Glance(
+            self.title,
+            ("mechanism", "support needed", "margin needed"),
+            [(one.name, or_dash(one.required_support), or_dash(one.required_margin)) for one in ordered],
+            numbers=frozenset({1, 2}),
+            notes=[self.reason],
+            rest="plan.to_pandas()",
+        )
+
+    def __repr__(self) -> str:
+        return f"Plan: {self._glance().text()}"
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per field, mechanisms being a list of dictionaries."""
@@ -120,6 +158,11 @@ def reason(best: PlannedMechanism, *, units: int | None, size: int, confidence: 
 def of_units(number: int | None) -> str:
     """Return "1 unit", "2 units", …"""
     return "1 unit" if number == 1 else f"{number:,} units"
+
+
+def or_dash(figure: int | None) -> str:
+    """Return a figure as text, a dash for none."""
+    return "–" if figure is None else f"{figure:,}"
 
 
 def percent(value: float) -> str:

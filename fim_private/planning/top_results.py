@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from fim_private.dp.cost import at_least
+from fim_private.glance import Glance
 from fim_private.mechanisms import registry
-from fim_private.planning.results import of_units, percent
+from fim_private.planning.results import of_units, or_dash, percent
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,12 @@ class PlannedTop:
         return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TopPlan:
     """What each mechanism takes for many itemsets with these parameters, which are those of plan_top().
 
     mechanisms: for each top in turn, every mechanism. recommended: for each top the name of one of them. reason: why.
+    len() and iteration are of the mechanisms; plan[10] is the one recommended for the top 10, as best(10).
     """
 
     top: tuple[int, ...]
@@ -77,6 +80,47 @@ class TopPlan:
         """Return the figures of the one recommended for that many, one of `top`."""
         name = self.recommended[self.top.index(top)]
         return next(one for one in self.mechanisms if (one.top, one.name) == (top, name))
+
+    @property
+    def title(self) -> str:
+        """What was asked, in words."""
+        among = "" if self.units is None else f" among {of_units(self.units)}"
+        baskets = "" if self.typical_basket is None else f", baskets of {self.typical_basket:g} items"
+        return (
+            f"What it takes to find one of many itemsets of {self.size}{among} with {percent(100 * self.confidence)} "
+            f"probability (ε = {at_least(self.epsilon)}, δ = {at_least(self.delta)}, {self.neighbors}{baskets})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.mechanisms)
+
+    def __iter__(self) -> Iterator[PlannedTop]:
+        return iter(self.mechanisms)
+
+    def __getitem__(self, top: int) -> PlannedTop:
+        if top not in self.top:
+            raise KeyError(top)
+        return self.best(top)
+
+    def _glance(self) -> Glance:
+        """Return what is shown of it: for each top the mechanism that is recommended."""
+        return Glance(
+            self.title,
+            ("top", "mechanism", "support needed", "margin needed"),
+            [
+                (f"{one.top:,}", one.name, or_dash(one.required_support), or_dash(one.required_margin))
+                for one in map(self.best, self.top)
+            ],
+            numbers=frozenset({0, 2, 3}),
+            notes=[self.reason],
+            rest="plan.to_pandas()",
+        )
+
+    def __repr__(self) -> str:
+        return f"Plan: {self._glance().text()}"
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: one key per field, mechanisms being a list of dictionaries."""

@@ -22,18 +22,19 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 MAY_IMPORT = {
     "errors": "",
     "defaults": "",
+    "glance": "",
     "dp": "errors",
     "spectrum": "errors dp",
     "reading": "errors",  # nothing about privacy
     "counting": "errors defaults dp spectrum reading",
     "mechanisms": "errors defaults dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
-    "comparing": "errors dp spectrum mechanisms",
+    "comparing": "errors glance dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
     "levelwise": "errors dp reading counting",  # no mechanisms: all of its noise is normal
-    "mining": "errors defaults dp spectrum reading counting mechanisms levelwise",
-    "planning": "errors defaults dp spectrum mechanisms levelwise mining",
+    "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise",
+    "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors defaults dp reading mechanisms mining planning auditing",
     "cli": "errors defaults reading counting mechanisms mining planning auditing output",
 }

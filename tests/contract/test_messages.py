@@ -24,7 +24,19 @@ SOURCES = {
 NAMING = {"parameter", "positive_integer", "_exact", "_check", "_candidates", "_rational", "_listed"}
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
-    *("bound", "count", "counter", "highest", "level", "lowest", "max_itemsets", "min_support", "ranks", "threads"),
+    *(
+        "bound",
+        "count",
+        "counter",
+        "highest",
+        "itemset",
+        "level",
+        "lowest",
+        "max_itemsets",
+        "min_support",
+        "ranks",
+        "threads",
+    ),
     *(
         "labels",
         "mechanisms",

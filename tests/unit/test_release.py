@@ -25,6 +25,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
 from fim_private.mining.budget_share import Share
+from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.release import Itemset, Release
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
@@ -51,6 +52,7 @@ MIXED = release(Itemset((39, "tea")))
 COUNTED = release(Itemset((39, 48), 29_142), Itemset((39, 41), 11_414))
 UNNAMED = release(Itemset(None), mechanism="exponential")
 ABSTAINED = release()
+NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 # The budget of a release with supports.
 SPLIT = (Share("selection", (2,), Fraction(1, 2)), Share("supports", (2,), Fraction(1, 2)))
 ALL = {
@@ -686,19 +688,35 @@ def test_the_parts_of_a_budget_are_exact() -> None:
 # ------------------------------------------------------------------------------------ the table, in words
 
 
+PAIR = Itemset((39, 48))
+BY = "selected by large-margin as the most frequent"
+
+
 @pytest.mark.parametrize(
-    ("sizes", "top", "union", "title"),
+    ("asked", "found", "title"),
     [
-        ((1,), 1, False, "The most frequent itemset of 1 item, selected by "),
-        ((2,), 1, False, "The most frequent itemset of 2 items, selected by "),
-        ((2,), 1500, False, "The 1,500 most frequent itemsets of 2 items, selected by "),
-        ((2, 3, 4), 5, False, "The 5 most frequent itemsets of each size from 2 to 4 items, selected by "),
-        ((1, 2), 5, True, "The 5 most frequent itemsets of 1 to 2 items, selected by "),
+        ({"sizes": (1,)}, 1, "The itemset of 1 item that large-margin selected as the most frequent"),
+        ({"sizes": (2,)}, 1, "The itemset of 2 items that large-margin selected as the most frequent"),
+        ({"top": 1500}, 1, f"1 itemset of 2 items, of 1,500 asked for, {BY}"),
+        ({"top": 1500}, 1200, f"1,200 itemsets of 2 items, of 1,500 asked for, {BY}, in order of selection"),
+        ({"sizes": (2, 3, 4), "top": 5}, 1, f"1 itemset of 2 to 4 items, of 15 asked for (5 of each size), {BY}"),
+        (
+            {"sizes": (1, 2), "top": 5, "union": True},
+            5,
+            f"5 itemsets of 1 to 2 items, of 5 asked for, {BY}, in order of selection",
+        ),
+        ({"top": 9, "noise": NOISE}, 2, f"2 itemsets of 2 items, of 9 asked for, {BY}, in order of noisy support"),
+        ({"mechanism": "count", "top": 2, "noise": NOISE}, 2, "The supports of the 2 itemsets given"),
+        ({"mechanism": "count", "noise": NOISE}, 1, "The support of the itemset given"),
+        ({}, 0, "No itemset of 2 items was released: the mechanism abstained."),
     ],
 )
-def test_the_title(sizes: tuple[int, ...], top: int, union: bool, title: str) -> None:
-    shown = render_table(release(Itemset((39, 48)), sizes=sizes, top=top, union=union), Screen())
-    assert shown.splitlines()[0].startswith(title)
+def test_the_title_says_what_was_found_and_not_what_is_the_case(asked: dict[str, Any], found: int, title: str) -> None:
+    one = release(*[PAIR] * found, **asked)
+    assert one.title == title
+    assert render_table(one, Screen()).splitlines()[0] == title
+    assert str(one).splitlines()[0] == title
+    assert repr(one).splitlines()[0] == f"Release: {title}"
 
 
 def table_of(**options: Any) -> str:

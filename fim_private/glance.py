@@ -1,0 +1,87 @@
+"""What an object shows of itself in a session, as text of a few lines, and in a notebook, as a small table of HTML.
+
+Labels come from somebody's file: nothing in them can move a cursor, break a line or be taken for markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+# Rows that are shown: in a session, and in a notebook.
+FEW, SOME = 5, 20
+# Cells in a session are cut to so many characters.
+_WIDEST = 70
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A title, the first rows of a table, and notes below it.
+
+    columns: their headings. rows: all of them, each as many cells as there are columns. numbers: which columns, by
+    place, hold numbers, which stand to the right. notes: a line each. rest: what to look at for more rows than are
+    shown.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[int] = frozenset()
+    notes: Sequence[str] = ()
+    rest: str = ""
+
+    def text(self, most: int = FEW) -> str:
+        """Return the title, the first `most` rows, under headings where there are several columns, and the notes."""
+        heads = [self.columns] if self.rows and len(self.columns) > 1 else []
+        cells = [[_cut(printable(cell)) for cell in row] for row in (*heads, *self.rows[:most])]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if place in self.numbers else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in cells
+        ]
+        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in lines), *self._more(most, "  "), *self.notes])
+
+    def html(self, most: int = SOME) -> str:
+        """Return the title, the first `most` rows under their headings, and the notes, as a piece of HTML.
+
+        It has no colours of its own: a notebook's, light or dark, are taken.
+        """
+        head = "".join(self._cell("th", place, name) for place, name in enumerate(self.columns))
+        rows = "".join(
+            f"<tr>{''.join(self._cell('td', place, cell) for place, cell in enumerate(row))}</tr>"
+            for row in self.rows[:most]
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
+        notes = "".join(f"<div>{_markup(note)}</div>" for note in (*self._more(most, ""), *self.notes))
+        return f"<div><div><b>{_markup(self.title)}</b></div>{table}{notes}</div>"
+
+    def _more(self, most: int, indent: str) -> list[str]:
+        """Return the line that tells of rows that are not shown, if there are any."""
+        left = len(self.rows) - most
+        if left <= 0:
+            return []
+        return [f"{indent}and {left:,} more" + (f": {self.rest}" if self.rest else "")]
+
+    def _cell(self, kind: str, place: int, text: str) -> str:
+        """Return a cell of the table as HTML."""
+        side = "right" if place in self.numbers else "left"
+        return f'<{kind} style="text-align: {side}">{_markup(text)}</{kind}>'
+
+
+def printable(text: str) -> str:
+    """Return text with escapes for what would move the cursor or break the line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _cut(text: str) -> str:
+    """Return text that is no wider than a cell may be."""
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _markup(text: str) -> str:
+    """Return text as HTML that shows it as it is."""
+    return escape(printable(text))

@@ -1,0 +1,119 @@
+"""What came out, and under which guarantee: all that leaves.
+
+Nothing else that depends on the data is in it: not a true support, not the rank at which a search stopped. The number
+of units is in it under replace-one, where neighbouring data have equally many; otherwise only with noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fim_private.dp.cost import PrivacyCost
+from fim_private.mining.budget_share import Share
+from fim_private.mining.itemset import Itemset, Itemsets
+from fim_private.mining.noisy_supports import SupportNoise
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome(Itemsets):
+    """What leaves: the itemsets, and the guarantee they were released under.
+
+    mechanism: its name; "count" where the itemsets were given, to be counted. reason: why it was taken, where that was
+        left to "auto"; None where it was named.
+    sizes: the sizes of itemsets asked for. cost: the (epsilon, delta) of all of it. shares: how it was split.
+    top: how many itemsets were asked for, of each size or, with union, of all sizes together.
+    neighbors: the neighbour relation. privacy_unit: whom the guarantee is about: one "basket", or one "user" with all
+        their baskets.
+    private: False when a seed made the randomness predictable; such output protects nobody.
+    abstained: True when the mechanism gave no itemset, which is a valid private answer.
+    itemsets: in descending order of noisy support where supports were released, else in the order selected; in the
+        order given where they were.
+    missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
+        for leaving them out, None where nothing was said of them.
+    noise: the noise of the supports; None where none were released.
+    keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
+        counted, or whose noisy supports did not; of picks without supports nothing tells.
+    units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
+        replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
+    units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
+    """
+
+    mechanism: str
+    sizes: tuple[int, ...]
+    cost: PrivacyCost
+    neighbors: str
+    privacy_unit: str
+    private: bool
+    abstained: bool
+    itemsets: tuple[Itemset, ...]
+    missing_user: str | None = None
+    top: int = 1
+    union: bool = False
+    shares: tuple[Share, ...] = ()
+    noise: SupportNoise | None = None
+    reason: str | None = None
+    keep_all: bool = False
+    units: int | None = None
+    units_interval: tuple[int, int] | None = None
+
+    @property
+    def size(self) -> int | str:
+        """The size of the itemsets, or a range such as "2-4"."""
+        return self.sizes[0] if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+
+    @property
+    def wanted(self) -> int:
+        """How many itemsets were asked for in all."""
+        return self.top if self.union else self.top * len(self.sizes)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent, as a float that is rounded up; cost has the exact one."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
+        return float(self.cost.delta)
+
+    @property
+    def measured(self) -> bool:
+        """Whether something was measured first, to decide how to go on."""
+        return any(share.purpose == "measurement" for share in self.shares)
+
+    @property
+    def counted(self) -> bool:
+        """Whether levelwise counted its candidates, and left out what does not stand out: of users it may pick them."""
+        purposes = {share.purpose for share in self.shares}
+        return self.mechanism == "levelwise" and (not self.measured or "first count" in purposes)
+
+    def share_of(self, itemset: Itemset) -> float | None:
+        """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.
+
+        None where its support was not released, or the number of units is not known or 0.
+        """
+        if itemset.support is None or not self.units:
+            return None
+        return min(itemset.support / self.units, 1.0)
+
+    def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
+        """Return (lowest, highest), an interval of the true share; None where there is no share_of.
+
+        It holds the true share if both intervals hold theirs, that of the support and that of the units: with 95 %
+        probability where units is exact, with 90 % where it is noisy.
+        """
+        if itemset.interval is None or not self.units:
+            return None
+        fewest, most = self.units_interval or (self.units, self.units)
+        low, high = itemset.interval
+        return min(low / max(most, 1), 1.0), min(high / fewest, 1.0) if fewest else 1.0
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether supports can be told as shares, whatever came out."""
+        return self.has_supports and self.units is not None
+
+    @property
+    def has_supports(self) -> bool:
+        """Whether supports were asked for, whatever came out: the forms below must not depend on that."""
+        return any(share.purpose == "supports" for share in self.shares)

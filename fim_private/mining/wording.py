@@ -1,0 +1,88 @@
+"""What a release says of itself, in words: which itemsets it holds, and what is guaranteed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fim_private.dp.accounting import growth_bound
+from fim_private.dp.cost import PrivacyCost, at_least, rounded_up
+from fim_private.dp.parameters import Neighbors
+from fim_private.glance import printable
+from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.vocabulary import Item
+
+# From this ε on e^ε says nothing to anybody.
+_LARGE_EPSILON = 20
+_MOST_DECIMALS = 6
+
+
+def of_items(sizes: Sequence[int]) -> str:
+    """Return the sizes of itemsets: "1 item", "2 items" or "2 to 4 items"."""
+    if len(sizes) > 1:
+        return f"{sizes[0]} to {sizes[-1]} items"
+    return "1 item" if sizes[0] == 1 else f"{sizes[0]} items"
+
+
+def braces(items: Sequence[Item] | None, unit: str) -> str:
+    """Return an itemset as text. unit: what has it, "basket" or "user"."""
+    if items is None:
+        return f"(unnamed: an itemset that no {unit} has, or too few have for it to be named privately)"
+    return "{" + ", ".join(printable(str(item)) for item in items) + "}"
+
+
+def title(
+    mechanism: str, sizes: Sequence[int], *, found: int, wanted: int, of_each: int | None, order: str | None
+) -> str:
+    """Return what itemsets were selected: how many of how many, by what; not that they are what was asked for.
+
+    found: how many came out, >= 1. wanted: how many were asked for. of_each: how many of each size; None for one size,
+    or several ranked together. order: in which they stand, None where there is but one.
+    """
+    if wanted == 1:
+        return f"The itemset of {of_items(sizes)} that {mechanism} selected as the most frequent"
+    itemsets = "1 itemset" if found == 1 else f"{found:,} itemsets"
+    each = "" if of_each is None else f" ({of_each:,} of each size)"
+    placed = "" if order is None else f", in order of {order}"
+    return (
+        f"{itemsets} of {of_items(sizes)}, of {wanted:,} asked for{each}, "
+        f"selected by {mechanism} as the most frequent{placed}"
+    )
+
+
+def percent(share: float, decimals: int) -> str:
+    """Return a share as text, in per cent."""
+    return f"{100 * share:,.{decimals}f} %"
+
+
+def decimals_of_shares(half_width: int, units: int) -> int:
+    """Return how many decimals of a percentage tell more than noise within half_width, of so many units."""
+    resolution = 100 * max(half_width, 0.5) / max(units, 1)
+    return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
+
+
+def protected(unit: str, missing_user: str | None) -> str:
+    """Return the unit that is protected, in words."""
+    if unit == "basket":
+        return "basket"
+    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
+    return f"{unit} (all their baskets){nobodys}"
+
+
+def change(neighbors: str, unit: str) -> str:
+    """Return what neighbours differ in, in words. unit: as `protected` returns it."""
+    if neighbors == Neighbors.REPLACE_ONE:
+        return f"replacing any one {unit} by any other"
+    return f"adding or removing any one {unit}"
+
+
+def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
+    """Return the guarantee in one sentence. change: what neighbours differ in."""
+    epsilon, delta = at_least(cost.epsilon), at_least(cost.delta)
+    growth = growth_bound(cost.epsilon) if cost.epsilon < _LARGE_EPSILON else None
+    factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
+    slack = f", up to an added probability of {delta}" if cost.delta else ""
+    return (
+        f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
+        f"probability of any result by at most {factor}{slack}."
+    )

@@ -1,0 +1,198 @@
+"""What objects show of themselves in a session and in a notebook, and what of a sequence they have."""
+
+from __future__ import annotations
+
+import dataclasses
+import html.parser
+import re
+from typing import Any
+
+import pytest
+
+import fim_private as fim
+from fim_private.dp.cost import PrivacyCost
+from fim_private.errors import ParameterError
+from fim_private.glance import FEW, SOME, Glance
+from fim_private.mechanisms import LargeMargin
+from fim_private.mining.release import Itemset, Release
+
+SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
+MINED = fim.mine(SHOP, top=3, supports=True, seed=1)
+NOTHING = fim.mine([["milk", "tea"]] * 3)
+OBJECTS: dict[str, Any] = {
+    "release": MINED,
+    "abstained": NOTHING,
+    "plan": fim.plan(units=1000),
+    "top plan": fim.plan_top(typical_basket=5),
+    "comparison": fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
+}
+every_object = pytest.mark.parametrize("kind", OBJECTS)
+
+
+def of(*itemsets: Itemset, **changes: Any) -> Release:
+    plain = Release("exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets, itemsets)
+    return dataclasses.replace(plain, **changes)
+
+
+def rows(count: int) -> Glance:
+    return Glance(
+        "title", ("name", "n"), [(f"row {n}", str(n)) for n in range(count)], frozenset({1}), ["note"], "all()"
+    )
+
+
+class Tags(html.parser.HTMLParser):
+    """What stands between tags, and that each tag is closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+# -------------------------------------------------------------------------------------------------- Glance
+
+
+def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:
+    lines = rows(FEW + 1234).text().splitlines()
+    assert lines[:3] == ["title", "  name   n", "  row 0  0"]
+    assert lines[-2:] == ["  and 1,234 more: all()", "note"]
+    assert len(lines) == FEW + 4
+    assert rows(FEW).text().splitlines()[-2:] == [f"  row {FEW - 1}  {FEW - 1}", "note"]
+    assert rows(0).text() == "title\nnote"
+
+
+def test_text_is_cut_where_a_cell_is_wide() -> None:
+    assert max(map(len, Glance("", ("a",), [("x" * 500,)]).text().splitlines())) < 80
+
+
+def test_html_is_a_table_of_some_rows() -> None:
+    tags = Tags(rows(SOME + 7).html())
+    assert tags.seen.count("tr") == SOME + 1
+    assert tags.texts[:3] == ["title", "name", "n"]
+    assert tags.texts[-2:] == ["and 7 more: all()", "note"]
+    assert "table" not in Tags(rows(0).html()).seen
+
+
+EVIL = ["<script>alert(1)</script>", "a\nb", "\x1b[2J", "\u202eevil", "&amp;", '"><b>']
+
+
+@pytest.mark.parametrize("label", EVIL)
+def test_what_a_label_holds_is_shown_and_does_nothing(label: str) -> None:
+    shown = of(Itemset((label, "tea")))
+    tags = Tags(shown._repr_html_())
+    assert {*tags.seen} <= {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    for text in (repr(shown), str(shown), "".join(tags.texts)):
+        assert all(character.isprintable() for character in text.replace("\n", ""))
+        assert len(text.splitlines()) <= 3
+    assert Glance(label, (label,), [(label,)], notes=[label]).html().count("<script>") == 0
+
+
+# -------------------------------------------------------------------------------------------------- each object
+
+
+@every_object
+def test_repr_is_a_few_lines_and_no_dump_of_fields(kind: str) -> None:
+    text = repr(OBJECTS[kind])
+    assert len(text.splitlines()) <= FEW + 4
+    assert not re.search(r"\w=\(|PrivacyCost|Fraction", text)
+
+
+@every_object
+def test_html_is_well_formed_and_takes_the_colours_of_the_notebook(kind: str) -> None:
+    text = OBJECTS[kind]._repr_html_()
+    Tags(text)
+    assert not re.search(r"color|background|<style|class=", text)
+
+
+@every_object
+def test_len_and_iteration_agree(kind: str) -> None:
+    thing = OBJECTS[kind]
+    assert len(thing) == len(list(thing))
+    assert bool(thing) is (kind != "abstained")
+
+
+def test_plans_and_comparisons_by_name() -> None:
+    plan, top, comparison = (OBJECTS[kind] for kind in ("plan", "top plan", "comparison"))
+    assert plan[plan.recommended].name == plan.recommended
+    assert top[10] == top.best(10)
+    assert [comparison[row.name] for row in comparison] == [*comparison.rows]
+    for thing, wrong in ((plan, "none"), (top, 11), (comparison, "none")):
+        with pytest.raises(KeyError):
+            thing[wrong]
+
+
+# -------------------------------------------------------------------------------------------------- Release
+
+
+def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
+    title, heads, first, *_, last = repr(MINED).splitlines()
+    assert title == f"Release: {MINED.title}"
+    assert heads.split("  ")[1] == "itemset"
+    assert re.fullmatch(r"  \{milk, tea\} +\d{3}  \d\d\.\d %  \d{3} to \d{3}", first)
+    assert (
+        last
+        == MINED.guarantee
+        == "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+    )
+    assert MINED.columns == ("itemset", "support", "share", "95 % interval")
+
+
+def test_an_abstention_is_visible() -> None:
+    assert repr(NOTHING).startswith("Release: No itemset of 2 items was released: the mechanism abstained.")
+    assert "No itemset of 2 items was released" in NOTHING._repr_html_()
+    assert not NOTHING
+    assert NOTHING.abstained
+
+
+def test_a_release_is_a_sequence_of_its_itemsets() -> None:
+    first, second, third = MINED.itemsets
+    assert [*MINED] == [*MINED.itemsets]
+    assert (MINED[0], MINED[-1], MINED[1:]) == (first, third, (second, third))
+    for items in ({"milk", "tea"}, frozenset({"milk", "tea"}), ("tea", "milk"), ["milk", "tea"]):
+        assert items in MINED
+        assert MINED[items] == first
+    assert first in MINED
+    assert MINED[Itemset(("milk", "tea"))] == first  # whatever its support
+    assert {"milk"} not in MINED
+    assert {"milk", "tea", "jam"} not in MINED
+    assert Itemset(("milk", "rye")) not in MINED
+    with pytest.raises(KeyError):
+        MINED[{"milk"}]
+    with pytest.raises(IndexError):
+        MINED[3]
+    numbers = of(Itemset((39, 48)))
+    assert ({39, 48} in numbers, {"39", "48"} in numbers) == (True, False)
+
+
+def test_the_outcome_without_a_name_is_no_set() -> None:
+    unnamed = of(Itemset(None), Itemset((1, 2)))
+    assert Itemset(None) in unnamed
+    assert Itemset(None) not in MINED
+    assert () not in unnamed
+
+
+@pytest.mark.parametrize("item", ["milk", b"milk", 39, None, 2.5])
+def test_an_item_is_no_itemset(item: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^itemset must be a collection of items such as \{'milk', 'tea'\}, not "):
+        item in MINED  # noqa: B015
+
+
+def test_print_shows_all_of_it() -> None:
+    many = of(*(Itemset((n, n + 1)) for n in range(30)), top=30)
+    assert str(many).count("{") == 30
+    assert repr(many).count("{") == FEW
+    assert "and 25 more: release.to_pandas(relative=False)" in repr(many)

@@ -142,7 +142,7 @@ def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
     title, heads, first, *_, last = repr(MINED).splitlines()
     assert title == f"Release: {MINED.title}"
     assert heads.split("  ")[1] == "itemset"
-    assert re.fullmatch(r"  \{milk, tea\} +\d{3}  \d\d\.\d %  \d{3} to \d{3}", first)
+    assert re.fullmatch(r"  \{milk, tea\} +\d{3}  \d\d\.\d % +\d{3} to \d{3}", first)
     assert (
         last
         == MINED.guarantee

@@ -12,10 +12,11 @@ are crossed by few itemsets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 from fim_private import defaults
@@ -39,6 +40,8 @@ LEAST_DELTA = 1e-24
 # The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
 LARGEST_EPSILON = 50
 _LARGEST_SCALE = 1 << 40
+
+Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -132,11 +135,17 @@ def _built(spec: MechanismSpec, epsilon: float, delta: float, neighbors: str) ->
     return registry.build(spec, epsilon, delta, public)
 
 
-def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: int = defaults.AUDIT_SEED) -> AuditReport:
+def audit(
+    mechanism: Mechanism,
+    *,
+    trials: int = defaults.AUDIT_TRIALS,
+    seed: int = defaults.AUDIT_SEED,
+    progress: Progress = lambda fraction: None,
+) -> AuditReport:
     """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
 
     mechanism: of any class of the registry; its max_rank, max_itemsets and universe_size are replaced by small ones.
-    trials: >= 0. seed: of the random pairs.
+    trials: >= 0. seed: of the random pairs. progress: called now and then with the part that is done, 0 to 1.
     Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
     which the digits do not resolve.
     """
@@ -158,7 +167,10 @@ def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: in
         *random_pairs(neighbors, scales, most, trials, seed),
     ]
     cost = mechanism.cost
-    whole, *stages = (_worst(guarantees, pairs) for guarantees in guarantees_of(mechanism, OutputDistributions()))
+    parts = guarantees_of(mechanism, OutputDistributions())
+    work = sum(len(guarantee.pairs or pairs) for part in parts for guarantee in part)
+    done = count()
+    whole, *stages = (_worst(part, pairs, lambda: progress(next(done) / work)) for part in parts)
     return AuditReport(
         spec_of(mechanism).name,
         float(cost.epsilon),
@@ -170,11 +182,12 @@ def audit(mechanism: Mechanism, *, trials: int = defaults.AUDIT_TRIALS, seed: in
     )
 
 
-def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair]) -> Finding:
-    """Return the guarantee and the pair that use up most."""
+def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callable[[], None]) -> Finding:
+    """Return the guarantee and the pair that use up most. Before each pair, tick is called."""
     worst: tuple[Decimal, Guarantee, Pair] | None = None
     for guarantee in guarantees:
         for pair in guarantee.pairs or pairs:
+            tick()
             for one, two in (pair, pair[::-1]):
                 spent = guarantee.spent(one, two)
                 if worst is None or spent > worst[0]:

@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from fim_private.auditing import exact
+from fim_private.auditing.digits import DIGITS, number
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
@@ -15,7 +15,7 @@ def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fr
 
     p, q: probabilities by outcome; one that is not there has probability 0.
     """
-    with localcontext(exact.DIGITS):
-        growth = exact.number(epsilon).exp()
+    with localcontext(DIGITS):
+        growth = number(epsilon).exp()
         zero = Decimal(0)
         return sum((max(zero, chance - growth * q.get(o, zero)) for o, chance in p.items()), zero)

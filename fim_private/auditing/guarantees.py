@@ -9,7 +9,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from fim_private.auditing import exact
 from fim_private.auditing.divergence import hockey_stick
 from fim_private.auditing.outcomes import (
     Outcomes,
@@ -23,6 +22,7 @@ from fim_private.auditing.outcomes import (
     step_tails,
 )
 from fim_private.auditing.pairs import NAMES, Counts, Pair, are_neighbors
+from fim_private.auditing.stopping_ranks import ranks
 from fim_private.dp.parameters import Neighbors, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
 from fim_private.mechanisms.base import BoundedContribution
@@ -158,7 +158,7 @@ def _large_margin_stages(
     tails = step_tails(mechanism, 8)
 
     return [
-        [_guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism))],
+        [Guarantee("noisy maximum", "", epsilon / 3, nothing, noisy_maximum(mechanism, epsilon / 3))],
         [
             *(
                 _guarantee("rank search", what, search, nothing, distributions.ranks(m, u))
@@ -192,7 +192,7 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < _LAST else 2 * unit, last_rank=_LAST))
+        return ranks(replace(search, threshold=lambda rank: 0 if rank < _LAST else 2 * unit, last_rank=_LAST))
 
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}

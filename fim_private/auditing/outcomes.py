@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any
 
 from fim_private.auditing import exact
+from fim_private.auditing.digits import DIGITS, decay, laplace_tail, number
 from fim_private.auditing.divergence import hockey_stick
 from fim_private.auditing.pairs import Counts
+from fim_private.auditing.stopping_ranks import Stops, ranks
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin
 from fim_private.mechanisms.base import RankCapped
@@ -21,6 +24,8 @@ Outcomes = dict[Any, Decimal]
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
 
+# From this x on, e^-x is below 1e-36.
+_REACH = 83
 # Stands for infinity where a finite number is needed that a float can hold.
 _UNBOUNDED = Decimal("1e300")
 
@@ -34,7 +39,7 @@ def _levels(counts: Counts) -> tuple[Level, ...]:
 def _named(shares: exact.Shares, counts: Counts, universe: int | None) -> Outcomes:
     """Return the probabilities by name: the itemsets of a level share its probability equally."""
     tied = list(counts.values())
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
         named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
     return {**named, None: shares.get(None, Decimal(0))}
 
@@ -46,7 +51,7 @@ class OutputDistributions:
     """
 
     def __init__(self) -> None:
-        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Stops] = {}
+        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Stops] = {}
         self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], exact.Shares] = {}
 
     def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
@@ -85,7 +90,7 @@ class OutputDistributions:
             key = mechanism, universe, _levels(counts)
             if key not in self._stops:
                 spectrum = SupportSpectrum(key[2], universe_size=universe)
-                self._stops[key] = exact.ranks(mechanism.search(spectrum))
+                self._stops[key] = ranks(mechanism.search(spectrum))
             return self._stops[key]
 
         return distribution
@@ -97,23 +102,21 @@ class OutputDistributions:
         def spent(one: Counts, two: Counts) -> Decimal:
             stops = ranks(one).items()
             bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
-            with localcontext(exact.DIGITS):
+            with localcontext(DIGITS):
                 return sum(bad, Decimal(0))
 
         return spent
 
 
-def noisy_maximum(mechanism: LargeMargin) -> OutputDistribution:
-    """Return the distribution of c(1) + Z, which the paper's proof counts as released."""
-    known: dict[int, Outcomes] = {}
+def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released."""
 
-    def distribution(counts: Counts) -> Outcomes:
-        highest = max(counts.values())
-        if highest not in known:
-            known[highest] = _noisy(highest, mechanism.scales[0])
-        return known[highest]
+    @cache
+    def spent(moved: int) -> Decimal:
+        """Return the divergence of the noise from itself, moved."""
+        return hockey_stick(_noise(0, mechanism.scales[0]), _noise(moved, mechanism.scales[0]), epsilon)
 
-    return distribution
+    return lambda one, two: spent(max(two.values()) - max(one.values()))
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
@@ -156,12 +159,12 @@ def excess_range(
 
     def spent(one: Counts, two: Counts) -> Decimal:
         """Return the largest excess over both orders of names."""
-        with localcontext(exact.DIGITS):
+        with localcontext(DIGITS):
             changes = (
                 _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
                 for order in (sorted(one), sorted(one, reverse=True))
             )
-            return max(Decimal(0), *(change / exact.number(epsilon).exp() - 1 for change in changes))
+            return max(Decimal(0), *(change / number(epsilon).exp() - 1 for change in changes))
 
     return spent
 
@@ -195,17 +198,17 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
+@lru_cache(maxsize=1 << 8)
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
     """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 
 
-def _noisy(value: int, scale: Fraction) -> dict[int, Decimal]:
-    """Return the distribution of value + Z; what is beyond the reach counts as at its ends."""
-    reach = math.ceil(exact.REACH * scale)
-    with localcontext(exact.DIGITS):
-        inner = {k: exact.laplace_tail(scale, k) - exact.laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
-        return {value + k: chance for k, chance in inner.items()}
+def _noise(moved: int, scale: Fraction) -> dict[int, Decimal]:
+    """Return the distribution of moved + Z but for tails below 1e-36."""
+    reach = math.ceil(_REACH * scale)
+    with localcontext(DIGITS):
+        return {moved + k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
 
 
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
@@ -216,13 +219,13 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     maximum, shared, step = mechanism.scales
     total = Decimal(0)
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
         for rank in range(1, last + 1):
-            margin = 6 * (1 + exact.number(3 * rank / delta).ln() / exact.number(epsilon))
+            margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
             left = mechanism.integer_threshold(rank) - margin
             for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
                 # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
-                left += exact.number(scale) * (exact.number(chance) * (1 + exact.decay(1 / scale, 1))).ln()
-            tail = (-left / exact.number(step)).exp() / (1 + exact.decay(1 / step, 1)) if left > 0 else Decimal(1)
+                left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+            tail = (-left / number(step)).exp() / (1 + decay(1 / step, 1)) if left > 0 else Decimal(1)
             total += tail
     return total

@@ -39,11 +39,15 @@ def audit(
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable
+    from fim_private.cli.progress import parts_of, progress_bar
 
     with destination(output) as write:
-        reports = [
-            audited(subject, trials=trials, seed=seed) for subject in auditable(mechanism, epsilon, delta, neighbors)
-        ]
+        subjects = auditable(mechanism, epsilon, delta, neighbors)
+        with progress_bar("Auditing") as progress:
+            reports = [
+                audited(subject, trials=trials, seed=seed, progress=part)
+                for subject, part in zip(subjects, parts_of(progress, len(subjects)), strict=True)
+            ]
         if output_format is Format.JSON:
             found = [report.to_dict() for report in reports]
             write(json.dumps(found if mechanism == "all" else found[0]) + "\n")

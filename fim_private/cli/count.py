@@ -66,30 +66,27 @@ def count(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining.counting_given import count as count_release
 
-    with (
-        destination(output, inputs=[data, itemsets]) as write,
-        reading_is_told(),
-        progress_bar("Counting itemsets") as progress,
-    ):  # fails before any privacy is spent
-        release = count_release(
-            data,
-            itemsets,
-            epsilon=epsilon,
-            delta=delta,
-            neighbors=neighbors,
-            user=user,
-            missing_user=missing_user,
-            basket=basket,
-            item=item,
-            items=items,
-            delimiter=delimiter,
-            header=header,
-            encoding=encoding,
-            input_format=input_format,
-            max_work=max_work,
-            progress=progress,
-            seed=seed,
-        )
+    with destination(output, inputs=[data, itemsets]) as write:  # fails before any privacy is spent
+        with reading_is_told(), progress_bar("Counting itemsets") as progress:
+            release = count_release(
+                data,
+                itemsets,
+                epsilon=epsilon,
+                delta=delta,
+                neighbors=neighbors,
+                user=user,
+                missing_user=missing_user,
+                basket=basket,
+                item=item,
+                items=items,
+                delimiter=delimiter,
+                header=header,
+                encoding=encoding,
+                input_format=input_format,
+                max_work=max_work,
+                progress=progress,
+                seed=seed,
+            )
         if output_format is ReleaseFormat.JSON:
             write(release.to_json() + "\n")
         elif output_format is ReleaseFormat.CSV:

@@ -109,41 +109,38 @@ def mine(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining import mine as mine_release
 
-    with (
-        destination(output, inputs=[data, catalogue]) as write,
-        reading_is_told(),
-        progress_bar("Counting itemsets") as progress,
-    ):  # fails before any privacy is spent
-        release = mine_release(
-            data,
-            size=size,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            neighbors=neighbors,
-            top=top,
-            union=union,
-            supports=supports,
-            supports_share=supports_share,
-            keep_all=keep_all,
-            max_rank=max_rank,
-            max_basket=max_basket,
-            max_baskets=max_baskets,
-            catalogue=catalogue,
-            universe_size=universe_size,
-            user=user,
-            missing_user=missing_user,
-            basket=basket,
-            item=item,
-            items=items,
-            delimiter=delimiter,
-            header=header,
-            encoding=encoding,
-            input_format=input_format,
-            max_work=max_work,
-            progress=progress,
-            seed=seed,
-        )
+    with destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
+        with reading_is_told(), progress_bar("Counting itemsets") as progress:
+            release = mine_release(
+                data,
+                size=size,
+                epsilon=epsilon,
+                delta=delta,
+                mechanism=mechanism,
+                neighbors=neighbors,
+                top=top,
+                union=union,
+                supports=supports,
+                supports_share=supports_share,
+                keep_all=keep_all,
+                max_rank=max_rank,
+                max_basket=max_basket,
+                max_baskets=max_baskets,
+                catalogue=catalogue,
+                universe_size=universe_size,
+                user=user,
+                missing_user=missing_user,
+                basket=basket,
+                item=item,
+                items=items,
+                delimiter=delimiter,
+                header=header,
+                encoding=encoding,
+                input_format=input_format,
+                max_work=max_work,
+                progress=progress,
+                seed=seed,
+            )
         if output_format is ReleaseFormat.JSON:
             write(release.to_json() + "\n")
         elif output_format is ReleaseFormat.CSV:

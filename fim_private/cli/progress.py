@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+Show = Callable[[float], None]
+
 # Work that takes less shows no bar.
 _QUIET_SECONDS = 1.0
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(label: str) -> Iterator[Show]:
     """Yield a function that shows how far the work is, from 0 to 1; the bar goes away at the end.
 
     label: what is being done. Where standard error is no terminal, nothing is shown.
@@ -24,7 +26,9 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    # What the command writes is its own affair: rich would send standard output to the console of the bar.
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
     task = bar.add_task(label, total=1.0)
     begun = time.monotonic()
 
@@ -37,3 +41,8 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
         yield show
     finally:
         bar.stop()
+
+
+def parts_of(show: Show, count: int) -> list[Show]:
+    """Return, for each of so many equal parts of the work, a function that shows how far that part is."""
+    return [lambda fraction, place=place: show((place + fraction) / count) for place in range(count)]  # type: ignore[misc]

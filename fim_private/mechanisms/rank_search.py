@@ -150,21 +150,23 @@ class Search:
         # From this slack on a step stops, whatever the noise.
         most = min(maximum, self.noise.step_reach - int(shared[0]))
         highest = most + int(shared[-1])
-        stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
+        log_stays = self.noise.log_stay(np.arange(lowest, highest + 1, dtype=np.float64))
+        stays = np.exp(log_stays)
         ranks: list[float] = []
         probabilities: list[float] = []
-        alive, total, checked = weights, float(weights.sum()), self.single_ranks
+        alive, total, checked = weights.copy(), float(weights.sum()), self.single_ranks
         for group in self._groups():
             slack = min(maximum - group.next_support - self.threshold(group.first), most)
             start = slack + int(shared[0]) - lowest
-            log_stay = stays[start : start + len(shared)]
+            here = slice(start, start + len(shared))
             if factor is not None and not group.next_support and group.first > checked:
                 checked = 2 * group.first
-                ever = -np.expm1(log_stay) * float(min(factor * (group.first + 2), 10**300))
+                ever = -np.expm1(log_stays[here]) * float(min(factor * (group.first + 2), 10**300))
                 if (alive * np.minimum(ever, 1)).sum() < 1e-15:  # all hazards that are left, over all noise
                     break
             count = group.last - group.first + 1
-            alive = alive * np.exp(float(count) * log_stay)
+            # Most groups are of one rank, for which nothing is computed anew.
+            alive *= stays[here] if count == 1 else np.exp(float(count) * log_stays[here])
             left = float(alive.sum())
             ranks.append(group.first + (count - 1) / 2)
             probabilities.append(total - left)

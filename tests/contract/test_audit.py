@@ -28,6 +28,7 @@ from fim_private.auditing import guarantees as guarantees
 from fim_private.auditing import pairs as families
 from fim_private.auditing.divergence import hockey_stick
 from fim_private.auditing.outcomes import OutputDistributions
+from fim_private.auditing.stopping_ranks import Stops, ranks
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -589,12 +590,12 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     moves = st.integers(-1, 1) if neighbors == "replace-one" else st.integers(0, 1)
     moved = [c + data.draw(moves) for c in supports]
 
-    def ranks(of: list[int]) -> exact.Stops:
+    def stops(of: list[int]) -> Stops:
         spectrum = SupportSpectrum.from_supports([c for c in of if c])
         found = replace(mechanism.search(spectrum), threshold=lambda rank: thresholds[rank - 1], last_rank=6)
-        return exact.ranks(found)
+        return ranks(found)
 
-    p, q = ranks(supports), ranks(moved)
+    p, q = stops(supports), stops(moved)
     spent = max(hockey_stick(p, q, guaranteed), hockey_stick(q, p, guaranteed))
     # How near to the ratio guaranteed any rank comes.
     target(max((abs(math.log(float(p[rank] / q[rank]))) for rank in p if min(p[rank], q[rank]) > 1e-30), default=0.0))

@@ -347,7 +347,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism(name: str) -> None:
     [made_for_less] = auditable(name, 1.0, 1e-3, "add-remove")
     pairs = [*structured_pairs("replace-one", auditing._scales(made_for_less), 4)]
     guarantee = next(iter(guarantees.guarantees_of(made_for_less, OutputDistributions())))
-    found = auditing._worst(guarantee, pairs)
+    found = auditing._worst(guarantee, pairs, lambda: None)
     assert not found.holds
 
 

@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 from mechanism_cases import named, outcomes
 
 from fim_private.auditing import exact
-from fim_private.auditing.audit import AuditReport, audit
+from fim_private.auditing.audit import AuditReport, audit, auditable
+from fim_private.auditing.digits import DIGITS, number
 from fim_private.auditing.divergence import hockey_stick
+from fim_private.auditing.highest_noisy import gauss
+from fim_private.auditing.stopping_ranks import ranks
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -48,7 +51,7 @@ def shares(mechanism: Mechanism, supports: list[int], universe_size: int | None)
 
 
 def assert_close(found: Mapping[Any, Decimal], right: Mapping[Any, Decimal], error: Decimal) -> None:
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
         assert abs(sum(found.values(), Decimal(0)) - 1) <= error
         for outcome in found.keys() | right.keys():
             assert abs(found.get(outcome, Decimal(0)) - right.get(outcome, Decimal(0))) <= error, outcome
@@ -123,7 +126,7 @@ def test_exact_has_the_digits_it_claims(neighbors: Any, supports: list[int], zer
             (PermuteAndFlip(epsilon, neighbors), slow.permute_and_flip_exact(counts, epsilon, **relation)),
             (MaxOfLaplaces(epsilon, neighbors), slow.max_of_laplaces_exact(counts, epsilon, **relation)),
         ]
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
         for mechanism, slow_answer in answers:
             right: dict[int | None, Decimal] = {None: slow_answer[None]}
             for name, support in counts.items():
@@ -143,7 +146,7 @@ def test_a_universe_of_thirty_has_the_digits_as_well() -> None:
         ):
             answer = define(counts, Fraction(2), **relation)
             found = shares(make(2.0, neighbors), supports, size)
-            with localcontext(exact.DIGITS):
+            with localcontext(DIGITS):
                 for support in {9, 8, 3, 0}:
                     right = sum((answer[name] for name, c in counts.items() if c == support), Decimal(0))
                     assert abs(found[support] - right) <= CLAIMED
@@ -155,10 +158,10 @@ def test_the_two_sided_search_has_the_digits_by_plain_sums() -> None:
     supports, reach = [9, 6, 6, 2], 190
     thresholds = {1: 3, 2: 1, 3: 4}
     search = Search(SupportSpectrum.from_supports(supports), thresholds.__getitem__, 3, TwoSidedSteps(*scales))
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
 
         def mass(scale: Fraction) -> list[Decimal]:
-            weights = [(-exact.number(Fraction(abs(k)) / scale)).exp() for k in range(-reach, reach + 1)]
+            weights = [(-number(Fraction(abs(k)) / scale)).exp() for k in range(-reach, reach + 1)]
             return [weight / sum(weights, Decimal(0)) for weight in weights]
 
         z, g, step = (mass(scale) for scale in scales)
@@ -178,14 +181,14 @@ def test_the_two_sided_search_has_the_digits_by_plain_sums() -> None:
                 alive -= stop
             right[None] += alive
         # Cut at 190, the widest noise misses e^-95.
-        assert_close(exact.ranks(search), right, CLAIMED)
+        assert_close(ranks(search), right, CLAIMED)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 7, 8, 30])
 def test_gauss_integrates_polynomials_exactly(degree: int) -> None:
-    with localcontext(exact.DIGITS):
+    with localcontext(DIGITS):
         for power in range(degree):
-            found = sum((weight * x**power for x, weight in exact._gauss(degree)), Decimal(0))
+            found = sum((weight * x**power for x, weight in gauss(degree)), Decimal(0))
             assert abs(found - Decimal(1) / (power + 1)) < Decimal("1e-55")
 
 
@@ -235,3 +238,15 @@ def test_decimals_reach_where_doubles_do_not() -> None:
     [lead, last] = [shares(Exponential(1.0, "add-remove"), [200], 2)[level] for level in (200, 0)]
     assert float((last / lead).ln()) == pytest.approx(-200)
     assert np.isclose(float(lead), 1)
+
+
+@pytest.mark.parametrize("name", ["distance", "large-margin"])
+def test_progress_goes_from_0_to_1(name: str) -> None:
+    [mechanism] = auditable(name, 1.0, 1e-3, "add-remove")
+    told: list[float] = []
+    report = audit(mechanism, trials=0, progress=told.append)
+    assert report == audit(mechanism, trials=0)
+    assert told[0] == 0
+    assert told == sorted(told)
+    assert 0.99 < told[-1] <= 1
+    assert len(told) >= report.pairs

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNELS = fim_private/counting/kernel.pyx fim_private/counting/candidate_kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop clean
+.PHONY: help demo test test-all fuzz sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test: .venv/installed-test ## Run the tests that every change has to pass; they 
 
 test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, and real data (see datasets/README.md)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
+
+fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 100 of each
+	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile fuzz tests/fuzz
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernels under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize

@@ -187,7 +187,9 @@ def read_catalogue(source: Any) -> Vocabulary:
         if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
             return catalogue_of_table(table_source(source))
         if _is_frame(source):
-            return catalogue_of_table(table_source(pa.table(source)))
+            if len(set(source.columns)) < len(source.columns):
+                raise DataError("the catalogue has two columns of one name; give the column of items alone")
+            return catalogue_of_table(table_source(_table_of(source)))
         if _is_series(source):
             values = frames.as_arrow(source)
             return catalogue_of_values(source if values is None else values)
@@ -245,6 +247,14 @@ def _instead_of(source: object) -> str | None:
     if type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
         return "give the items of each group: groupby(...)[...].agg(list)"
     return None
+
+
+def _table_of(frame: Any) -> pa.Table:
+    """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
+    try:
+        return pa.table(frame)
+    except (TypeError, ValueError):
+        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
 
 
 def _is_frame(source: object) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_NUMBER = "(id|no|nr|num|number|key|code)?"
+_NUMBER = "(id|no|nr|num|number|key|code|nummer|numero)?"
 _USER = re.compile(
-    r"(.*(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user).*"
+    r"(.*(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunde|haushalt).*"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
 # What ends a column's name that counts or describes customers, and is not theirs.
@@ -15,11 +15,12 @@ _NOT_A_USER = re.compile(
     r".*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?"
 )
 _BASKET = re.compile(
-    r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip)s?"
-    + _NUMBER
+    r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
+    r"|bestellung|bestell|beleg|bon|rechnung|rechnungs|commande|facture|pedido|factura|ordine|compra)s?" + _NUMBER
 )
 _ITEM = re.compile(
     r"(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
+    r"|artikel|produkt|ware|produit|producto|prodotto|bezeichnung|designation|descripcion"
     r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
 )
 _OTHER = re.compile(

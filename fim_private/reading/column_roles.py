@@ -178,6 +178,7 @@ def _form_and_values(
         return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     items = options.items if options.items is not None else _only_list(columns, options, source)
     column = _find(columns, items)
+    _check(columns, items, source)
     if not column.is_list:
         _wrong_type(column, source, "lists of items")
     return None, (items,)

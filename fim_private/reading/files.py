@@ -165,6 +165,8 @@ def file_errors(path: Path) -> Iterator[None]:
         raise DataError(f"{name} may not be read by this user; check its permissions") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
+    except UnicodeEncodeError:
+        raise DataError(f"{name} is no path: it has a character that no file name has") from None
     except csv.Error:
         raise DataError(f"{name} is not well-formed CSV; check its double quotes") from None
     except pa.ArrowNotImplementedError:

@@ -143,8 +143,7 @@ def inspect(
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        dialect = Dialect(delimiter, header, encoding, input_format)
-        table = table_head(source, Options(user, basket, item, items, missing_user, dialect))
+        table = table_head(source, _options(named))
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
@@ -154,10 +153,19 @@ def inspect(
         except FimPrivateError as error:
             failure = failure or error
             continue
+        if table is not None:
+            table = table_head(source, _options(named | more))
         taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
         return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
     assert failure is not None
     raise failure
+
+
+def _options(named: Mapping[str, Any]) -> Options:
+    """Return what was named as options of reading."""
+    dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
+    columns = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
+    return Options(**columns, dialect=Dialect(**dialect))
 
 
 def _inspection(
@@ -205,7 +213,7 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
         roles = {**{c.name: "item" for c in table.columns if c.name not in kept}, **roles}
     shown = list(table.columns)[:_LISTED_COLUMNS]
     examples: dict[str, tuple[str, ...]] = {}
-    with suppress(FimPrivateError, pa.ArrowException, OSError):
+    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError):
         examples = table.examples([column.name for column in shown])
     return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
 

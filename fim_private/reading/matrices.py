@@ -18,7 +18,7 @@ from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_names import suggests_a_column
 from fim_private.reading.column_roles import Options, shown_type
 from fim_private.reading.labels import Codes, Labels
-from fim_private.reading.missing_values import present
+from fim_private.reading.missing_values import is_missing, present
 from fim_private.reading.transactions import Transactions
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
@@ -61,14 +61,27 @@ def read_sparse(matrix: Any, options: Options) -> Transactions:
     return assemble(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
 
 
-def rows_of_columns(columns: Sequence[pa.Array], names: Sequence[str], codes: Codes, source: str) -> KeyedRows:
+def rows_of_columns(columns: Sequence[Any], names: Sequence[str], codes: Codes, source: str) -> KeyedRows:
     """Return the rows of a table with a column for each item as baskets.
 
-    columns: of booleans, of 0 and 1, or of texts that say so; a null counts as false. names: of the columns. codes:
-    (columns,) int32 provisional. source: what errors call the table. Raises DataError for a column of anything else.
+    columns: Arrow arrays, or lists, of booleans, of 0 and 1, or of texts that say so; a null is false. names: theirs.
+    codes: (columns,) int32 provisional. source: what errors call the table. Raises DataError for a column of anything
+    else.
     """
-    cells = [presence(column, _where(name, source)) for column, name in zip(columns, names, strict=True)]
+    cells = [presence(_arrow(column), _where(name, source)) for column, name in zip(columns, names, strict=True)]
     return rows_of_cells(np.column_stack(cells), codes)
+
+
+def _arrow(column: Any) -> pa.Array:
+    """Return a column as an Arrow array; one of Python objects as their texts."""
+    if isinstance(column, pa.Array):
+        return column
+    return pa.array([None if is_missing(value) else _text(value) for value in column], pa.string())
+
+
+def _text(value: object) -> str:
+    """Return a Python object as a text, in which a boolean is 0 or 1."""
+    return str(int(value)) if isinstance(value, bool | np.bool_) else str(value).encode("utf-8", "replace").decode()
 
 
 def _where(name: str, source: str) -> str:

@@ -80,7 +80,7 @@ def _may_change(texts: pa.Array) -> bool:
     """Tell whether any text may have white space around it, or stand for none: a glance at its ends, not a proof."""
     offsets, content = _content(texts)
     lengths = np.diff(offsets)
-    if null_mask(texts).any():
+    if texts.null_count:
         held = ~null_mask(texts)
         lengths, starts, ends = lengths[held], offsets[:-1][held], offsets[1:][held]
     else:

@@ -12,7 +12,6 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
@@ -26,8 +25,9 @@ _FEW = 2
 _SEVERAL = 3
 _SOME = 10
 _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
-# Of a table without names, numbers of baskets are sought in this many columns at most: one of 30 may ascend by chance.
-_KEYED_COLUMNS = 4
+# So many columns a table of purchases may have that is told by nothing but its even rows. (There are basket files, made
+# of other tables, where each of thousands of lines has 23 items or more.)
+_TABLE_COLUMNS = 4
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,15 @@ def seems_spmf(lines: Sequence[str]) -> bool:
 
 
 def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
-    """Lines that the delimiter cuts nowhere, and another would; or white space, where something else cuts better."""
+    """Lines that another delimiter cuts, and this one does not; or, for white space, that something else cuts."""
     if dialect.delimiter is not None:
         return None
-    if form is InputForm.LINES and any(delimiter in line for line in sample.lines):
-        return None
+    cut = 0 if form is InputForm.FIMI else sum(delimiter in line for line in sample.lines)
     for other in DELIMITERS:
-        having = [line for line in sample.lines if other in line.strip("\n")]
-        if other == delimiter or 2 * len(having) < len(sample.lines):
+        having = [line for line in sample.lines if other in line]
+        # Of what FIMI files may well have in them, there must be more: a bar, or a tab, which is white space.
+        enough = len(sample.lines) // 2 if form is InputForm.FIMI and other in "\t|" else 1
+        if other == delimiter or len(having) < max(enough, cut + 1):
             continue
         if form is InputForm.FIMI and other == "\t" and not any(" " in line.strip() for line in having):
             continue  # white space, as that of other files of this form
@@ -144,7 +145,9 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"
         )
-    if sum(map(suggests_a_column, first)) < _FEW:
+    columns = _columns(others)
+    is_even = len(others) >= _SEVERAL and len(columns) == len(first) >= _FEW
+    if sum(map(suggests_a_column, first)) < (1 if is_even else _FEW):
         return None
     baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
     items = [name for name in first if suggests_item(name)]
@@ -192,10 +195,16 @@ def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) ->
     # Rows of a table hardly come again; baskets of two or three items do.
     if len(body) < _SEVERAL or len(columns) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
         return None
-    numbers = [all(any(letter.isdigit() for letter in cell) for cell in column) for column in columns]
-    texts = [not any(letter.isdigit() for cell in column for letter in cell) for column in columns]
-    is_kinds = any(numbers) and any(texts) and all(map(any, columns))
-    if not is_kinds and not (len(body) >= _SOME and len(columns) <= _KEYED_COLUMNS and _has_keys(columns)):
+    first = sample.rows[0]
+    coded = [all(any(letter.isdigit() for letter in cell) for cell in column) for column in columns]
+    keyed = [is_coded and len({*column}) > 1 for is_coded, column in zip(coded, columns, strict=True)]
+    is_of_kinds = any(keyed) and not all(coded) and all(map(any, columns))
+    is_headed = len(first) == len(columns) and any(
+        all(map(_is_number, column)) and not _is_number(name) for name, column in zip(first, columns, strict=True)
+    )
+    # Baskets are seldom all of one small size, and all different.
+    is_even = len(body) >= _SOME and len(columns) <= _TABLE_COLUMNS
+    if not (is_of_kinds or is_headed or is_even):
         return None
     return (
         f"looks like a table, one row per item: name its columns with {parameter('basket')} and {parameter('item')} "
@@ -203,14 +212,9 @@ def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) ->
     )
 
 
-def _has_keys(columns: Sequence[Sequence[str]]) -> bool:
-    """Tell whether a column of rows that differ holds whole numbers that never descend, some of them again."""
-    for column in columns:
-        if all(re.fullmatch(r"[0-9]{1,18}", cell) for cell in column):
-            keys = [int(cell) for cell in column]
-            if all(a <= b for a, b in pairwise(keys)) and 1 < len(set(keys)) < len(keys):
-                return True
-    return False
+def _is_number(cell: str) -> bool:
+    """Tell whether a cell is a number."""
+    return re.fullmatch(r"[-+]?[0-9]+([.,][0-9]+)?", cell) is not None
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:

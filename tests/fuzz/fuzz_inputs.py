@@ -1,0 +1,292 @@
+"""Inputs of all kinds: files, whole and damaged; frames, tables, arrays and other objects; options, right and wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import scipy.sparse
+from hypothesis import strategies as st
+from reading_files import TYPES
+
+_KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather .ipc .arrows .json"
+SUFFIXES = [*_KINDS.split(), ".xlsx", ".zip", ""]
+
+_TOKENS = st.sampled_from(
+    [
+        *(
+            "a",
+            "b",
+            "milk",
+            "whole milk",
+            "1",
+            "2",
+            "39",
+            "007",
+            "-1",
+            "-2",
+            "0",
+            "1.5",
+            "NULL",
+            "nan",
+            "",
+            " ",
+            "é",
+            "漢字",
+        ),
+        *(
+            "order_id",
+            "product",
+            "customer",
+            "Item 1",
+            "Item 2",
+            "true",
+            "False",
+            "x",
+            '"',
+            '""',
+            '"q, r"',
+            "'",
+            "#",
+            "@ITEM=1=a",
+        ),
+        *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028", "%", "-", "a" * 300, "9" * 30),
+    ]
+)
+_SEPARATORS = st.sampled_from([",", ";", "\t", "|", " ", ", ", "  "])
+_ENDS = st.sampled_from(["\n", "\r\n", "\r", "\n\n", "\r\r\n", "\v", ""])
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> bytes:
+    """Text that looks like purchases, in some dialect, perhaps of several at once."""
+    separator, end = draw(_SEPARATORS), draw(_ENDS)
+    lines = draw(st.lists(st.lists(_TOKENS, max_size=5), max_size=8))
+    text = end.join((draw(_SEPARATORS) if draw(st.integers(0, 9)) == 0 else separator).join(line) for line in lines)
+    text += draw(st.sampled_from(["", end, "\n"]))
+    encoding = draw(st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"]))
+    return text.encode(encoding, "replace")
+
+
+LONG = pa.table({"customer": ["u", "u", None, "v"], "order_id": [1, 1, 2, 3], "product": ["a", "b", "a", "NULL"]})
+LISTS = pa.table({"customer": [1, 1, 2], "items": [["a", "b"], [], ["a"]]})
+HOT = pa.table({"milk": [True, False], "bread": [True, None]})
+NUMBERS = pa.table({"milk": [1, 0], "bread": [1, 1]})
+WIDE = pa.table({"order_id": [1, 2], "Item 1": ["a", "b"], "Item 2": ["b", None]})
+VIEWS = pa.table(
+    {"order_id": pa.array(["x", "y"], pa.string_view()), "product": pa.array(["a", "b"], pa.string_view())}
+)
+TABLES = [LONG, LISTS, HOT, NUMBERS, WIDE]
+
+
+def _whole_files() -> list[bytes]:
+    files = []
+    for table in [*TABLES, VIEWS]:
+        stream = io.BytesIO()
+        if table is not VIEWS:
+            pyarrow.parquet.write_table(table, stream, compression="none")
+            files.append(stream.getvalue())
+        stream = io.BytesIO()
+        pyarrow.feather.write_feather(table, stream, compression="uncompressed")
+        files.append(stream.getvalue())
+        stream = io.BytesIO()
+        with pa.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table)
+        files.append(stream.getvalue())
+    files += [
+        b"order_id,product\n1,a\n1,b\n2,a\n",
+        b"a b\na\n",
+        b"1 3 -1 2 -1 -2\n",
+        b"milk,bread\n1,0\n",
+        b"PK\x03\x04 zip",
+    ]
+    return files + [gzip.compress(content) for content in files[-5:]]
+
+
+FILES = _whole_files()
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A file of which bytes were changed, cut out, doubled or put in."""
+    content = bytearray(draw(st.sampled_from(FILES)))
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(content)))
+        match draw(st.sampled_from(["change", "cut", "double", "put in", "end"])):
+            case "change" if at < len(content):
+                content[at] = draw(st.integers(0, 255))
+            case "cut":
+                del content[at : at + draw(st.integers(1, 20))]
+            case "double":
+                content[at:at] = content[at : at + draw(st.integers(1, 20))]
+            case "put in":
+                content[at:at] = draw(
+                    st.sampled_from([b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8])
+                )
+            case _:
+                del content[at:]
+    return bytes(content)
+
+
+contents = texts() | damaged() | st.binary(max_size=60) | st.sampled_from(FILES)
+
+_COLUMNS = [
+    "customer",
+    "order_id",
+    "product",
+    "items",
+    "milk",
+    "Item 1",
+    "a",
+    "b",
+    "1",
+    "2",
+    "",
+    " ",
+    "no such",
+    "a\0b",
+    "漢",
+]
+columns: st.SearchStrategy[Any] = st.sampled_from(_COLUMNS)
+_ODD: st.SearchStrategy[Any] = st.sampled_from([0, 5, True, b"x", ["a"], 1.5, object, float("nan")])
+
+
+@st.composite
+def options(draw: st.DrawFn, *, odd: bool = True) -> dict[str, Any]:
+    """Options of reading: mostly none, some that fit, some that do not, few that are no options."""
+    drawn: dict[str, Any] = {}
+    for name in ("user", "basket", "item", "items"):
+        if draw(st.integers(0, 3)) == 0:
+            drawn[name] = draw(columns)
+    if draw(st.integers(0, 3)) == 0:
+        drawn |= {"basket": "order_id", "item": "product"}
+    if draw(st.integers(0, 3)) == 0:
+        drawn["missing_user"] = draw(st.sampled_from(["drop", "own-unit", "keep", ""]))
+    if draw(st.integers(0, 3)) == 0:
+        drawn["delimiter"] = draw(st.sampled_from([",", ";", "tab", "|", " ", "", "ab", '"', "\0", "é"]))
+    if draw(st.integers(0, 3)) == 0:
+        drawn["header"] = draw(st.booleans())
+    if draw(st.integers(0, 4)) == 0:
+        drawn["encoding"] = draw(
+            st.sampled_from(["utf-8", "utf-16", "cp1252", "ascii", "utf-7", "idna", "rot13", "cp037", "x"])
+        )
+    if draw(st.integers(0, 2)) == 0:
+        drawn["input_format"] = draw(st.sampled_from(["long", "wide", "one-hot", "lines", "fimi", "spmf", "excel"]))
+    if odd and draw(st.integers(0, 19)) == 0:
+        drawn[draw(st.sampled_from(["user", "basket", "item", "items", "delimiter", "encoding", "header"]))] = draw(
+            _ODD
+        )
+    return drawn
+
+
+# ------------------------------------------------------------------------------------------------ what is in memory
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from(
+        [2**63, -(2**63) - 1, 10**40, np.int8(1), np.float32(0.5), np.str_("a"), b"a", Decimal("1.5"), Fraction(1, 3)]
+    ),
+    st.floats(),
+    st.sampled_from(["a", "b", " a", "", "NULL", "a\0", "\ud800", "é", "1", "\n"]),
+    st.sampled_from([pd.NA, pd.NaT, np.nan, np.datetime64("NaT"), pd.Timestamp(0), object(), (1, 2), range(2), {}]),
+)
+_NESTED = st.recursive(
+    _VALUES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.lists(st.sampled_from(["a", "b", 1]), max_size=3).map(frozenset)
+        | st.dictionaries(st.sampled_from(["a", 1]), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+objects = st.one_of(
+    _NESTED,
+    st.lists(st.lists(st.sampled_from(["a", "b", 1, 2]), max_size=3), max_size=5),
+    st.lists(st.lists(_VALUES, max_size=3), max_size=3).map(iter),
+)
+_NAMES = st.lists(columns | st.sampled_from([1, 2.5, None, ("a", 1), True]), min_size=0, max_size=4)
+
+
+def _array(draw: st.DrawFn, length: int) -> Any:
+    kind, values = TYPES[draw(st.sampled_from([*TYPES]))]
+    held = [draw(st.none() | values) for _ in range(length)]
+    if draw(st.integers(0, 4)) == 0:
+        lists = [None if draw(st.booleans()) else held[: draw(st.integers(0, length))] for _ in range(length)]
+        return pa.array(lists, pa.list_(kind))
+    return pa.array(held, kind)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Any:
+    """Arrow tables of any types, as they are, in batches, or as a frame of polars or pandas."""
+    names = [str(name) for name in draw(_NAMES)]
+    length = draw(st.integers(0, 4))
+    table = pa.table([_array(draw, length) for _ in names], names=names) if names else draw(st.sampled_from(TABLES))
+    match draw(st.sampled_from(["table", "reader", "batch", "polars", "pandas", "array", "arrow pandas"])):
+        case "reader":
+            return table.to_reader(max_chunksize=2)
+        case "batch":
+            return table.to_batches()[0] if table.to_batches() else table
+        case "array":
+            return table.column(0)
+        case "polars":
+            try:
+                return pl.from_arrow(table)
+            except BaseException:  # polars panics at types that it does not have
+                return table
+        case "pandas" | "arrow pandas" as form:
+            try:
+                return table.to_pandas(types_mapper=pd.ArrowDtype if form == "arrow pandas" else None)
+            except Exception:
+                return table
+    return table
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> Any:
+    """Frames of pandas with anything in them, and arrays and matrices."""
+    names = draw(_NAMES)
+    length = draw(st.integers(0, 4))
+    kind = draw(
+        st.sampled_from(["objects", "lists", "numbers", "booleans", "sparse", "category", "array", "matrix", "series"])
+    )
+    if kind == "array":
+        shape = draw(st.sampled_from([(), (0,), (3,), (2, 2), (0, 3), (2, 0), (1, 2, 2)]))
+        dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))
+        return np.full(shape, draw(st.sampled_from([0, 1, 2])), dtype="int8").astype(dtype)
+    if kind == "matrix":
+        cells = np.array([[draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)] for _ in range(length or 1)])
+        return draw(st.sampled_from([scipy.sparse.csr_matrix, scipy.sparse.coo_array, scipy.sparse.lil_matrix]))(cells)
+    values = {
+        "objects": _VALUES,
+        "lists": st.lists(st.sampled_from(["a", "b", 1, None]), max_size=3) | _VALUES,
+        "numbers": st.sampled_from([0, 1, 1, 0, 2, -1, np.nan]),
+        "booleans": st.booleans(),
+        "sparse": st.sampled_from([0, 1]),
+        "category": st.sampled_from(["a", "b", None]),
+        "series": st.lists(st.sampled_from(["a", "b", 1]), max_size=3) | _VALUES,
+    }[kind]
+    held = [[draw(values) for _ in range(length)] for _ in names or ["x"]]
+    if kind == "series":
+        return pd.Series(held[0], dtype=object)
+    frame = pd.DataFrame(dict(enumerate(held)), dtype=object if kind in ("objects", "lists") else None)
+    if kind == "sparse":
+        frame = frame.astype(
+            draw(st.sampled_from([pd.SparseDtype(bool, False), pd.SparseDtype("int64", 0), pd.SparseDtype(float, 0)]))
+        )
+    if kind == "category":
+        frame = frame.astype("category")
+    frame.columns = pd.Index(names or ["x"], dtype=object)
+    return frame

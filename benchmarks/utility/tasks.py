@@ -30,7 +30,8 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.exponential_weights import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining.budget import BudgetAllocation, SupportsBudget, allocate
+from fim_private.mining.allocation import BudgetAllocation, SupportsBudget
+from fim_private.mining.budget import allocate
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.spectrum import SupportSpectrum

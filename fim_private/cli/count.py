@@ -8,7 +8,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
-from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Seed
+from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -40,8 +40,9 @@ def count(
             show_default=False,
         ),
     ],
-    epsilon: Epsilon = defaults.EPSILON,
+    epsilon: Epsilon = None,
     delta: Delta = defaults.DELTA,
+    rho: Rho = None,
     neighbors: Neighbors = defaults.NEIGHBORS,
     user: UserColumn = None,
     missing_user: MissingUserRule = None,
@@ -73,6 +74,7 @@ def count(
                 itemsets,
                 epsilon=epsilon,
                 delta=delta,
+                rho=rho,
                 neighbors=neighbors,
                 user=user,
                 missing_user=missing_user,

@@ -9,7 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Seed
+from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -54,8 +54,9 @@ def mine(
         bool,
         typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
     ] = False,
-    epsilon: Epsilon = defaults.EPSILON,
+    epsilon: Epsilon = None,
     delta: Delta = defaults.DELTA,
+    rho: Rho = None,
     mechanism: Annotated[
         str,
         typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them."),
@@ -116,6 +117,7 @@ def mine(
                 size=size,
                 epsilon=epsilon,
                 delta=delta,
+                rho=rho,
                 mechanism=mechanism,
                 neighbors=neighbors,
                 top=top,

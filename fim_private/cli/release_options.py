@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")]
+from fim_private import defaults
+
+Epsilon = Annotated[
+    float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
+]
+Rho = Annotated[
+    float | None,
+    typer.Option(
+        help="The budget in zero-concentrated privacy (zCDP), in place of --epsilon, which then follows from it.",
+        show_default=False,
+    ),
+]
 Delta = Annotated[
     float,
     typer.Option(

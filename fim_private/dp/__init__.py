@@ -1,9 +1,10 @@
 """Differential privacy itself: parameters, costs, composition, and exact randomness. Nothing here knows itemsets.
 
-parameters         ε, δ and the neighbour relation, checked and made exact.
+parameters         ε, δ, ρ and the neighbour relation, checked and made exact.
 cost               What a mechanism spends, as exact numbers; how a guarantee is written: exactly, or rounded up.
 accounting         Composition in zero-concentrated differential privacy (zCDP), by certified rationals.
 gaussian_dp        Composition in Gaussian differential privacy (GDP), by certified rationals.
+privacy_budget     What a release may spend, as (ε, δ) or ρ, and what each composition makes of it.
 intervals          Certified bounds of e^-x, its powers, and Laplace tails: no float decides a release.
 directed_rounding  Decimal arithmetic rounded to one side, for certified bounds of many digits.
 normal_tail        Certified bounds of the tail of the normal distribution, however small.

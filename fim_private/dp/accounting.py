@@ -8,20 +8,21 @@ that into (ε, δ): for every α > 1,
     δ = e^{(α−1)(αρ−ε)} / (α−1) · (1 − 1/α)^α,    or with x = α − 1,
     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
 
-Every x > 0 proves some ρ. Floats only choose a good x; the ρ returned is computed from (C) by directed rounding.
+Every x > 0 proves some ρ for a given ε, and some ε for a given ρ. Floats only choose a good x; what is returned is
+computed from (C) by directed rounding.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from fim_private.dp.directed_rounding import down, ln, quotient, up
 from fim_private.dp.intervals import exp_bounds
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import EPSILON_RANGE, exact_delta, exact_epsilon, exact_rho
 
 # ln x lies between minus this and this for every epsilon and delta allowed, and e^±700 is still a float.
 _LOG_REACH = 700.0
@@ -78,6 +79,34 @@ def _certified_rho(x: Decimal, epsilon: Fraction, log_delta: Decimal) -> Fractio
     return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_FLOOR).plus(rho))
 
 
+@lru_cache(maxsize=1 << 10, typed=True)
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved for ε, rounded up.
+
+    rho: 1e-18 to 1e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
+    The result is at least 1e-9, has 12 significant decimal digits, and is within 2e-11 (relative) of the best that (C)
+    gives. A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    """
+    rho, delta = exact_rho(rho), min(exact_delta(delta), LARGEST_DELTA)
+    spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
+    # Where ε(x) is least: its derivative is ρ - (ln 1/δ - ln(1 + x)) / x².
+    best = _rising_root(lambda x: x * x * float(rho) + math.log1p(x) - float(spare))
+    return _certified_epsilon(Decimal(f"{best:.12e}"), rho, spare)
+
+
+def _certified_epsilon(x: Decimal, rho: Fraction, spare: Decimal) -> Fraction:
+    """Return an upper bound of ε(x) = (x+1)ρ + (ln 1/δ - ln(1+x)) / x - ln(1 + 1/x), of 12 digits, at least 1e-9.
+
+    Each operation is rounded to the safe side. spare: at least ln 1/δ.
+    """
+    more = _UP.add(x, 1)  # exact: at most 45 digits
+    moved = _UP.divide(_UP.subtract(spare, ln(_DOWN, more)), x)
+    gained = ln(_DOWN, _DOWN.add(1, _DOWN.divide(1, x)))
+    total = _UP.subtract(_UP.add(_UP.multiply(more, quotient(_UP, rho)), moved), gained)
+    least = Decimal(repr(EPSILON_RANGE[0]))
+    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_CEILING).plus(max(total, least)))
+
+
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for value > 0."""
     # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24 digits to cut.
@@ -86,6 +115,12 @@ def root_below(value: Fraction) -> Fraction:
     root = math.isqrt(math.floor(value * scale * scale))
     surplus = 10 ** (len(str(root)) - RATE_DIGITS)
     return Fraction(root // surplus * surplus) / scale
+
+
+def root_above(value: Fraction) -> Fraction:
+    """Return a rational that is at least √value, and by 2e-11 (relative) more at most, for value > 0."""
+    below = root_below(value)
+    return below if below * below == value else below * (1 + Fraction(1, 10 ** (RATE_DIGITS - 1)))
 
 
 def growth_bound(epsilon: Fraction) -> Fraction | None:

@@ -108,3 +108,20 @@ class PrivacyCost:
         """Take floats for what their digits say."""
         object.__setattr__(self, "epsilon", Exact(epsilon))
         object.__setattr__(self, "delta", Exact(delta))
+
+
+@dataclass(frozen=True, init=False)
+class ZcdpCost:
+    """What a release spends in zero-concentrated differential privacy: it is delta-approximately rho-zCDP.
+
+    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1), and 0
+    where it is rho-zCDP. Both are exact, and not checked here.
+    """
+
+    rho: Exact
+    delta: Exact
+
+    def __init__(self, rho: float | Fraction, delta: float | Fraction) -> None:
+        """Take floats for what their digits say."""
+        object.__setattr__(self, "rho", Exact(rho))
+        object.__setattr__(self, "delta", Exact(delta))

@@ -21,14 +21,14 @@ Since b² - a² = 2ε, e^ε φ(b) = φ(a). So with the Mills ratio R = Q/φ (`no
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from fim_private.dp.accounting import LARGEST_DELTA, RATE_DIGITS, root_below, zcdp_rho
+from fim_private.dp.accounting import LARGEST_DELTA, RATE_DIGITS, root_above, root_below, zcdp_epsilon, zcdp_rho
 from fim_private.dp.directed_rounding import down, ln, quotient, up
 from fim_private.dp.normal_tail import mills_ratio_bounds, normal_density_bounds
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import EPSILON_RANGE, exact_delta, exact_epsilon
 
 # R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be 1e-30, of which 12 digits count.
 _DIGITS = 72
@@ -70,6 +70,31 @@ def _certified_mu(mu: Decimal, epsilon: Fraction, delta: Fraction) -> Fraction:
     while gdp_delta_upper(epsilon, Fraction(mu)) > delta:
         mu = _TWELVE.next_minus(mu)
     return Fraction(mu)
+
+
+@lru_cache(maxsize=1 << 10, typed=True)
+def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for ε, rounded up.
+
+    mu_squared: μ², 2e-18 to 2e8. delta: at least 1e-300, below 1. Raises ParameterError otherwise.
+    The result is at least 1e-9, has 12 significant decimal digits, and is within 1e-10 (relative) of the best.
+    A delta nearer to 1 than 1e-30 is taken for 1 - 1e-30.
+    """
+    delta = min(exact_delta(delta), LARGEST_DELTA)
+    mu = root_above(mu_squared)
+    low, high = Fraction(repr(EPSILON_RANGE[0])), zcdp_epsilon(mu_squared / 2, delta)  # which follows from μ-GDP
+    if gdp_delta_upper(low, mu) <= delta:
+        return low
+    # δ(ε) falls: it is enough at `high`, and not at `low`.
+    while high - low > high / 10 ** (RATE_DIGITS + 1):
+        # The root of their product brings both together where they are far apart; few digits keep the fractions short.
+        middle = root_below(low * high) if high > 2 * low else (low + high) / 2
+        middle = Fraction(Context(prec=RATE_DIGITS + 6).plus(quotient(_DOWN, middle)))
+        if gdp_delta_upper(middle, mu) <= delta:
+            high = middle
+        else:
+            low = middle
+    return Fraction(Context(prec=RATE_DIGITS, rounding=ROUND_CEILING).plus(quotient(_UP, high)))
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""Privacy parameters, checked and made exact: epsilon, delta, and which data sets are neighbours."""
+"""Privacy parameters, checked and made exact: epsilon, delta, rho, and which data sets are neighbours."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Neighbors(StrEnum):
 # Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
+RHO_RANGE = (1e-18, 1e8)
 
 
 def exact_epsilon(epsilon: float | Fraction) -> Fraction:
@@ -44,6 +45,13 @@ def exact_delta(delta: float | Fraction) -> Fraction:
     if not _is_finite(delta) or not 0 < delta < 1:
         raise ParameterError(f"{parameter('delta')} must be a number above 0 and below 1, not {delta!r}")
     return _exact("delta", delta, DELTA_RANGE)
+
+
+def exact_rho(rho: float | Fraction) -> Fraction:
+    """Return rho as the rational its decimal digits say. Raises ParameterError unless 1e-18 <= rho <= 1e8."""
+    if isinstance(rho, bool) or not _is_finite(rho) or rho <= 0:
+        raise ParameterError(f"{parameter('rho')} must be a number above 0, not {rho!r}")
+    return _exact("rho", rho, RHO_RANGE)
 
 
 def exact_delta_or_zero(delta: float | Fraction) -> Fraction:

@@ -20,16 +20,17 @@ GRID = 1 << 16
 class GaussianBudget:
     """A budget of Gaussian differential privacy, of which each step has a part fixed beforehand (Theorem 13).
 
-    mu: > 0, of the whole release. neighbors: the neighbour relation. part: of μ², > 0, <= 1, for these steps together.
+    mu_squared: μ² > 0, of the whole release. neighbors: the neighbour relation.
+    part: of μ², > 0, <= 1, for these steps together.
     """
 
-    mu: Fraction
+    mu_squared: Fraction
     neighbors: str
     part: Fraction = Fraction(1)
 
     def spent(self, share: Fraction) -> Fraction:
         """Return what a step with this share of the part adds to μ²."""
-        return share * self.part * self.mu**2
+        return share * self.part * self.mu_squared
 
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
         """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².

@@ -10,7 +10,7 @@ import numpy as np
 
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe
-from fim_private.dp.gaussian_dp import gdp_mu
+from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.candidate_pool import CandidatePool
 from fim_private.levelwise.discovery import found_items, found_levels
@@ -99,21 +99,19 @@ def levelwise(
     count: int,
     *,
     union: bool,
-    epsilon: Fraction,
-    delta: Fraction,
+    budget: PrivacyBudget,
     neighbors: str,
     listed: bool,
     part: Fraction = Fraction(1),
     keep_all: bool = False,
 ) -> Levelwise:
-    """Return the run that spends `part` of a budget of (epsilon, delta) (Theorem 13).
+    """Return the run that spends `part` of a budget (Theorem 13).
 
-    listed: whether the items are public. Otherwise a tenth of delta goes to naming them; ε and the rest make μ, of
-    whose square the run has the part, and whoever releases supports the rest.
+    listed: whether the items are public. Otherwise a part of delta goes to naming them; the rest of the budget makes μ,
+    of whose square the run has the part, and whoever releases supports the rest.
     Raises ParameterError for a budget out of range.
     """
-    items_delta = None if listed else min(delta * ITEMS_DELTA, LARGEST_DELTA)
-    spent = items_delta or Fraction(0)
-    budget = GaussianBudget(gdp_mu(epsilon, (delta - spent) / (1 - spent)), neighbors, part)
-    recipe = Recipe.of(sizes, count, union=union, epsilon=epsilon, neighbors=neighbors)
-    return Levelwise(tuple(sizes), count, union, budget, recipe, items_delta, keep_all)
+    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
+    gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
+    recipe = Recipe.of(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors)
+    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)

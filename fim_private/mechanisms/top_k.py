@@ -72,13 +72,22 @@ class TopK:
         return cls(build(epsilon / count, delta if is_bounded_range(whole) else delta / count), count)
 
     @classmethod
-    def by_zcdp_composition(cls, build: Build, count: int, rho: Fraction, bottom_delta: Fraction) -> TopK:
-        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 bounded-range selections.
+    def by_zcdp_composition(cls, build: Build, count: int, rho: Fraction, naming: Fraction) -> TopK:
+        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 selections, which are naming-approximately rho-zCDP.
 
-        Each has ε₀ = √(8 rho/count), rounded down.
-        bottom_delta: the δ of their abstention; (1 + e^ε) times as much is part of the δ of the whole (Theorem 8).
+        Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
+        (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
+        Raises ParameterError for a part out of range.
         """
-        return cls(build(root_below(8 * rho / count), bottom_delta), count)
+        bounded = build(root_below(8 * rho / count), naming)
+        if is_bounded_range(bounded):
+            return cls(bounded, count)
+        return cls(build(root_below(2 * rho / count), naming / count), count)
+
+    @property
+    def basic_epsilon(self) -> Fraction:
+        """What the selections spend together by basic composition: count ε₀."""
+        return self.count * Fraction(self.mechanism.cost.epsilon)
 
     @property
     def margin(self) -> float:

@@ -5,7 +5,8 @@ noise. What leaves is a Release.
 
 options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
-budget          Budget allocation: which selections run on which part of ε and δ.
+budget          Budget allocation: which selections run on which part of the budget.
+allocation      What was allocated, and how it is carried out.
 budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
@@ -42,8 +43,9 @@ def mine(
     data: Any,
     *,
     size: int | str | Iterable[int] = defaults.SIZE,
-    epsilon: float | Fraction = defaults.EPSILON,
+    epsilon: float | Fraction | None = None,
     delta: float | Fraction = defaults.DELTA,
+    rho: float | Fraction | None = None,
     mechanism: str = defaults.MECHANISM,
     neighbors: str = defaults.NEIGHBORS,
     top: int = defaults.TOP,
@@ -80,9 +82,13 @@ def mine(
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by their digits;
-        split by public parameters where there are several itemsets or sizes: Release.shares tells how. With a catalogue
-        delta may be 0: "auto" then takes the best mechanism that spends none, and supports have discrete Laplace noise.
+    epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
+        their digits; split by public parameters where there are several itemsets or sizes: Release.shares tells how.
+        With a catalogue delta may be 0: "auto" then takes the best mechanism that spends none, and supports have
+        discrete Laplace noise.
+    rho: 1e-18 to 1e8, in place of epsilon: the budget in zero-concentrated differential privacy (zCDP). All of the
+        release is rho-zCDP or, where items have to be found or a mechanism may abstain, delta/2-approximately so
+        (Release.zcdp); Release.cost is the (epsilon, delta) that follows.
     mechanism: a name of the registry (`fim_private.mechanisms.registry`), which says what each has to know. The
         default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
         or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
@@ -127,6 +133,7 @@ def mine(
         size=size,
         epsilon=epsilon,
         delta=delta,
+        rho=rho,
         mechanism=mechanism,
         neighbors=neighbors,
         top=top,
@@ -164,6 +171,7 @@ def mine(
         mechanism=options.mechanism.name,
         sizes=options.sizes,
         cost=taken.cost,
+        zcdp=taken.zcdp,
         neighbors=options.neighbors,
         privacy_unit="user" if source.by_user else "basket",
         private=randomness.private,

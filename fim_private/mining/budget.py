@@ -2,145 +2,33 @@
 
 The parts follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
 (zCDP) where all of them allow it: whichever lets smaller supports through (docs/privacy.md, Theorem 8). Levelwise has
-Gaussian noise only, which Gaussian differential privacy composes without loss (Theorem 13).
+Gaussian noise only, which Gaussian differential privacy composes without loss (Theorem 13). A budget that is given as ρ
+is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy (Theorem 16).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.counting.source import SupportSource
-from fim_private.counting.universe import Catalogue, Universe
-from fim_private.dp.accounting import growth_bound, zcdp_rho
+from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact, PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.levelwise import Levelwise, levelwise
+from fim_private.levelwise.levelwise import levelwise
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
-from fim_private.mining import noisy_supports
+from fim_private.mining.allocation import AllocatedSelection, BudgetAllocation, MeasuredAllocation, SupportsBudget
 from fim_private.mining.budget_share import Share
-from fim_private.mining.measured import Measured
 from fim_private.mining.measured_budget import Way, can_be_measured, measured
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
-from fim_private.mining.release import Itemset
-from fim_private.reading.vocabulary import Item
 
-# The items of an itemset found, None for the unnamed outcome, and its true support in units, which must not leave.
-Found = tuple[tuple[Item, ...] | None, int]
-
-
-@dataclass(frozen=True)
-class AllocatedSelection:
-    """One selection among the itemsets of some sizes, over a universe, with its part of the budget."""
-
-    run: TopK | Levelwise
-    sizes: tuple[int, ...]
-    universe: Universe
-
-    def find(self, source: SupportSource, randomness: Randomness) -> list[Found]:
-        """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
-
-        Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
-        """
-        if isinstance(self.run, Levelwise):
-            return [*self.run.find(source, self.universe, randomness)]
-        spectrum = source.spectrum(self.sizes, self.universe)
-        levels = [chosen.level for chosen in self.run.select(spectrum, randomness) if chosen.level is not None]
-        nameless = spectrum.universe_size is None
-        names = iter(spectrum.sample_itemsets([level for level in levels if level or not nameless], randomness))
-        return [(None if nameless and not level else next(names), level) for level in levels]
-
-
-@dataclass(frozen=True)
-class SupportsBudget:
-    """What the noisy supports may spend: rho of zCDP, or μ² of GDP, or epsilon and, unless None, delta."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    rho: Fraction | None = None
-    mu_squared: Fraction | None = None
-
-    def noise(self, count: int) -> SupportNoise:
-        """Return the noise for that many supports, count >= 1."""
-        if self.rho is not None:
-            return SupportNoise.for_rho(self.rho, count)
-        if self.mu_squared is not None:
-            return SupportNoise.for_mu_squared(self.mu_squared, count)
-        assert self.epsilon is not None
-        return SupportNoise.for_budget(self.epsilon, self.delta, count)
-
-
-@dataclass(frozen=True)
-class BudgetAllocation:
-    """What is decided before the data is read.
-
-    selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
-    released. cost: what all of it spends. shares: the same, part by part. leaves_out: whether itemsets are not
-    published that do not stand out from the noise of their supports.
-    """
-
-    selections: tuple[AllocatedSelection, ...]
-    supports: SupportsBudget | None
-    cost: PrivacyCost
-    shares: tuple[Share, ...]
-    leaves_out: bool = False
-
-    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
-        """Return this allocation, and the itemsets that its selections find, in order."""
-        return self, [itemset for selection in self.selections for itemset in selection.find(source, randomness)]
-
-    @property
-    def margin(self) -> float:
-        """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
-        return max(selection.run.margin for selection in self.selections if isinstance(selection.run, TopK))
-
-    def published(self, found: list[Found], randomness: Randomness) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
-        """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
-
-        With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
-        only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
-        has left out its own, by other noise, so that its intervals cover as they say.)
-        """
-        named = [(items, support) for items, support in found if items is not None]
-        unnamed = [Itemset(None) for items, _ in found if items is None]
-        if self.supports is None or not named:
-            return tuple(Itemset(items) for items, _ in found), None
-        # How many came out is public by now: the noise is for so many, not for all that were asked for.
-        noise = self.supports.noise(len(named))
-        values = noisy_supports.release([support for _, support in named], noise, randomness=randomness)
-        sets = [items for items, _ in named]
-        consistent = noisy_supports.consistent(sets, values, noise.half_width)
-        rows = zip(sets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
-        itemsets = [
-            Itemset(items, estimate, (lower, upper))
-            for items, estimate, lower, upper in rows
-            if lower > 0 or not self.leaves_out
-        ]
-        return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
-
-
-@dataclass(frozen=True)
-class MeasuredAllocation:
-    """An allocation with several ways to go, one of which is taken as what is measured first suggests.
-
-    run: what measures. universe: of the items. ways: the allocations, by the names that the run has for them.
-    """
-
-    run: Measured
-    universe: Universe
-    ways: Mapping[str, BudgetAllocation]
-
-    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
-        """Return the allocation of the way that was taken, and the itemsets found, in order."""
-        way, found = self.run.find(source, self.universe, randomness)
-        return self.ways[way], [*found]
+# The part of δ for abstaining, where picks are composed in zCDP.
+_NAMING = Fraction(1, 2)
 
 
 def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
@@ -153,18 +41,19 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocati
         with suppress(ParameterError):
             made = _measured(options)
             for way in made.ways.values():
-                _check_noise(way, options.top * len(options.sizes))
+                _check_noise(way, options)
             return made
     allocation = allocate(options)
-    _check_noise(allocation, options.top * len(options.sizes))
+    _check_noise(allocation, options)
     return allocation
 
 
-def _check_noise(allocation: BudgetAllocation, count: int) -> None:
+def _check_noise(allocation: BudgetAllocation, options: MiningOptions) -> None:
     """Raise ParameterError if noisy supports may not fit into 64 bits, in which they are handed on."""
-    if allocation.supports is not None and allocation.supports.noise(count).half_width >= 1 << 56:
-        share, epsilon = parameter("supports_share"), parameter("epsilon")
-        raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {epsilon}")
+    most = options.top * len(options.sizes)
+    if allocation.supports is not None and allocation.supports.noise(most).half_width >= 1 << 56:
+        share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
+        raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {budget}")
 
 
 def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | None = None) -> BudgetAllocation:
@@ -178,15 +67,18 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
         return _by_gdp_composition(options)
     if selections is None:
         selections = options.selections()
+    if options.rho is not None:
+        return _by_zcdp_composition(options, selections)
     ways = [_by_basic_composition(options, selections)]
-    if (way := _by_zcdp_composition(options, selections)) is not None:
-        ways.append(way)
+    if options.delta and all(is_bounded_range(picks.mechanism) for picks in ways[0].picks):
+        ways.append(_by_zcdp_composition(options, selections))
     return min(ways, key=lambda way: way.margin)
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate (ε, δ) by basic composition, spending δ only where it is needed."""
     epsilon, delta = options.epsilon, options.delta
+    assert epsilon is not None
     for_supports = options.supports_share or Fraction(0)
     wanted = options.top * len(selections)
     budget, shares, spent = None, [], Fraction(0)
@@ -207,38 +99,44 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         spent += own
         allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe))
         shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), not options.keep_all)
+    return BudgetAllocation(
+        tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), leaves_out=not options.keep_all
+    )
 
 
-def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation | None:
-    """Allocate in zCDP (Theorem 8): half of δ is for the conversion to (ε, δ), half for abstaining, if that needs any.
-
-    None where the mechanism's selections are not bounded-range, epsilon is above 50, or there is no delta.
-    """
-    epsilon, delta = options.epsilon, options.delta
-    if not delta:
-        return None
-    for_supports = options.supports_share or Fraction(0)
-    growth = growth_bound(epsilon)
-    whole = registry.build(options.mechanism, epsilon, delta, selections[0])
-    if growth is None or not is_bounded_range(whole):
-        return None
-    rho = zcdp_rho(epsilon, delta / 2 if whole.cost.delta else delta)
+def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
+    """Allocate in zCDP (Theorems 8 and 16): a part of δ is for abstaining, if that needs any, the rest converts ρ."""
+    budget, for_supports = options.budget, options.supports_share or Fraction(0)
+    whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
+    naming = budget.naming(_NAMING) if whole.cost.delta else Fraction(0)
+    rho = budget.concentrated(naming)
     part = rho * (1 - for_supports) / len(selections)
-    bottom_delta = delta / 2 / (1 + growth) / len(selections)
-    allocated = [
-        AllocatedSelection(
-            TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, part, bottom_delta),
-            public.sizes,
-            options.counted_universe,
-        )
-        for public in selections
+    if 2 * part / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
+        given = parameter("epsilon" if options.rho is None else "rho")
+        raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
+    each = naming / len(selections)
+    runs = [
+        TopK.by_zcdp_composition(_build(options.mechanism, public), public.top, part, each) for public in selections
     ]
     shares = [Share("selection", public.sizes, part / rho, rho=Exact(part)) for public in selections]
     if for_supports:
         shares.append(Share("supports", options.sizes, for_supports, rho=Exact(rho * for_supports)))
-    budget = SupportsBudget(rho=rho * for_supports) if for_supports else None
-    return BudgetAllocation(tuple(allocated), budget, PrivacyCost(epsilon, delta), tuple(shares), not options.keep_all)
+    cost = budget.cost(naming, normal=False)
+    if options.rho is not None and not for_supports:
+        # Without Gaussian noise the selections are also (ε, δ₀)-private together, by basic composition.
+        together = sum((run.basic_epsilon for run in runs), Fraction(0))
+        cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
+    return BudgetAllocation(
+        tuple(
+            AllocatedSelection(run, public.sizes, options.counted_universe)
+            for run, public in zip(runs, selections, strict=True)
+        ),
+        SupportsBudget(rho=rho * for_supports) if for_supports else None,
+        cost,
+        tuple(shares),
+        zcdp=budget.zcdp(naming),
+        leaves_out=not options.keep_all,
+    )
 
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
@@ -250,36 +148,39 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         options.sizes,
         options.top,
         union=options.union,
-        epsilon=options.epsilon,
-        delta=options.delta,
+        budget=options.budget,
         neighbors=options.neighbors,
         listed=isinstance(universe, Catalogue),
         part=1 - for_supports,
         keep_all=options.keep_all,
     )
+    mu_squared = run.budget.mu_squared
     shares = [
         Share(purpose, sizes, share * run.budget.part, mu_squared=Exact(run.budget.spent(share)))
         for purpose, sizes, share in run.steps
     ]
-    budget = None
+    supports = None
     if for_supports:
-        budget = SupportsBudget(mu_squared=for_supports * run.budget.mu**2)
-        shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * run.budget.mu**2)))
+        supports = SupportsBudget(mu_squared=for_supports * mu_squared)
+        shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * mu_squared)))
     selection = AllocatedSelection(run, options.sizes, universe)
-    cost = PrivacyCost(options.epsilon, options.delta)
-    return BudgetAllocation((selection,), budget, cost, tuple(shares))
+    naming = run.items_delta or Fraction(0)
+    cost = options.budget.cost(naming, normal=True)
+    return BudgetAllocation((selection,), supports, cost, tuple(shares), zcdp=options.budget.zcdp(naming))
 
 
 def _measured(options: MiningOptions) -> MeasuredAllocation:
     """Allocate for users: several ways, of which measurements take one (Theorem 14)."""
     run, ways = measured(options)
-    cost = PrivacyCost(options.epsilon, options.delta)
+    naming = run.items_delta or Fraction(0)
+    cost, zcdp = options.budget.cost(naming, normal=False), options.budget.zcdp(naming)
 
     def allocation(way: Way) -> BudgetAllocation:
         supports = None
         if way.supports is not None:
             supports = SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)
-        return BudgetAllocation((), supports, cost, way.shares, not (options.keep_all or way.normal))
+        leaves_out = not (options.keep_all or way.normal)
+        return BudgetAllocation((), supports, cost, way.shares, zcdp=zcdp, leaves_out=leaves_out)
 
     return MeasuredAllocation(run, options.counted_universe, {name: allocation(way) for name, way in ways.items()})
 

@@ -17,7 +17,8 @@ from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_neighbors
+from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining import noisy_supports
@@ -35,8 +36,9 @@ def count(
     data: Any,
     itemsets: Any,
     *,
-    epsilon: float | Fraction = defaults.EPSILON,
+    epsilon: float | Fraction | None = None,
     delta: float | Fraction = defaults.DELTA,
+    rho: float | Fraction | None = None,
     neighbors: str = defaults.NEIGHBORS,
     user: str | None = None,
     missing_user: str | None = None,
@@ -63,6 +65,7 @@ def count(
     epsilon, delta: of the whole release, as in mine; delta may be 0. Few itemsets are counted with discrete Laplace
         noise, which leaves delta unspent, more of them, where there is a delta, with normal noise: whichever has the
         narrower 95 % intervals.
+    rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
     max_work, progress, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
@@ -78,9 +81,9 @@ def count(
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     given = given_itemsets(itemsets)
-    noise = SupportNoise.for_budget(exact_epsilon(epsilon), exact_delta_or_zero(delta) or None, len(given.itemsets))
+    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
+    noise, shares = _noise(budget, given)
     relation = exact_neighbors(neighbors)
-    assert noise.cost is not None
 
     transactions = read_transactions(
         data,
@@ -98,11 +101,11 @@ def count(
     values = noisy_supports.release(supports_of(given, source), noise, randomness=randomness)
     consistent = noisy_supports.consistent(given.itemsets, values, noise.half_width)
     rows = zip(given.itemsets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
-    cost = noise.cost
     return Release(
         mechanism=GIVEN,
         sizes=given.sizes,
-        cost=cost,
+        cost=noise.cost or budget.cost(Fraction(0), normal=True),
+        zcdp=budget.zcdp(Fraction(0)),
         neighbors=relation,
         privacy_unit="user" if source.by_user else "basket",
         private=randomness.private,
@@ -111,10 +114,23 @@ def count(
         missing_user=source.missing_user,
         top=len(given.itemsets),
         union=True,
-        shares=(Share("supports", given.sizes, Fraction(1), Exact(cost.epsilon), Exact(cost.delta)),),
+        shares=shares,
         noise=noise,
         units=source.units if relation == Neighbors.REPLACE_ONE else None,
     )
+
+
+def _noise(budget: PrivacyBudget, given: GivenItemsets) -> tuple[SupportNoise, tuple[Share, ...]]:
+    """Return the noise of all supports, which have all of the budget, and what they spend."""
+    count, whole = len(given.itemsets), Fraction(1)
+    if budget.epsilon is None:
+        # Normal noise is ρ-zCDP with μ² = 2ρ, and the ε that follows from μ is the smaller one.
+        mu_squared = budget.normal(Fraction(0))
+        noise = SupportNoise.for_mu_squared(mu_squared, count)
+        return noise, (Share("supports", given.sizes, whole, mu_squared=Exact(mu_squared)),)
+    noise = SupportNoise.for_budget(budget.epsilon, budget.delta or None, count)
+    assert noise.cost is not None
+    return noise, (Share("supports", given.sizes, whole, noise.cost.epsilon, noise.cost.delta),)
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:

@@ -1,4 +1,4 @@
-"""The budget of a measured run: each of its ways may spend all of ε (Theorem 14)."""
+"""The budget of a measured run: each of its ways may spend all of it (Theorem 14)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fim_private.counting.universe import Catalogue
-from fim_private.dp.accounting import growth_bound, root_below, zcdp_rho
 from fim_private.dp.cost import Exact
-from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.parameters import Neighbors
+from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.levelwise import Levelwise
@@ -34,25 +33,23 @@ _NAMING, _CONCENTRATED = Fraction(1, 4), Fraction(2, 3)
 
 
 @dataclass(frozen=True)
-class DeltaParts:
-    """The parts of δ, which with (1 + e^ε) for `naming` add up to it (Theorem 14).
+class BudgetParts:
+    """What each way may spend, and what of δ names what only one unit has (Theorem 14).
 
-    naming: δ_b = δ₀, of naming what only one unit has; None where the items are listed. concentrated: of the ways that
-    compose in zCDP. normal: of levels.
+    naming: δ₀; None where the items are listed. rho: of the ways that compose in zCDP. mu_squared: μ² of levels.
     """
 
     naming: Fraction | None
-    concentrated: Fraction
-    normal: Fraction
+    rho: Fraction
+    mu_squared: Fraction
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, *, listed: bool) -> DeltaParts:
-        """Return the parts of delta; e^epsilon must be bounded (`growth_bound`)."""
-        growth = growth_bound(epsilon)
-        assert growth is not None, "see can_be_measured"
-        naming = None if listed else min(delta * _NAMING / (1 + growth), LARGEST_DELTA)
-        rest = delta - (naming or 0) * (1 + growth)
-        return cls(naming, rest * _CONCENTRATED, rest * (1 - _CONCENTRATED))
+    def of(cls, budget: PrivacyBudget, *, listed: bool) -> BudgetParts:
+        """Return the parts of a budget: of an (ε, δ) both have a part of δ, of ρ they have it all."""
+        naming = None if listed else min(budget.naming(_NAMING), LARGEST_DELTA)
+        spent = naming or Fraction(0)
+        rho, mu_squared = budget.concentrated(spent, _CONCENTRATED), budget.normal(spent, 1 - _CONCENTRATED)
+        return cls(naming, rho, mu_squared)
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,9 @@ class Way:
 def can_be_measured(options: MiningOptions) -> bool:
     """Tell whether a run can be measured.
 
-    It is for itemsets of users, small enough to be counted, and e^ε no larger than is of use.
+    It is for itemsets of users, small enough to be counted.
     """
-    return options.by_user and options.sizes[-1] <= _LARGEST_SIZE and growth_bound(options.epsilon) is not None
+    return options.by_user and options.sizes[-1] <= _LARGEST_SIZE
 
 
 def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
@@ -80,8 +77,8 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     listed = isinstance(options.counted_universe, Catalogue)
     replaces = options.neighbors == Neighbors.REPLACE_ONE
     left = 1 - (options.supports_share or Fraction(0))
-    delta = DeltaParts.of(options.epsilon, options.delta, listed=listed)
-    rho, mu = zcdp_rho(options.epsilon, delta.concentrated), gdp_mu(options.epsilon, delta.normal)
+    parts = BudgetParts.of(options.budget, listed=listed)
+    rho, mu_squared = parts.rho, parts.mu_squared
 
     measurement = _MEASUREMENT * left * rho
     # The difference of two supports at a rank, or one of them; a user is in one bin of lengths.
@@ -89,9 +86,9 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     rankings = options.selections()
     direct_rho = (left * rho - measurement) / len(rankings)
     recipe = Recipe.of(
-        options.sizes, options.top, union=options.union, epsilon=options.epsilon, neighbors=options.neighbors
+        options.sizes, options.top, union=options.union, epsilon=options.budget.loss, neighbors=options.neighbors
     )
-    items = GaussianBudget(root_below(2 * rho), options.neighbors, left)
+    items = GaussianBudget(2 * rho, options.neighbors, left)
     picks = {
         name: PicksOfItems(
             recipe.with_items(share),
@@ -103,9 +100,9 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
         options.sizes,
         options.top,
         options.union,
-        GaussianBudget(mu, options.neighbors, left - 4 * measurement / mu**2),
+        GaussianBudget(mu_squared, options.neighbors, left - 4 * measurement / mu_squared),
         recipe.with_items(_LISTED_ITEMS) if listed and recipe.levels else recipe,
-        delta.naming,
+        parts.naming,
         options.keep_all,
     )
     run = Measured(
@@ -115,18 +112,18 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
         lengths_change / (2 * measurement),
         tuple(
             _exponential(options, direct_rho)
-            if delta.naming is None
-            else _limited(public, direct_rho, delta.naming / len(rankings))
+            if parts.naming is None
+            else _limited(public, direct_rho, parts.naming / len(rankings))
             for public in rankings
         ),
         items,
         tuple(picks.items()),
-        delta.naming,
+        parts.naming,
         levels,
     )
     ways = {
         "direct": _concentrated(rho, options, {"measurement": measurement}),
-        "levels": _normal(mu**2, options, levels, {"measurement": 4 * measurement}),
+        "levels": _normal(mu_squared, options, levels, {"measurement": 4 * measurement}),
     }
     for name, way in picks.items():
         steps = {"measurement": 2 * measurement, "items": items.spent(way.recipe.items) / 2}
@@ -144,13 +141,13 @@ def _item_shares(options: MiningOptions, *, listed: bool) -> dict[str, Fraction]
     return {"picks": _ITEMS, "picks of more items": _MORE_ITEMS}
 
 
-def _limited(public: PublicParameters, rho: Fraction, bottom_delta: Fraction) -> TopK:
-    """Return picks by limited-domain; bottom_delta as for TopK.by_zcdp_composition."""
+def _limited(public: PublicParameters, rho: Fraction, naming: Fraction) -> TopK:
+    """Return picks by limited-domain; naming as for TopK.by_zcdp_composition."""
 
     def build(epsilon: Fraction, delta: Fraction) -> LimitedDomain:
         return LimitedDomain.from_public(epsilon, delta, public)
 
-    return TopK.by_zcdp_composition(build, public.top, rho, bottom_delta)
+    return TopK.by_zcdp_composition(build, public.top, rho, naming)
 
 
 def _exponential(options: MiningOptions, rho: Fraction) -> TopK:

@@ -12,7 +12,8 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.cost import by_digits
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import exact_neighbors, positive_integer
+from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
@@ -32,7 +33,8 @@ class MiningOptions:
     """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
-    epsilon, delta: of the whole release; delta is 0 where every step is purely private.
+    epsilon, delta: of the whole release; delta is 0 where every step is purely private. rho: given in place of
+    epsilon, which is None then.
     supports_share: the part of the budget for noisy supports; None where none are released.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
@@ -40,7 +42,7 @@ class MiningOptions:
     """
 
     mechanism: MechanismSpec
-    epsilon: Fraction
+    epsilon: Fraction | None
     delta: Fraction
     neighbors: str
     sizes: tuple[int, ...] = (defaults.SIZE,)
@@ -54,6 +56,12 @@ class MiningOptions:
     keep_all: bool = False
     reason: str | None = None
     by_user: bool = False
+    rho: Fraction | None = None
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        """The budget of the whole release."""
+        return PrivacyBudget(self.epsilon, self.delta, self.rho)
 
     @property
     def counted_universe(self) -> Universe:
@@ -91,8 +99,9 @@ class MiningOptions:
 def checked_options(
     *,
     size: int | str | Iterable[int],
-    epsilon: float | Fraction,
+    epsilon: float | Fraction | None,
     delta: float | Fraction,
+    rho: float | Fraction | None,
     mechanism: str,
     neighbors: str,
     top: int,
@@ -120,21 +129,22 @@ def checked_options(
     checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    budget = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     named = None if mechanism == AUTO else registry.spec_named(mechanism, AUTO).name
-    registry.check_delta(budget[1], named, listed=isinstance(universe, Catalogue))
+    registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
     reason = None
     if mechanism == AUTO:
         several = wanted > 1 or (len(sizes) > 1 and not union)
         mechanism, reason = choose(
-            budget[1], sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
+            budget.delta, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
         )
     spec = registry.spec_named(mechanism, AUTO)
     _check_caps(spec, universe, **checked, by_user=by_user)
     share = _supports_share(spec, supports, supports_share)
     return MiningOptions(
         spec,
-        *budget,
+        budget.epsilon,
+        budget.delta,
         relation,
         sizes,
         wanted,
@@ -147,6 +157,7 @@ def checked_options(
         keep_all,
         reason,
         by_user,
+        budget.rho,
     )
 
 

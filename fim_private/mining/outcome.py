@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
@@ -36,6 +36,8 @@ class Outcome(Itemsets):
     units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
         replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
     units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
+    zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
+        is the (epsilon, delta) that follows from it; None elsewhere.
     """
 
     mechanism: str
@@ -55,6 +57,7 @@ class Outcome(Itemsets):
     keep_all: bool = False
     units: int | None = None
     units_interval: tuple[int, int] | None = None
+    zcdp: ZcdpCost | None = None
 
     @property
     def size(self) -> int | str:
@@ -75,6 +78,11 @@ class Outcome(Itemsets):
     def delta(self) -> float:
         """The delta spent, as a float that is rounded up; 0 for a purely private mechanism."""
         return float(self.cost.delta)
+
+    @property
+    def rho(self) -> Exact | None:
+        """The rho spent, of zero-concentrated privacy, where the budget was given so; None elsewhere."""
+        return None if self.zcdp is None else self.zcdp.rho
 
     @property
     def measured(self) -> bool:

@@ -54,7 +54,8 @@ class Release(Outcome):
         """The guarantee, in one sentence."""
         if not self.private:
             return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-        return wording.guarantee(self.mechanism, self.cost, wording.change(self.neighbors, self.protected))
+        change = wording.change(self.neighbors, self.protected)
+        return wording.guarantee(self.mechanism, self.cost, change) + wording.concentrated(self.zcdp)
 
     @property
     def _order(self) -> str:
@@ -88,6 +89,7 @@ class Release(Outcome):
             **several,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            **({} if self.zcdp is None else {"rho": float(self.zcdp.rho), "zcdp_delta": float(self.zcdp.delta)}),
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
             **({} if self.units is None else {"units": self.units}),

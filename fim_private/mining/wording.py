@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fim_private.dp.accounting import growth_bound
-from fim_private.dp.cost import PrivacyCost, at_least, rounded_up
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.glance import printable
 from fim_private.reading.missing_users import MissingUser
@@ -85,4 +85,15 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
     return (
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
+    )
+
+
+def concentrated(cost: ZcdpCost | None) -> str:
+    """Return what a release spends in zCDP, as one more sentence; nothing where its budget was not given so."""
+    if cost is None:
+        return ""
+    approximately = f"{at_least(cost.delta)}-approximately " if cost.delta else ""
+    return (
+        f" It is {approximately}ρ-zCDP with ρ = {at_least(cost.rho)}, from which this follows, and which adds up with "
+        "what other releases spend."
     )

@@ -13,7 +13,10 @@ from fim_private.mining.release import Release
 def advice_for_more(release: Release) -> Iterator[str]:
     """Yield what finds more itemsets, a line, and what promises as much, another, where there is such a way."""
     ways = []
-    if release.epsilon < EPSILON_RANGE[1]:
+    if release.rho is not None:
+        more = at_least(4 * release.rho)
+        ways.append(f"a larger --rho: {more} halves the noise, or about what an itemset needs, for four times the cost")
+    elif release.epsilon < EPSILON_RANGE[1]:
         # Margins and noise are in proportion to 1/ε, or nearly so.
         twice = at_least(min(2 * release.cost.epsilon, Fraction(EPSILON_RANGE[1])))
         ways.append(

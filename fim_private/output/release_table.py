@@ -142,14 +142,15 @@ def _range(sizes: tuple[int, ...]) -> str:
 def _advice(release: Release, max_rank: int | None) -> str:
     """Say what helps after an abstention, from public parameters alone."""
     unit = release.privacy_unit
+    larger = "a larger --epsilon" if release.rho is None else "a larger --rho"
     smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
     if release.mechanism == "levelwise":
-        ways = [f"more {unit}s", "a larger --epsilon", *smaller, *(["a smaller --top"] if release.top > 1 else [])]
+        ways = [f"more {unit}s", larger, *smaller, *(["a smaller --top"] if release.top > 1 else [])]
         all_ = "" if release.keep_all or not release.counted else "; --keep-all names some that do not stand out, too"
         return f"{', or '.join(ways)}{all_}."
     share = release.shares[0] if release.shares else None
     if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
-        ways = [f"more {unit}s", "a larger --epsilon", *smaller]
+        ways = [f"more {unit}s", larger, *smaller]
         return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
     rank = MAX_RANK if max_rank is None else max_rank
     margin, easier = (

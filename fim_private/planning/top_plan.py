@@ -14,7 +14,8 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
-from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.allocation import BudgetAllocation
+from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions, parse_sizes
 from fim_private.planning.given import Given
 from fim_private.planning.level_needs import LevelNeeds

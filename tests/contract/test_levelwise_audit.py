@@ -28,6 +28,7 @@ from fim_private.counting import Effort, LocalSource, weighted_items
 from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
+from fim_private.dp.accounting import root_below
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.rounded_normal import least_exceeding
 from fim_private.levelwise import discovery, gaussian_budget, two_counts
@@ -37,7 +38,8 @@ from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
 from fim_private.mechanisms import registry
-from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.allocation import BudgetAllocation
+from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue
 from fim_private.reading.transactions import Transactions
@@ -236,7 +238,9 @@ def spent_by(ask: Ask, shared: Sequence[str], one: Played, other: Played) -> dic
         budget = ask.allocation.supports
         assert budget is not None
         moved = sum((x - y) ** 2 for x, y in zip(one.supports, other.supports, strict=True))
-        used["supports"] = moved / budget.noise(len(one.supports)).parameter / (Fraction(15, 100) * run.budget.mu**2)
+        used["supports"] = (
+            moved / budget.noise(len(one.supports)).parameter / (Fraction(15, 100) * run.budget.mu_squared)
+        )
     return used
 
 
@@ -303,10 +307,10 @@ def test_the_parts_add_up_to_the_promise(ask: Ask) -> None:
         assert budget.mu_squared is not None
         spent.append(budget.mu_squared)
     assert all(part > 0 for part in spent)
-    assert sum(spent) == run.budget.mu**2
+    assert sum(spent) == run.budget.mu_squared
     new = run.items_delta or Fraction(0)
     assert (new == 0) == ask.listed
-    reached = laws.gaussian_delta(ask.epsilon, run.budget.mu)
+    reached = laws.gaussian_delta(ask.epsilon, root_below(run.budget.mu_squared))
     assert Fraction(reached) * (1 - new) + new <= ask.delta
     assert Fraction(reached) * (1 - new) + new > ask.delta * Fraction(999_999, 1_000_000)
     assert ask.allocation.cost.delta == ask.delta

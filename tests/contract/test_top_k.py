@@ -37,7 +37,8 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.allocation import BudgetAllocation
+from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 from fim_private.spectrum import SupportSpectrum
@@ -239,11 +240,10 @@ def test_no_allocation_spends_more_than_was_allowed(
         spent.append((nothing if noise.cost is None else noise.cost.epsilon, nothing, rho))
         spent.append((nothing, nothing if noise.cost is None else noise.cost.delta, nothing))
     if concentrated:
-        composing = 1e-6 - (1 + math.e) * float(bottoms)
-        assert selection_oracles.zcdp_delta(sum((rho for *_, rho in spent), nothing), 1.0) <= composing * (1 + 1e-9)
-        assert sum(share.rho or nothing for share in allocation.shares) == zcdp_rho(
-            ONE, MILLIONTH / (1 + bool(bottoms))
-        )
+        composing = selection_oracles.zcdp_delta(sum((rho for *_, rho in spent), nothing), 1.0)
+        assert float(bottoms) + (1 - float(bottoms)) * composing <= 1e-6 * (1 + 1e-9)
+        left = (MILLIONTH - bottoms) / (1 - bottoms)
+        assert sum(share.rho or nothing for share in allocation.shares) == zcdp_rho(ONE, left)
     else:
         # To the last digit: nothing was rounded on the way.
         assert sum(epsilon for epsilon, *_ in spent) == sum(share.epsilon or 0 for share in allocation.shares) == 1
@@ -284,7 +284,7 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
     assert allocation.cost == PrivacyCost(ONE, MILLIONTH)
     assert sum(share.fraction for share in allocation.shares) == 1
     run = selection.run
-    mu_squared = run.budget.mu**2
+    mu_squared = run.budget.mu_squared
     of_steps = [run.budget.spent(share) for *_, share in run.steps]
     of_supports = Fraction(0)
     if allocation.supports is not None:
@@ -294,7 +294,7 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
     assert [share.mu_squared for share in allocation.shares] == [*of_steps, *([of_supports] if supports else [])]
     named = run.items_delta or Fraction(0)
     assert (named > 0) is not listed
-    spent = float(named) + (1 - float(named)) * gaussian_delta(float(run.budget.mu), 1.0)
+    spent = float(named) + (1 - float(named)) * gaussian_delta(math.sqrt(run.budget.mu_squared), 1.0)
     assert 0.999 * 1e-6 < spent <= 1e-6 * (1 + 1e-8)
 
 

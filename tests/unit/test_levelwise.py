@@ -34,7 +34,8 @@ from fim_private.levelwise.item_threshold import LARGEST_DELTA, item_threshold
 from fim_private.levelwise.recipe import LARGEST_SIZE, Recipe
 from fim_private.levelwise.shrinkage import shrunken
 from fim_private.mechanisms import registry
-from fim_private.mining.budget import BudgetAllocation, allocate
+from fim_private.mining.allocation import BudgetAllocation
+from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_transactions
 
@@ -330,7 +331,7 @@ class Units:
         return self.units
 
 
-ACCURATE = GaussianBudget(Fraction(10**6), "add-remove")
+ACCURATE = GaussianBudget(Fraction(10**12), "add-remove")
 
 
 def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
@@ -354,7 +355,7 @@ def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -
 
 
 def test_noise_alone_leaves_bins_empty() -> None:
-    budget = GaussianBudget(Fraction(1, 100), "replace-one")  # σ of 141 units
+    budget = GaussianBudget(Fraction(1, 10_000), "replace-one")  # σ of 141 units
     found = held_by(np.zeros(201, dtype=np.int64), budget)
     assert np.count_nonzero(found.units) <= 0.2 * len(found.units)  # 2.3 % expected
     assert np.all(found.units[found.units != 0] >= two_counts._EMPTY * 100 * math.sqrt(2))
@@ -382,7 +383,7 @@ def test_the_bound_of_the_second_count_is_the_best_there_is(neighbors: str, mu: 
         kept = min(1, math.sqrt(bound / bin_end))
         return min(change * bound, k) / float(mu) ** 2 / kept**2 + (0.8 * (1 - kept) * estimate) ** 2
 
-    found = bound_for({held: 10_000}, k, estimate, GaussianBudget(mu, neighbors))
+    found = bound_for({held: 10_000}, k, estimate, GaussianBudget(mu**2, neighbors))
     assert found <= k
     assert found in {*two_counts._BOUNDS, k}
     assert error(found) <= 1.1 * min(error(bound) for bound in (*two_counts._BOUNDS, k) if bound <= k)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 import fim_private as fim
 from fim_private.counting import LocalSource
 from fim_private.counting.universe import UNKNOWN, Catalogue
-from fim_private.dp.accounting import growth_bound, zcdp_rho
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
@@ -34,7 +34,8 @@ from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import Exponential, LimitedDomain, registry
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import measured, measured_budget
-from fim_private.mining.budget import BudgetAllocation, MeasuredAllocation, SupportsBudget, allocation_of
+from fim_private.mining.allocation import MeasuredAllocation, SupportsBudget
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.measured import Measured, most_items
 from fim_private.mining.measured_budget import Way
 from fim_private.mining.noisy_supports import NoiseKind
@@ -199,19 +200,21 @@ def check_budget(
     asked: MiningOptions,
     build: Callable[[MiningOptions], tuple[Measured, dict[str, Way]]] = measured_budget.measured,
 ) -> None:
-    """Hold a run to Theorem 14: to one ρ for all ways but levels, to a μ for these, and to (1 + e^ε)δ_b beside them."""
+    """Hold a run to Theorem 14: to one ρ for all ways but levels, to a μ for these, and to δ₀ beside them."""
     run, ways = build(asked)
     assert {*ways} == {"direct", "levels", *dict(run.picks)}
-    growth = growth_bound(asked.epsilon)
-    assert growth is not None
-    for_naming = Fraction(0)
+    naming = Fraction(0)
     if not isinstance(asked.universe, Catalogue):
         naming = sum((Fraction(picks.mechanism.cost.delta) for picks in run.direct), Fraction(0))
         assert run.items_delta == run.levels.items_delta == naming
-        for_naming = (1 + growth) * naming
-    left = asked.delta - for_naming
-    most = {name: zcdp_rho(asked.epsilon, left * 2 / 3) for name in ways}
-    most["levels"] = gdp_mu(asked.epsilon, left / 3) ** 2 / 2
+    assert naming < asked.delta
+    if asked.rho is not None:
+        most = dict.fromkeys(ways, asked.rho)
+    else:
+        assert asked.epsilon is not None
+        left = (asked.delta - naming) / (1 - naming)
+        most = {name: zcdp_rho(asked.epsilon, left * 2 / 3) for name in ways}
+        most["levels"] = gdp_mu(asked.epsilon, left / 3) ** 2 / 2
     for name, way in ways.items():
         parts = spent(asked, run, name, way)
         assert min(parts.values()) > 0
@@ -242,10 +245,11 @@ def requests(draw: st.DrawFn) -> MiningOptions:
         return Fraction(repr(10 ** draw(st.floats(low, high))))
 
     sizes = draw(st.sampled_from([(1,), (2,), (3,), (5,), (1, 2), (2, 3, 4), (1, 2, 3, 4, 5)]))
+    given = {"epsilon": power(-9, 3)} if draw(st.booleans()) else {"epsilon": None, "rho": power(-18, 3)}
     return options(
         draw(st.sampled_from([ADD_REMOVE, REPLACE_ONE])),
         listed=draw(st.booleans()),
-        epsilon=power(-9, 1.69),
+        **given,
         delta=draw(st.one_of(st.just(Fraction(99, 100)), st.builds(power, st.just(-299.5), st.just(-0.01)))),
         sizes=sizes,
         union=len(sizes) > 1 and draw(st.booleans()),
@@ -255,7 +259,7 @@ def requests(draw: st.DrawFn) -> MiningOptions:
 
 
 @given(asked=requests())
-@example(asked=options(epsilon=Fraction(50), delta=Fraction(99, 100), top=100_000, supports_share=Fraction(99, 100)))
+@example(asked=options(epsilon=Fraction(1000), delta=Fraction(99, 100), top=100_000, supports_share=Fraction(99, 100)))
 @example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), top=1, supports_share=Fraction(1, 100)))
 @example(asked=options(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**299), top=100_000))
 def test_no_way_spends_more_than_its_part(asked: MiningOptions) -> None:
@@ -263,7 +267,16 @@ def test_no_way_spends_more_than_its_part(asked: MiningOptions) -> None:
     if isinstance(allocation, MeasuredAllocation):
         check_budget(asked)
         check_shares(asked)
-        assert {way.cost for way in allocation.ways.values()} == {PrivacyCost(asked.epsilon, asked.delta)}
+        [(cost, zcdp)] = {(way.cost, way.zcdp) for way in allocation.ways.values()}
+        assert cost.delta == asked.delta
+        if asked.rho is None:
+            assert (cost.epsilon, zcdp) == (asked.epsilon, None)
+        else:
+            naming = allocation.run.items_delta or Fraction(0)
+            assert zcdp == ZcdpCost(asked.rho, naming)
+            assert zcdp_rho(cost.epsilon, (asked.delta - naming) / (1 - naming)) >= asked.rho * Fraction(
+                999999, 1000000
+            )
     else:  # a part of it is too small for some mechanism
         if asked.sizes[-1] <= 4:
             with pytest.raises(ParameterError):
@@ -275,16 +288,16 @@ BROKEN = [
     ("(2 if replaces and not listed else 1)", "1"),
     ("(2 if replaces else 1)", "1"),
     ("margin_change**2 / (2 * measurement)", "margin_change / (2 * measurement)"),
-    ("zcdp_rho(options.epsilon, delta.concentrated)", "zcdp_rho(options.epsilon, options.delta)"),
-    ("gdp_mu(options.epsilon, delta.normal)", "gdp_mu(options.epsilon, options.delta)"),
-    ("rest * (1 - _CONCENTRATED)", "rest"),
-    ("(naming or 0) * (1 + growth)", "(naming or 0) * growth"),
-    ("rest = delta - (naming or 0) * (1 + growth)", "rest = delta - (naming or 0)"),
+    ("budget.concentrated(spent, _CONCENTRATED)", "budget.concentrated(spent)"),
+    ("budget.concentrated(spent, _CONCENTRATED)", "budget.concentrated(Fraction(0), _CONCENTRATED)"),
+    ("budget.normal(spent, 1 - _CONCENTRATED)", "budget.normal(spent)"),
+    ("budget.normal(spent, 1 - _CONCENTRATED)", "budget.normal(Fraction(0), 1 - _CONCENTRATED)"),
+    ("parts.naming / len(rankings)", "parts.naming"),
     ("(left * rho - measurement) / len(rankings)", "left * rho / len(rankings)"),
     ("- 2 * measurement - items.spent(share) / 2", "- items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- measurement - items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- 2 * measurement"),
-    ("left - 4 * measurement / mu**2", "left - 2 * measurement / mu**2"),
+    ("left - 4 * measurement / mu_squared", "left - 2 * measurement / mu_squared"),
     ("items.spent(share) / 2)", "items.spent(share) / 3)"),
 ]
 
@@ -296,7 +309,7 @@ def test_a_budget_that_is_wrong_is_caught(right: str, wrong: str, monkeypatch: p
     module = ModuleType("broken_budget")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look for it
     exec(compile(code.replace(right, wrong), module.__name__, "exec"), module.__dict__)
-    asked = options(supports_share=Fraction(15, 100))
+    asked = options(supports_share=Fraction(15, 100), sizes=(1, 2))
     check_budget(asked)
     caught = 0
     for neighbors in (ADD_REMOVE, REPLACE_ONE):  # some show under one of them only
@@ -310,7 +323,7 @@ def test_a_budget_that_is_wrong_is_caught(right: str, wrong: str, monkeypatch: p
 # ------------------------------------------------------------------------------------------- which way is taken
 
 PAIRS = [*combinations(range(10), 2)]
-EACH_PAIR = [[pair] for pair in PAIRS] * 60
+EACH_PAIR = [[pair] for pair in PAIRS] * 50
 SAME = [[(1, 2, 3)]] * 500
 # All have all items, in baskets of their own, and two of them together.
 MANY_ITEMS = [[*((item,) for item in range(200)), pair] for pair in PAIRS[:10]] * 30
@@ -321,7 +334,7 @@ TAKEN: list[tuple[str, Users, dict[str, Any]]] = [
     ("levels", EACH_PAIR, {"top": 30}),
     ("direct", EACH_PAIR, {"top": 10, "listed": True}),
     ("picks", MANY_ITEMS, {"top": 10, "listed": True, "epsilon": Fraction(1)}),
-    ("levels", [[pair] for pair in PAIRS] * 4, {"top": 10, "sizes": (1,)}),
+    ("levels", [[pair] for pair in PAIRS] * 8, {"top": 10, "sizes": (1,), "delta": Fraction(1, 10**9)}),
     ("direct", EACH_PAIR, {"top": 10, "sizes": (1, 2, 3), "union": True}),
     ("direct", EACH_PAIR, {"top": 10, "sizes": (1, 2)}),
     ("picks", MANY_ITEMS, {"top": 100, "sizes": (1, 2)}),
@@ -436,7 +449,6 @@ def test_several_sizes_apart_have_a_ranking_each(neighbors: str, listed: bool) -
 
 
 def test_levelwise_is_run_where_nothing_can_be_measured() -> None:
-    assert isinstance(allocation_of(options(epsilon=Fraction(51))), BudgetAllocation)
     with pytest.raises(ParameterError, match="delta must lie between 1e-300 and 1"):
         allocation_of(options(delta=Fraction(1, 10**300)))
 

@@ -29,8 +29,9 @@ from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.gaussian_budget import GRID
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining import measured, measured_budget
-from fim_private.mining.budget import BudgetAllocation, MeasuredAllocation, allocation_of
+from fim_private.mining import measured
+from fim_private.mining.allocation import BudgetAllocation, MeasuredAllocation
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.measured import Measured
 from fim_private.mining.options import MiningOptions
 from fim_private.reading.transactions import Transactions
@@ -109,22 +110,31 @@ def check(asked: MiningOptions, data: Transactions, way: str, told: Told, module
     if supports is not None:
         noise = supports.noise(7)
         spent += noise.count / (2 * noise.parameter)
-    parts = measured_budget.DeltaParts.of(asked.epsilon, asked.delta, listed=listed)
-    allowed = (
-        gdp_mu(asked.epsilon, parts.normal) ** 2 / 2 if way == "levels" else zcdp_rho(asked.epsilon, parts.concentrated)
-    )
+    naming, allowed = promised(asked, way)
     assert spent <= allowed
     if way in ("direct", "levels") or len(seen.items) > 1:  # of next to no items there are no picks
         assert Fraction(999999, 1000000) * allowed < spent
     if way == "direct":
-        assert sum(map(Fraction, filter(None, seen.deltas)), Fraction(0)) == (parts.naming or 0)
+        assert sum(map(Fraction, filter(None, seen.deltas)), Fraction(0)) == (naming or 0)
     else:  # picks among items that are public by then spend none
-        assert [delta for delta in seen.deltas if delta != 0] == [parts.naming]
+        assert [delta for delta in seen.deltas if delta != 0] == [naming]
     if way.startswith("picks"):
         among = seen.universes[len(run.rankings) :]
         assert all(isinstance(universe, Catalogue) for universe in among)
         named = {universe.items.label(code) for universe in among for code in range(len(universe.items))}
         assert named <= seen.items
+
+
+def promised(asked: MiningOptions, way: str) -> tuple[Fraction | None, Fraction]:
+    """What of δ names items, None where they are listed, and what the way may spend: ρ, or of levels μ²/2."""
+    naming = None if isinstance(asked.universe, Catalogue) else asked.delta / 4
+    if asked.rho is not None:
+        return naming and asked.delta / 2, asked.rho
+    assert asked.epsilon is not None
+    left = (asked.delta - (naming or 0)) / (1 - (naming or 0))
+    if way == "levels":
+        return naming, gdp_mu(asked.epsilon, left / 3) ** 2 / 2
+    return naming, zcdp_rho(asked.epsilon, left * 2 / 3)
 
 
 def truly(sums: NDArray[np.int64]) -> Any:
@@ -138,6 +148,16 @@ def test_a_run_spends_what_its_way_allows(
     way: str, users: Users, asked: dict[str, Any], share: Fraction | None
 ) -> None:
     check(options(ADD_REMOVE, supports_share=share, **asked), read(users), way, truly)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 5), Fraction(1, 7)])
+@pytest.mark.parametrize(
+    ("way", "told", "asked"), [("direct", 1e6, {}), ("levels", 50, {}), ("direct", 1e6, {"listed": True})]
+)
+def test_a_run_spends_the_rho_that_was_given(way: str, told: float, asked: dict[str, Any], rho: Fraction) -> None:
+    for neighbors in (ADD_REMOVE, REPLACE_ONE):
+        given = options(neighbors, top=30, rho=rho, epsilon=None, supports_share=Fraction(15, 100), **asked)
+        check(given, read(DATA[2]), way, script(told, 0))
 
 
 def script(margin: float, longest: int) -> Told:
@@ -184,7 +204,7 @@ def test_nothing_is_named_that_one_user_alone_has(sizes: tuple[int, ...], monkey
             assert not allocation.find(LocalSource(read([[(1, 2, 3)]])), Randomness.seeded(seed))[1]
 
 
-ALL_OF_IT = "replace(self.levels, budget=GaussianBudget(self.levels.budget.mu, self.levels.budget.neighbors))"
+ALL_OF_IT = "replace(self.levels, budget=GaussianBudget(self.levels.budget.mu_squared, self.levels.budget.neighbors))"
 BROKEN = [
     ("way.recipe, self.items_delta, randomness", "way.recipe, None, randomness"),
     (
@@ -243,11 +263,10 @@ def test_supports_of_a_way_spend_what_it_left_them() -> None:
     for neighbors in Neighbors:
         allocation = allocation_of(options(neighbors, supports_share=Fraction(15, 100)))
         assert isinstance(allocation, MeasuredAllocation)
-        parts = measured_budget.DeltaParts.of(Fraction(3), DELTA, listed=False)
         for name, way in allocation.ways.items():
             assert isinstance(way, BudgetAllocation)
             assert way.supports is not None
             if name == "levels":
-                assert way.supports.mu_squared == Fraction(15, 100) * gdp_mu(Fraction(3), parts.normal) ** 2
+                assert way.supports.mu_squared == Fraction(30, 100) * promised(options(neighbors), name)[1]
             else:
-                assert way.supports.rho == Fraction(15, 100) * zcdp_rho(Fraction(3), parts.concentrated)
+                assert way.supports.rho == Fraction(15, 100) * promised(options(neighbors), name)[1]

@@ -72,7 +72,7 @@ def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
 
 def test_each_pick_has_its_part_of_epsilon() -> None:
     asked: dict[str, Any] = dict.fromkeys(
-        ("supports_share", "max_rank", "max_basket", "max_baskets", "universe_size"), None
+        ("rho", "supports_share", "max_rank", "max_basket", "max_baskets", "universe_size"), None
     )
     options = checked_options(
         **asked,

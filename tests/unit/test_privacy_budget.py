@@ -1,0 +1,277 @@
+"""Budgets as (ε, δ) and as ρ: what each composition makes of them, and conversions that are never optimistic."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import levelwise_laws
+import pytest
+import selection_oracles
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.dp.accounting import root_above, root_below, zcdp_epsilon, zcdp_rho
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_epsilon, gdp_mu
+from fim_private.dp.parameters import exact_rho
+from fim_private.dp.privacy_budget import PrivacyBudget
+from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.mechanisms import registry
+from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+
+BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400
+CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
+TENTH = Fraction(1, 10)
+RHOS = st.builds(lambda power: Fraction(repr(10**power)), st.floats(-18, 8))
+DELTAS = st.one_of(
+    st.builds(lambda power: Fraction(repr(10**power)), st.floats(-299, -0.001)),
+    st.sampled_from([Fraction(1, 2), Fraction(99, 100), 1 - Fraction(1, 10**15)]),
+)
+
+
+def decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+# ------------------------------------------------------------------------------------------------ conversions
+
+
+@given(RHOS, DELTAS)
+def test_the_epsilon_of_a_rho_is_certified_and_nearly_the_best(rho: Fraction, delta: Fraction) -> None:
+    epsilon = zcdp_epsilon(rho, delta)
+    assert epsilon >= Fraction(1, 10**9)
+    assert zcdp_rho(epsilon, delta) >= rho * (1 - Fraction(1, 10**10))  # which is certified by itself
+    if epsilon > Fraction(1, 10**9):
+        assert zcdp_rho(max(epsilon * (1 - Fraction(1, 10**9)), Fraction(1, 10**9)), delta) <= rho
+
+
+@pytest.mark.parametrize(("rho", "delta"), [("0.1", "1e-6"), ("0.0241", "1e-6"), ("3", "1e-10"), ("0.5", "0.2")])
+def test_the_epsilon_of_a_rho_against_an_oracle(rho: str, delta: str) -> None:
+    epsilon = zcdp_epsilon(Fraction(rho), Fraction(delta))
+    assert selection_oracles.zcdp_delta(Fraction(rho), float(epsilon)) == pytest.approx(float(delta), rel=1e-6)
+
+
+def test_epsilons_of_reference() -> None:
+    assert float(zcdp_epsilon(TENTH, Fraction("1e-6"))) == pytest.approx(2.14193892839, rel=1e-10)
+    assert float(gdp_epsilon(2 * TENTH, Fraction("1e-6"))) == pytest.approx(1.99452690072, rel=1e-9)
+
+
+@given(RHOS, DELTAS)
+def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(rho: Fraction, delta: Fraction) -> None:
+    epsilon = gdp_epsilon(2 * rho, delta)
+    assert Fraction(1, 10**9) <= epsilon <= zcdp_epsilon(rho, delta) * (1 + Fraction(1, 10**10))
+    assert gdp_delta_upper(epsilon, root_above(2 * rho)) <= delta
+    if epsilon > Fraction(1, 10**9):
+        below = max(epsilon * (1 - Fraction(1, 10**8)), Fraction(1, 10**9))
+        assert gdp_delta_upper(below, root_below(2 * rho) * (1 - Fraction(1, 10**9))) <= delta or (
+            gdp_delta_upper(below, root_above(2 * rho)) > delta
+        )
+
+
+@pytest.mark.parametrize(("rho", "delta"), [("0.1", "1e-6"), ("0.02", "1e-9"), ("2", "0.01")])
+def test_the_epsilon_of_normal_noise_against_an_oracle(rho: str, delta: str) -> None:
+    epsilon = gdp_epsilon(2 * Fraction(rho), Fraction(delta))
+    mu = Fraction(math.sqrt(2 * float(Fraction(rho))))
+    assert float(levelwise_laws.gaussian_delta(epsilon, mu)) == pytest.approx(float(delta), rel=1e-7)
+
+
+@given(st.fractions(Fraction(1, 10**30), 10**30))
+def test_roots_lie_on_both_sides(value: Fraction) -> None:
+    assert root_below(value) ** 2 <= value <= root_above(value) ** 2
+    assert root_above(value) <= root_below(value) * (1 + Fraction(2, 10**11))
+
+
+def test_a_root_that_is_exact_stays_so() -> None:
+    assert root_above(Fraction(9, 4)) == root_below(Fraction(9, 4)) == Fraction(3, 2)
+
+
+# ------------------------------------------------------------------------------------------------ the budget
+
+
+@given(st.floats(1e-9, 1e3), st.floats(1e-200, 0.9), st.fractions(0, Fraction(9, 10)), st.fractions(Fraction(1, 9), 1))
+def test_an_epsilon_is_split_by_delta(epsilon: float, delta: float, part: Fraction, share: Fraction) -> None:
+    budget = PrivacyBudget.of(epsilon, delta, None, otherwise=1.0)
+    naming = budget.naming(part)
+    assert naming == part * budget.delta
+    left = budget.conversion(naming)
+    assert naming + (1 - naming) * left == budget.delta
+    assert budget.epsilon is not None
+    assert budget.concentrated(naming, share) == zcdp_rho(budget.epsilon, left * share)
+    assert budget.normal(naming, share) == gdp_mu(budget.epsilon, left * share) ** 2
+    for normal in (False, True):
+        assert budget.cost(naming, normal=normal) == PrivacyCost(budget.epsilon, budget.delta)
+    assert budget.zcdp(naming) is None
+    assert budget.loss == budget.epsilon
+
+
+@given(RHOS, st.floats(1e-200, 0.9), st.fractions(Fraction(1, 9), 1))
+def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> None:
+    budget = PrivacyBudget.of(None, delta, rho, otherwise=1.0)
+    naming = budget.naming(share)
+    assert naming == budget.delta / 2
+    assert budget.concentrated(naming, share) == rho
+    assert budget.normal(naming, share) == 2 * rho
+    assert budget.zcdp(naming) == ZcdpCost(rho, naming)
+    for named in (naming, Fraction(0)):
+        left = budget.conversion(named)
+        assert named + (1 - named) * left == budget.delta
+        assert budget.cost(named, normal=False) == PrivacyCost(zcdp_epsilon(rho, left), budget.delta)
+        assert budget.cost(named, normal=True) == PrivacyCost(gdp_epsilon(2 * rho, left), budget.delta)
+
+
+def test_epsilon_is_as_it_was_unless_given() -> None:
+    assert PrivacyBudget.of(None, 1e-6, None, otherwise=1.0).epsilon == 1
+    assert PrivacyBudget.of(0.5, 0, None, otherwise=1.0) == PrivacyBudget(Fraction(1, 2), Fraction(0))
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
+    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that rho implies is told at that delta"),
+    ({"rho": 0}, "rho must be a number above 0, not 0"),
+    ({"rho": -1}, "rho must be a number above 0, not -1"),
+    ({"rho": "x"}, "rho must be a number above 0, not 'x'"),
+    ({"rho": True}, "rho must be a number above 0, not True"),
+    ({"rho": float("nan")}, "rho must be a number above 0, not nan"),
+    ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
+    ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
+    ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
+    ({"rho": 1e-18, "top": 100, "mechanism": "limited-domain"}, "rho leaves next to nothing for each itemset; raise "),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_is_wrong_is_refused_in_a_line(number: int) -> None:
+    wrong, message = REFUSED[number]
+    with pytest.raises(ParameterError) as caught:
+        fim.mine("no such file", **wrong)
+    assert str(caught.value).startswith(message)
+    if "mechanism" not in wrong:
+        with pytest.raises(ParameterError) as caught:
+            fim.count("no such file", [["a"]], **wrong)
+        assert str(caught.value).startswith(message)
+
+
+def test_rho_is_what_its_digits_say() -> None:
+    assert exact_rho(0.1) == TENTH
+    assert exact_rho(Fraction(1, 3)) == Fraction(1, 3)
+
+
+# ------------------------------------------------------------------------------------------------ releases
+
+ASKED: dict[str, dict[str, Any]] = {
+    "one": {},
+    "several": {"top": 3, "supports": True},
+    "sizes": {"top": 3, "size": "1-3", "union": True},
+    "catalogue": {"top": 3, "catalogue": CATALOGUE, "mechanism": "exponential"},
+    "catalogue and supports": {"top": 3, "catalogue": CATALOGUE, "mechanism": "exponential", "supports": True},
+    "levelwise over a catalogue": {"top": 3, "catalogue": CATALOGUE, "supports": True},
+    "pure": {"top": 2, "catalogue": CATALOGUE, "mechanism": "permute-and-flip"},
+    "margin": {"mechanism": "large-margin", "top": 2, "size": "1-2"},
+    "tight": {"mechanism": "tight-margin", "supports": True},
+    "size only": {"mechanism": "exponential", "universe_size": 5, "top": 2},
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+def test_the_parts_are_rho(asked: dict[str, Any], neighbors: str) -> None:
+    release = fim.mine(BASKETS, rho=0.3, neighbors=neighbors, seed=1, **asked)
+    assert release.zcdp is not None
+    assert release.rho == release.zcdp.rho == Fraction(3, 10)
+    rhos = [share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares]
+    assert sum(rho or 0 for rho in rhos) == Fraction(3, 10)
+    assert all(share.epsilon is None for share in release.shares)
+    listed = "catalogue" in asked
+    assert release.zcdp.delta == (0 if listed else Fraction(1, 2 * 10**6))
+    assert release.cost.delta in (0 if listed else release.zcdp.delta, Fraction(1, 10**6))
+    left = (Fraction(1, 10**6) - release.zcdp.delta) / (1 - release.zcdp.delta)
+    assert release.cost.epsilon <= zcdp_epsilon(Fraction(3, 10), left)
+    found = json.loads(release.to_json())
+    assert (found["rho"], found["zcdp_delta"]) == (0.3, float(release.zcdp.delta))
+    assert found["epsilon"] == release.epsilon
+    assert list(found).index("rho") == list(found).index("delta") + 1
+
+
+def test_normal_noise_implies_less_than_other_steps() -> None:
+    """Of levelwise all is Gaussian: μ² = 2ρ."""
+    release = fim.mine(BASKETS, rho=0.3, top=3, seed=1)
+    assert release.mechanism == "levelwise"
+    assert sum(share.mu_squared or 0 for share in release.shares) == Fraction(6, 10)
+    left = (Fraction(1, 10**6) - Fraction(1, 2 * 10**6)) / (1 - Fraction(1, 2 * 10**6))
+    assert release.cost == PrivacyCost(gdp_epsilon(Fraction(6, 10), left), Fraction(1, 10**6))
+
+
+def test_what_is_purely_private_says_so() -> None:
+    """A pick with √(8ρ) of epsilon is private with that epsilon: less than ρ alone would imply."""
+    one = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", seed=1)
+    assert one.cost == PrivacyCost(2, 0)
+    flipped = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="permute-and-flip", seed=1)
+    assert flipped.cost == PrivacyCost(1, 0)
+    noisy = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", supports=True, seed=1)
+    assert noisy.cost.delta == Fraction(1, 10**6)
+    limited = fim.mine(BASKETS, rho=0.125, mechanism="limited-domain", seed=1)
+    assert limited.cost == PrivacyCost(1, Fraction(1, 2 * 10**6))
+
+
+@pytest.mark.parametrize("mechanism", registry.single())
+def test_every_mechanism_takes_a_rho(mechanism: str) -> None:
+    more: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
+    if registry.spec_named(mechanism).universe.name != "UNKNOWN":
+        more = {"catalogue": CATALOGUE}
+    release = fim.mine(BASKETS, rho=2, mechanism=mechanism, top=2, supports=True, keep_all=True, **more)
+    assert release.rho == 2
+    assert release.noise is None or release.noise.kind is NoiseKind.GAUSSIAN
+
+
+def test_users_may_spend_a_rho() -> None:
+    import pyarrow as pa
+
+    visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
+    release = fim.mine(visits, user="customer", rho=0.1, top=3, size="1-2", supports=True, seed=1)
+    assert {share.purpose for share in release.shares} >= {"measurement", "supports"}
+    assert sum(share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares) == TENTH  # type: ignore[misc]
+    assert release.zcdp == ZcdpCost(0.1, 5e-7)
+
+
+def test_counts_spend_a_rho() -> None:
+    release = fim.count(BASKETS, [["bread"], ["tea", "jam"]], rho=0.05)
+    assert release.zcdp == ZcdpCost(0.05, 0)
+    assert release.noise is not None
+    assert (release.noise.kind, release.noise.parameter) == (NoiseKind.NORMAL, Fraction(2) / TENTH)
+    assert release.cost == PrivacyCost(gdp_epsilon(TENTH, Fraction(1, 10**6)), 1e-6)
+    assert release.shares[0].mu_squared == TENTH
+
+
+def test_the_guarantee_says_what_adds_up() -> None:
+    shown = " ".join(render_table(fim.mine(BASKETS, rho=0.1, top=3), Screen()).split())
+    assert "It is 5e-07-approximately ρ-zCDP with ρ = 0.1, from which this follows, and which adds up" in shown
+    pure = render_table(fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential"), Screen())
+    assert "It is ρ-zCDP with ρ = 0.1" in " ".join(pure.split())
+    assert "zCDP" not in render_table(fim.mine(BASKETS), Screen())
+
+
+def test_the_advice_is_about_rho() -> None:
+    few = fim.mine(BASKETS, rho=0.1, top=9, mechanism="limited-domain")
+    assert "a larger --rho: 0.4 halves the noise" in " ".join(render_table(few, Screen()).split())
+    for mechanism in ("levelwise", "limited-domain", "large-margin"):
+        nothing = render_table(fim.mine([], rho=0.1, top=2, mechanism=mechanism), Screen())
+        assert "a larger --rho" in nothing
+        assert "--epsilon" not in nothing
+
+
+def test_a_release_without_rho_has_no_such_keys() -> None:
+    release = fim.mine(BASKETS, seed=1)
+    assert release.rho is None
+    assert {"rho", "zcdp_delta"}.isdisjoint(release.to_dict())
+
+
+def test_errors_are_of_the_family() -> None:
+    with pytest.raises(FimPrivateError):
+        fim.mine(BASKETS, rho=0.1, epsilon=1)

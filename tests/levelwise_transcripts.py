@@ -63,10 +63,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Played:
-    """What happened. items: the sum of each item that the data know, before noise; weights: what units gave them."""
+    """What happened. itemsets: what is released, and which of them as doubtful. items: the sum of each item that the
+    data know, before noise; weights: what units gave them."""
 
     steps: tuple[Step, ...]
-    itemsets: tuple[tuple[Any, ...], ...]
+    itemsets: tuple[tuple[tuple[Any, ...], bool | None], ...]
     supports: tuple[int, ...]
     items: Mapping[str, int]
     weights: tuple[int, ...]
@@ -156,8 +157,8 @@ def played(run: Levelwise, transactions: Transactions, script: Script, universe:
         found = run.find(source, universe, Randomness.seeded(0))
     return Played(
         tuple(recorder.steps),
-        tuple(itemset for itemset, _ in found),
-        tuple(support for _, support in found),
+        tuple((one.items or (), one.doubtful) for one in found),
+        tuple(one.support for one in found),
         recorder.items,
         recorder.weights,
     )

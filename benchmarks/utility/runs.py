@@ -79,7 +79,7 @@ def run(
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
         taken, found = allocation.find(data, randomness)
-        supports = dict(found)
+        supports = {one.items: one.support for one in found}
         for place, each in enumerate(taken.published(found, randomness)[0]):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support

@@ -3,6 +3,7 @@
 `source.SupportSource` is the door for whoever selects; `itemset_spectrum` and `catalogue_spectrum` count transactions
 that are in memory, with one of the counters of `counter_registry`.
 
+found             An itemset that a selection found, with its true support.
 source            `SupportSource`, the door from data to supports; `LocalSource`, for transactions in memory.
 universe          What is public about the items: nothing, their number, or a catalogue.
 itemset_spectra   The spectrum of itemsets of one size, and the names of what was selected; unsupported_itemsets has

@@ -11,5 +11,6 @@ shrinkage        Noisy weights drawn towards what the others predict: free, as p
 discovery        The items, and the candidates of each size.
 candidate_pool   Candidates of several sizes, their estimates, and the best of them.
 two_counts       The candidates counted twice, the second time with the weights that suit them.
+doubt            Which of the itemsets found may not be among the most frequent.
 levelwise        The whole run, and what it may be asked for.
 """

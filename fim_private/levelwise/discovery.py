@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -27,11 +27,13 @@ class Level:
     """Itemsets of one size that were found.
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
+    weighed: the sum of all noisy weights of that size, those that were not kept too; 0 where it is not asked for.
     """
 
     sets: Itemsets
     weights: NDArray[np.float64]
     deviation: float
+    weighed: float = 0.0
 
     @cached_property
     def logs(self) -> Mapping[tuple[int, ...], float]:
@@ -41,12 +43,12 @@ class Level:
 
     def first(self, count: int) -> Level:
         """Return the first `count`."""
-        return Level(self.sets[:count], self.weights[:count], self.deviation)
+        return replace(self, sets=self.sets[:count], weights=self.weights[:count])
 
     def best(self, count: int) -> Level:
         """Return the `count` of the highest weights, descending."""
         best = np.argsort(-self.weights, kind="stable")[:count]
-        return Level(self.sets[best], self.weights[best], self.deviation)
+        return replace(self, sets=self.sets[best], weights=self.weights[best])
 
 
 def found_items(
@@ -99,7 +101,7 @@ def _pairs(
     # Only the best go on: it is quicker to name no others.
     best = np.argpartition(-weights, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
     best.sort()
-    return Level(pairs_of(best), weights[best], sqrt(variance))
+    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()))
 
 
 def _larger(

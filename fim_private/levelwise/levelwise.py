@@ -8,17 +8,18 @@ from fractions import Fraction
 
 import numpy as np
 
+from fim_private.counting.found import Found
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.candidate_pool import CandidatePool
 from fim_private.levelwise.discovery import found_items, found_levels
+from fim_private.levelwise.doubt import doubtful
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.recipe import Recipe
 from fim_private.levelwise.two_counts import counted_twice
-from fim_private.reading.vocabulary import Item
 
 # The part of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
 ITEMS_DELTA = Fraction(1, 10)
@@ -59,10 +60,8 @@ class Levelwise:
             ("second count", self.sizes, recipe.second),
         ]
 
-    def find(
-        self, source: SupportSource, universe: Universe, randomness: Randomness
-    ) -> list[tuple[tuple[Item, ...], int]]:
-        """Return itemsets, each with its true support in units, which must not leave; the highest estimates first.
+    def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
+        """Return itemsets, the highest estimates first, and which of them are doubtful (`doubt`).
 
         There are fewer than `count` where too few were found, or stand out. universe: a catalogue where the items are
         public, otherwise unknown.
@@ -74,22 +73,23 @@ class Levelwise:
             codes, found = codes[:plain], found.first(plain)
         counts = items.among(codes)
         levels = found_levels(counts, found, self.budget, self.recipe, randomness)
-        pool = CandidatePool.of_levels(levels, self.sizes, self.recipe.pool)
-        if not len(pool):
+        first_pool = CandidatePool.of_levels(levels, self.sizes, self.recipe.pool)
+        if not len(first_pool):
             return []
         counted = counted_twice(
-            counts, pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
+            counts, first_pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
         )
         pool = counted.pool
         places = pool.best(self.count, union=self.union)
         if not self.keep_all:
             places = places[pool.estimates[places] >= STANDS_OUT * counted.deviation]
+        in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
         chosen = pool.at(places)
         supports = counts.sums(chosen.sets, np.append(0, np.ones(len(chosen), dtype=np.int64)))
         order = np.argsort(-chosen.estimates, kind="stable")
         sets = [row for own in chosen.sets for row in own.tolist()]
         return [
-            (tuple(items.label(code) for code in sorted(codes[sets[i]].tolist())), int(supports[i]))
+            Found(tuple(map(items.label, sorted(codes[sets[i]].tolist()))), int(supports[i]), bool(in_doubt[i]))
             for i in order.tolist()
         ]
 

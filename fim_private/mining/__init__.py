@@ -185,5 +185,6 @@ def mine(
         reason=options.reason,
         keep_all=options.keep_all,
         # Neighbours by replacement have equally many units; by removal they do not.
+        shortfall=taken.shortfall,
         units=source.units if options.neighbors == Neighbors.REPLACE_ONE else None,
     )

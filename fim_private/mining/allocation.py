@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from fim_private.counting.found import Found
 from fim_private.counting.source import SupportSource
-from fim_private.counting.universe import Universe
+from fim_private.counting.universe import Universe, UnknownUniverse
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.mechanisms.shortfall import shortfall
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
 from fim_private.mining.measured import Measured
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.release import Itemset
-from fim_private.reading.vocabulary import Item
-
-# The items of an itemset found, None for the unnamed outcome, and its true support in units, which must not leave.
-Found = tuple[tuple[Item, ...] | None, int]
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,39 @@ class AllocatedSelection:
         Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
         if isinstance(self.run, Levelwise):
-            return [*self.run.find(source, self.universe, randomness)]
+            return self.run.find(source, self.universe, randomness)
         spectrum = source.spectrum(self.sizes, self.universe)
         levels = [chosen.level for chosen in self.run.select(spectrum, randomness) if chosen.level is not None]
         nameless = spectrum.universe_size is None
         names = iter(spectrum.sample_itemsets([level for level in levels if level or not nameless], randomness))
-        return [(None if nameless and not level else next(names), level) for level in levels]
+        return [Found(None if nameless and not level else next(names), level) for level in levels]
+
+    @property
+    def shortfall(self) -> int | None:
+        """By how many units at most something that was passed over beats what was picked, with 95 % probability.
+
+        None where no such number follows from public parameters, or it was not picked.
+        """
+        if isinstance(self.run, Levelwise):
+            return None
+        known = None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
+        return shortfall(self.run.mechanism, known, self.run.count)
+
+    def with_doubts(self, itemsets: Sequence[Itemset]) -> list[Itemset]:
+        """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
+
+        Something that was passed over has at most `shortfall` units more than the least of those picked. Of one pick
+        that says nothing new, and where levelwise counts it has told already.
+        """
+        picked = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
+        most_left_out = self.shortfall
+        if most_left_out is None or self.run.count == 1 or not picked:
+            return [*itemsets]
+        cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None)
+        return [
+            replace(one, doubtful=one.interval[0] <= cut) if one in picked and one.interval is not None else one
+            for one in itemsets
+        ]
 
 
 @dataclass(frozen=True)
@@ -102,22 +127,31 @@ class BudgetAllocation:
         only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
         has left out its own, by other noise, so that its intervals cover as they say.)
         """
-        named = [(items, support) for items, support in found if items is not None]
-        unnamed = [Itemset(None) for items, _ in found if items is None]
+        named = [one for one in found if one.items is not None]
+        unnamed = [Itemset(None) for one in found if one.items is None]
         if self.supports is None or not named:
-            return tuple(Itemset(items) for items, _ in found), None
+            return tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = self.supports.noise(len(named))
-        values = noisy_supports.release([support for _, support in named], noise, randomness=randomness)
-        sets = [items for items, _ in named]
+        values = noisy_supports.release([one.support for one in named], noise, randomness=randomness)
+        sets = [one.items or () for one in named]
         consistent = noisy_supports.consistent(sets, values, noise.half_width)
-        rows = zip(sets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
+        rows = zip(consistent.estimates, consistent.lower, consistent.upper, strict=True)
         itemsets = [
-            Itemset(items, estimate, (lower, upper))
-            for items, estimate, lower, upper in rows
-            if lower > 0 or not self.leaves_out
+            Itemset(one.items, estimate, (lower, upper), one.doubtful)
+            for one, (estimate, lower, upper) in zip(named, rows, strict=True)
         ]
-        return (*sorted(itemsets, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
+        for selection in self.selections:
+            itemsets = selection.with_doubts(itemsets)
+        left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
+        return (*sorted(left, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
+
+    @property
+    def shortfall(self) -> int | None:
+        """The largest of its selections; None where one of them has none."""
+        each = [selection.shortfall for selection in self.selections]
+        known = [one for one in each if one is not None]
+        return max(known) if known and len(known) == len(each) else None
 
 
 @dataclass(frozen=True)

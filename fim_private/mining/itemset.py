@@ -18,16 +18,20 @@ class Itemset:
         which only the size is public, in no basket or in too few to be named privately.
     support: a noisy support in units, >= 0; None where supports were not released.
     interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
+    doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the
+        noise alone, have as much support. False where that is unlikely; None where nothing tells.
     """
 
     items: tuple[Item, ...] | None
     support: int | None = None
     interval: tuple[int, int] | None = None
+    doubtful: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: items, support, and interval where there is one."""
+        """Return plain values: items and support, and where there is one the interval, and whether it is doubtful."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
-        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds}
+        doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
+        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
 
 
 class Itemsets:

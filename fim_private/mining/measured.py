@@ -19,6 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fim_private.counting.found import Found
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Catalogue, Universe
 from fim_private.dp.parameters import Neighbors
@@ -34,8 +35,6 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.user_lengths import mean_item_weight, users_by_length
 from fim_private.reading.vocabulary import Item, mixed_vocabulary
 from fim_private.spectrum import SupportSpectrum
-
-Found = list[tuple[tuple[Item, ...], int]]
 
 # Picks are among so many itemsets at most: all of them are counted.
 _MOST_CANDIDATES = 2_000_000
@@ -93,7 +92,7 @@ class Measured:
     items_delta: Fraction | None
     levels: Levelwise
 
-    def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> tuple[str, Found]:
+    def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> tuple[str, list[Found]]:
         """Return which way was taken, and the itemsets found, each with its true support, which must not leave.
 
         universe: a catalogue where the items are public, otherwise unknown.
@@ -149,9 +148,9 @@ class Measured:
         noise = math.sqrt(self.budget.variance(self.picks[-1][1].recipe.items, 1)) / weight
         return self.picks[-1 if noise >= least * self.picks[0][1].need else 0]
 
-    def _among(self, source: SupportSource, labels: list[Item], picks: TopK, randomness: Randomness) -> Found:
+    def _among(self, source: SupportSource, labels: list[Item], picks: TopK, randomness: Randomness) -> list[Found]:
         """Pick itemsets made of the first of these items, which are public now."""
-        found: Found = []
+        found: list[Found] = []
         for ranking in self.rankings:
             among, _ = mixed_vocabulary(labels[: most_items(ranking)])
             if sizes := [size for size in ranking if size <= len(among)]:
@@ -159,10 +158,10 @@ class Measured:
         return found
 
 
-def _picked(picks: TopK, spectrum: SupportSpectrum, randomness: Randomness) -> Found:
+def _picked(picks: TopK, spectrum: SupportSpectrum, randomness: Randomness) -> list[Found]:
     """Return the itemsets picked, with their true supports."""
     levels = [each.level for each in picks.select(spectrum, randomness) if each.level is not None]
-    return list(zip(spectrum.sample_itemsets(levels, randomness), levels, strict=True))
+    return [Found(*named) for named in zip(spectrum.sample_itemsets(levels, randomness), levels, strict=True)]
 
 
 def _margin(spectrum: SupportSpectrum, rank: int, picks: TopK) -> int:

@@ -38,6 +38,8 @@ class Outcome(Itemsets):
     units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
     zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
         is the (epsilon, delta) that follows from it; None elsewhere.
+    shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
+        units more than one that was picked. None where no such number follows from public parameters.
     """
 
     mechanism: str
@@ -58,6 +60,7 @@ class Outcome(Itemsets):
     units: int | None = None
     units_interval: tuple[int, int] | None = None
     zcdp: ZcdpCost | None = None
+    shortfall: int | None = None
 
     @property
     def size(self) -> int | str:

@@ -58,6 +58,18 @@ class Release(Outcome):
         return wording.guarantee(self.mechanism, self.cost, change) + wording.concentrated(self.zcdp)
 
     @property
+    def certainty(self) -> tuple[str, ...]:
+        """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
+        if self.mechanism == GIVEN or not self.itemsets:
+            return ()
+        told = [itemset.doubtful for itemset in self.itemsets if itemset.doubtful is not None]
+        lots = () if self.counted else (wording.chance(self.privacy_unit, self.shortfall),)
+        if not told:
+            return lots
+        each = "" if self.union or len(self.sizes) == 1 else " of their size"
+        return (*lots, wording.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}"))
+
+    @property
     def _order(self) -> str:
         """In which order the itemsets stand, in words."""
         if self.noise is not None:
@@ -109,7 +121,7 @@ class Release(Outcome):
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
         """Return an itemset of this release as texts, one for each of `columns`."""
-        named = wording.braces(itemset.items, self.privacy_unit)
+        named = wording.braces(itemset.items, self.privacy_unit) + (f" {wording.MARK}" if itemset.doubtful else "")
         if not self.has_supports:
             return (named,)
         if itemset.support is None or itemset.interval is None:
@@ -129,7 +141,7 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[self.guarantee],
+            notes=[*self.certainty, self.guarantee],
             rest="release.to_pandas(relative=False)",
         )
 

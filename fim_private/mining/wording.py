@@ -15,6 +15,8 @@ from fim_private.reading.vocabulary import Item
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
 _MOST_DECIMALS = 6
+# Behind an itemset that is doubtful.
+MARK = "?"
 
 
 def of_items(sizes: Sequence[int]) -> str:
@@ -48,6 +50,35 @@ def title(
         f"{itemsets} of {of_items(sizes)}, of {wanted:,} asked for{each}, "
         f"selected by {mechanism} as the most frequent{placed}"
     )
+
+
+def chance(unit: str, shortfall: int | None) -> str:
+    """Return what is uncertain of itemsets that were picked. shortfall: of them, in units, as in `Outcome`."""
+    if shortfall is None:
+        return "Picked by lot, the likelier the more support: what nearly ties is a matter of chance."
+    if not shortfall:
+        return "None that was passed over has more support."
+    return (
+        "Picked by lot, the likelier the more support: with 95 % probability none that was passed over has over "
+        f"{of_units(shortfall, unit)} more."
+    )
+
+
+def doubt(marked: int, found: int, among: str) -> str:
+    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be."""
+    beyond = "leads what was left out by more than the noise explains: very likely it is among the"
+    if not marked:
+        return f"Each of them {beyond} {among}."
+    others = "" if marked == found else f" Each of the others {beyond.partition(':')[0]}."
+    return (
+        f"{MARK} may not be among the {among}: by the noise alone, what was left out, or lost on the way, may have as "
+        f"much support.{others}"
+    )
+
+
+def of_units(number: int, unit: str) -> str:
+    """Return "1 basket", "2 baskets", …"""
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def percent(share: float, decimals: int) -> str:

@@ -67,6 +67,7 @@ def _rows(release: Release) -> Table:
 
 def _remarks(release: Release) -> Iterator[str]:
     """Say why this mechanism, how many itemsets are missing, how the budget was split, and what noise supports have."""
+    yield from release.certainty
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if (way := _way(release)) is not None:
@@ -79,11 +80,19 @@ def _remarks(release: Release) -> Iterator[str]:
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
     if release.noise is not None:
-        units = f"{release.privacy_unit}s"
         yield (
-            f"Supports count {units}, with {_NOISE[release.noise.kind]} noise: "
+            f"Supports count {release.privacy_unit}s{_of_how_many(release)}, with {_NOISE[release.noise.kind]} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
+
+
+def _of_how_many(release: Release) -> str:
+    """Return how many units there are, as far as it is known."""
+    if release.units is None:
+        return ""
+    interval = release.units_interval
+    bounds = "" if interval is None else f" ({interval[0]:,} to {interval[1]:,} with 95 % probability)"
+    return f", of {release.units:,} in all{bounds}"
 
 
 def _missing(release: Release) -> str:

@@ -132,7 +132,7 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat")
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
-    assert lines[0] == "The most frequent itemset of 2 items, selected by limited-domain"
+    assert lines[0] == "The itemset of 2 items that limited-domain selected as the most frequent"
     assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset ")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "comparing": "errors glance dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
-    "levelwise": "errors dp reading counting",  # no mechanisms: all of its noise is normal
+    "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors defaults dp reading mechanisms mining planning auditing",

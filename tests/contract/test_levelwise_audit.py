@@ -571,7 +571,7 @@ class Drawn:
     def releases(self, draws: int, *, by_user: bool = False) -> Counter[Any]:
         source = LocalSource(purchases(self.database, by_user=by_user), Effort(threads=1))
         found = (self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
-        return Counter(frozenset(itemset for itemset, _ in each) for each in found)
+        return Counter(frozenset(one.items for one in each) for each in found)
 
 
 DRAWN = [

@@ -339,7 +339,7 @@ def test_recall_of_the_top_pairs_of_retail(mechanism: str, top: int, least: floa
     source = LocalSource(transactions, Effort())
     randomness, recalls = Randomness.seeded(2), []
     for _ in range(20):
-        levels = Counter(support for _, support in selection.find(source, randomness))
+        levels = Counter(one.support for one in selection.find(source, randomness))
         recalls.append(sum((levels & Counter(supports)).values()) / top)
     assert sum(recalls) / len(recalls) >= least
 

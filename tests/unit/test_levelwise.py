@@ -666,7 +666,7 @@ def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: in
         [selection] = allocation(**asked).selections
         randomness = Randomness.seeded(2024)
         source = LocalSource(transactions)
-        runs = [Counter(n for _, n in selection.find(source, randomness)) for _ in range(20)]
+        runs = [Counter(one.support for one in selection.find(source, randomness)) for _ in range(20)]
         means.append(sum((found & supports).total() for found in runs) / len(runs))
     assert means[0] >= least
     assert means[1] >= means[0] - 2

@@ -366,7 +366,7 @@ def test_each_way_is_taken_where_it_is_meant_to_be(
     assert found == again
     assert found
     held = {*request.sizes}
-    for items, support in found:
+    for items, support, _ in found:
         assert items is not None
         assert len(items) in held
         assert support == sum(any({*items} <= {*basket} for basket in baskets) for baskets in users)

@@ -373,6 +373,7 @@ def test_mine_with_the_defaults() -> None:
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         reason="for one itemset it needs the smallest margin of all without a list of items",
         units=741,
+        shortfall=25,
     )
 
 
@@ -438,6 +439,7 @@ def test_mine_with_customers_as_the_unit() -> None:
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         units=701,
+        shortfall=74,
     )
     assert '"neighbors": "replace-one", "privacy_unit": "user", "units": 701, "abstained": false' in result.to_json()
 

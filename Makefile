@@ -61,8 +61,9 @@ benchmark-speed: .venv/installed ## Time reading and whole commands on this mach
 benchmark-counting: .venv/installed-bench ## Count against every other tool, up to 10 million baskets (hours)
 	$(BIN)/python -m benchmarks.counting.compare --large --document docs/counting.md
 
-corner-shop: .venv/installed ## Generate datasets/corner_shop.parquet again
+corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py
+	$(BIN)/python scripts/make_examples.py
 
 clean: ## Remove the environment and every cache
 	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -111,6 +111,14 @@ class Noise:
 
         return up_to(last) - ratio * up_to(last - moved) + missing
 
+    def ratios(self) -> list[tuple[Decimal, Decimal]]:
+        """P and Q/P of all values of one noise, Q being P one apart; those of equal Q/P together."""
+        if self.kind == "laplace":
+            likely = 1 / (1 + decimal(-1 / self.parameter).exp())
+            return [(likely, (1 - likely) / likely), (1 - likely, likely / (1 - likely))]
+        chances = self.chances()
+        return [(p, chances.get(z - 1, Decimal(0)) / p) for z, p in chances.items()]
+
     def chances(self) -> dict[int, Decimal]:
         """The probability of each value of one noise, without a tail of less than 1e-25."""
         if self.kind == "normal":
@@ -178,12 +186,23 @@ def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], De
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is allocated. noises: that of n released supports, at n - 1; empty where none are released."""
+    """All that is allocated. noises: that of n released supports, at n - 1; empty where none are released.
+
+    count: of the number of units; None where it is not released, or public.
+    """
 
     selections: tuple[Picks, ...]
     noises: tuple[Noise, ...]
     epsilon: Fraction
     delta: Fraction
+    count: Noise | None = None
+
+    def excess(self, count: int, moved: int, ratio: Decimal) -> Decimal:
+        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved, and of the units."""
+        units = [(Decimal(1), Decimal(1))] if self.count is None else self.count.ratios()
+        supports = self.noises[count - 1].excess if moved else lambda _, ratio: max(Decimal(0), 1 - ratio)
+        rest = (mass * (supports(moved, ratio * factor) if factor else 1) for mass, factor in units)
+        return sum(rest, Decimal(0))
 
 
 # ------------------------------------------------------------------------------------------------ the distribution
@@ -346,8 +365,8 @@ def divergence(
 ) -> Decimal:
     """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set O of releases.
 
-    A release is the sequence of itemsets and, where the plan says so, the noisy support of each: what is printed of
-    them is made of these alone. distribution, other_distribution: release_distribution of the two.
+    A release is the sequence of itemsets and, where the plan says so, the noisy support of each, and the noisy number
+    of units: what is printed is made of these alone. distribution, other_distribution: release_distribution of the two.
     """
     with localcontext(prec=PRECISION):
         factor = decimal(plan.epsilon).exp()
@@ -362,9 +381,7 @@ def divergence(
             if not other_chance:
                 total += many * chance
             elif chance:
-                ratio = factor * other_chance / chance
-                excess = plan.noises[count - 1].excess(moved, ratio) if moved else max(Decimal(0), 1 - ratio)
-                total += many * chance * excess
+                total += many * chance * plan.excess(count, moved, factor * other_chance / chance)
     return total
 
 

@@ -8,7 +8,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
-from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -53,6 +53,7 @@ def count(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Annotated[
         ReleaseFormat, typer.Option("--format", help="How to write the release.")
@@ -84,6 +85,7 @@ def count(
                 delimiter=delimiter,
                 header=header,
                 encoding=encoding,
+                count=count,
                 input_format=input_format,
                 max_work=max_work,
                 progress=progress,

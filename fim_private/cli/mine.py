@@ -9,7 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -54,6 +54,7 @@ def mine(
         bool,
         typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
     ] = False,
+    count: Count = False,
     epsilon: Epsilon = None,
     delta: Delta = defaults.DELTA,
     rho: Rho = None,
@@ -135,6 +136,7 @@ def mine(
                 basket=basket,
                 item=item,
                 items=items,
+                count=count,
                 delimiter=delimiter,
                 header=header,
                 encoding=encoding,

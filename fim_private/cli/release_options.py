@@ -32,6 +32,14 @@ MaxWork = Annotated[
         metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
     ),
 ]
+Count = Annotated[
+    bool,
+    typer.Option(
+        "--count",
+        help="Release how many baskets (or users) there are, too, so that supports are shares: with --neighbors "
+        "add-remove 5 % of the budget buys a noisy number; with replace-one it is public, and always released.",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),

@@ -11,6 +11,7 @@ budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
 measured_budget The budget of such a run, and of each of its ways.
+unit_count      How many units there are, exactly or with noise, and shares of them.
 given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
 user_lengths    How many items users have, and what an item weighs then.
@@ -30,8 +31,8 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
-from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
+from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
@@ -53,6 +54,7 @@ def mine(
     supports: bool = False,
     supports_share: float | Fraction | None = None,
     keep_all: bool = False,
+    count: bool = False,
     max_rank: int | None = None,
     max_basket: int | None = None,
     max_baskets: int | None = None,
@@ -100,6 +102,8 @@ def mine(
         above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
+    count: whether the number of units is released, so that supports can be told as shares. Under "replace-one" it is
+        public, and always released; under "add-remove" 5 % of the budget buys a noisy one.
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
@@ -141,6 +145,7 @@ def mine(
         supports=supports,
         supports_share=supports_share,
         keep_all=keep_all,
+        count=count,
         max_rank=max_rank,
         max_basket=max_basket,
         max_baskets=max_baskets,
@@ -165,8 +170,9 @@ def mine(
     source: SupportSource = LocalSource(transactions, effort)
     if options.max_basket is not None:
         source = source.capped(options.max_basket, options.max_baskets or 1)
+    units = counted_units(source, options.neighbors, allocation.count, randomness)
     taken, found = allocation.find(source, randomness)
-    itemsets, noise = taken.published(found, randomness)
+    itemsets, noise = taken.published(found, randomness, units)
     return Release(
         mechanism=options.mechanism.name,
         sizes=options.sizes,
@@ -184,7 +190,7 @@ def mine(
         noise=noise,
         reason=options.reason,
         keep_all=options.keep_all,
-        # Neighbours by replacement have equally many units; by removal they do not.
         shortfall=taken.shortfall,
-        units=source.units if options.neighbors == Neighbors.REPLACE_ONE else None,
+        units=None if units is None else units.number,
+        units_interval=None if units is None else units.interval,
     )

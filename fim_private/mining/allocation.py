@@ -10,15 +10,18 @@ from fim_private.counting.found import Found
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe, UnknownUniverse
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms.shortfall import shortfall
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
+from fim_private.mining.itemset import Itemset
 from fim_private.mining.measured import Measured
 from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.mining.release import Itemset
+from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UnitCount
+from fim_private.reading.vocabulary import Item
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,9 @@ class BudgetAllocation:
     """What is decided before the data is read.
 
     selections: what is run, one after the other. supports: the budget of their noisy supports, None where none are
-    released. cost: what all of it spends. shares: the same, part by part. zcdp: what it spends in zCDP, where the
-    budget is a ρ. leaves_out: whether itemsets are not published that do not stand out from the noise of their
-    supports.
+    released. count: that of a noisy number of units, None where none is bought.
+    cost: what all of it spends. shares: the same, part by part. zcdp: what it spends in zCDP, where the budget is a ρ.
+    leaves_out: whether itemsets are not published that do not stand out from the noise of their supports.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -104,6 +107,7 @@ class BudgetAllocation:
     cost: PrivacyCost
     shares: tuple[Share, ...]
     zcdp: ZcdpCost | None = None
+    count: SupportsBudget | None = None
     leaves_out: bool = False
 
     def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
@@ -120,8 +124,12 @@ class BudgetAllocation:
         """The largest margin that a selection asks for, estimated, in units: to compare allocations."""
         return max(picks.margin for picks in self.picks)
 
-    def published(self, found: list[Found], randomness: Randomness) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
+    def published(
+        self, found: list[Found], randomness: Randomness, units: UnitCount | None = None
+    ) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
         """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
+
+        units: how many there are, None where that is not released.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
@@ -134,13 +142,8 @@ class BudgetAllocation:
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = self.supports.noise(len(named))
         values = noisy_supports.release([one.support for one in named], noise, randomness=randomness)
-        sets = [one.items or () for one in named]
-        consistent = noisy_supports.consistent(sets, values, noise.half_width)
-        rows = zip(consistent.estimates, consistent.lower, consistent.upper, strict=True)
-        itemsets = [
-            Itemset(one.items, estimate, (lower, upper), one.doubtful)
-            for one, (estimate, lower, upper) in zip(named, rows, strict=True)
-        ]
+        made = told([one.items or () for one in named], values, noise, units)
+        itemsets = [replace(itemset, doubtful=one.doubtful) for itemset, one in zip(made, named, strict=True)]
         for selection in self.selections:
             itemsets = selection.with_doubts(itemsets)
         left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
@@ -154,16 +157,44 @@ class BudgetAllocation:
         return max(known) if known and len(known) == len(each) else None
 
 
+def told(
+    itemsets: Sequence[tuple[Item, ...]], values: Sequence[int], noise: SupportNoise, units: UnitCount | None
+) -> list[Itemset]:
+    """Return itemsets with what their noisy supports tell: estimates, intervals, and intervals of shares.
+
+    itemsets: (k,), all different. values: (k,) their supports with this noise. units: as in `published`.
+    """
+    made = noisy_supports.consistent(itemsets, values, noise.half_width)
+    shares: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
+    if units is not None and units.noise is not None:
+        wider = noisy_supports.consistent(itemsets, values, noise.within(SUPPORT_CONFIDENCE))
+        shares = [units.share_interval(*bounds) for bounds in zip(wider.lower, wider.upper, strict=True)]
+    intervals = zip(made.lower, made.upper, strict=True)
+    rows = zip(itemsets, made.estimates, intervals, shares, strict=True)
+    return [Itemset(items, estimate, bounds, share_interval=own) for items, estimate, bounds, own in rows]
+
+
+def counted_units(
+    source: SupportSource, neighbors: str, budget: SupportsBudget | None, randomness: Randomness
+) -> UnitCount | None:
+    """Return how many units there are, exactly where neighbours have equally many; None where nobody paid for it."""
+    if neighbors == Neighbors.REPLACE_ONE:
+        return UnitCount(source.units)
+    return None if budget is None else UnitCount.noisy(source.units, budget.noise(1), randomness)
+
+
 @dataclass(frozen=True)
 class MeasuredAllocation:
     """An allocation with several ways to go, one of which is taken as what is measured first suggests.
 
     run: what measures. universe: of the items. ways: the allocations, by the names that the run has for them.
+    count: the budget of a noisy number of units, the same in each way; None where none is bought.
     """
 
     run: Measured
     universe: Universe
     ways: Mapping[str, BudgetAllocation]
+    count: SupportsBudget | None = None
 
     def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
         """Return the allocation of the way that was taken, and the itemsets found, in order."""

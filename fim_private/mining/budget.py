@@ -81,7 +81,7 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     assert epsilon is not None
     for_supports = options.supports_share or Fraction(0)
     wanted = options.top * len(selections)
-    budget, shares, spent = None, [], Fraction(0)
+    budget, shares, spent = None, _count_shares(options, epsilon=epsilon), Fraction(0)
     rest = delta
     if for_supports:
         # Discrete Laplace noise, which a budget without delta has, spends none.
@@ -89,8 +89,8 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         spent = Fraction(0) if noise.kind is NoiseKind.LAPLACE else delta * for_supports
         budget = SupportsBudget(epsilon * for_supports, spent or None)
         rest -= spent
-        shares.append(Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent)))
-    fraction = (1 - for_supports) / len(selections)
+        shares.insert(0, Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent)))
+    fraction = (1 - options.extras) / len(selections)
     part, part_delta = epsilon * fraction, rest / len(selections)
     allocated = []
     for public in selections:
@@ -100,8 +100,28 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe))
         shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
     return BudgetAllocation(
-        tuple(allocated), budget, PrivacyCost(epsilon, spent), tuple(shares), leaves_out=not options.keep_all
+        tuple(allocated),
+        budget,
+        PrivacyCost(epsilon, spent),
+        tuple(shares),
+        count=None if options.count_share is None else SupportsBudget(epsilon * options.count_share),
+        leaves_out=not options.keep_all,
     )
+
+
+def _count_shares(
+    options: MiningOptions,
+    *,
+    epsilon: Fraction | None = None,
+    rho: Fraction | None = None,
+    mu_squared: Fraction | None = None,
+) -> list[Share]:
+    """Return the part that buys a noisy number of units, if any does: of ε, ρ or μ², as the budget is composed."""
+    if (part := options.count_share) is None:
+        return []
+    spent = {"epsilon": epsilon, "delta": epsilon and Fraction(0), "rho": rho, "mu_squared": mu_squared}
+    whole = {name: None if value is None else Exact(value * part) for name, value in spent.items()}
+    return [Share("count", (), part, **whole)]
 
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
@@ -110,7 +130,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
     naming = budget.naming(_NAMING) if whole.cost.delta else Fraction(0)
     rho = budget.concentrated(naming)
-    part = rho * (1 - for_supports) / len(selections)
+    part = rho * (1 - options.extras) / len(selections)
     if 2 * part / max(public.top for public in selections) < Fraction(repr(EPSILON_RANGE[0])) ** 2:
         given = parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{given} leaves next to nothing for each itemset; raise it, or ask for fewer")
@@ -121,8 +141,9 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
     shares = [Share("selection", public.sizes, part / rho, rho=Exact(part)) for public in selections]
     if for_supports:
         shares.append(Share("supports", options.sizes, for_supports, rho=Exact(rho * for_supports)))
+    shares += _count_shares(options, rho=rho)
     cost = budget.cost(naming, normal=False)
-    if options.rho is not None and not for_supports:
+    if options.rho is not None and not options.extras:
         # Without Gaussian noise the selections are also (ε, δ₀)-private together, by basic composition.
         together = sum((run.basic_epsilon for run in runs), Fraction(0))
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
@@ -135,6 +156,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         cost,
         tuple(shares),
         zcdp=budget.zcdp(naming),
+        count=None if options.count_share is None else SupportsBudget(rho=rho * options.count_share),
         leaves_out=not options.keep_all,
     )
 
@@ -151,7 +173,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         budget=options.budget,
         neighbors=options.neighbors,
         listed=isinstance(universe, Catalogue),
-        part=1 - for_supports,
+        part=1 - options.extras,
         keep_all=options.keep_all,
     )
     mu_squared = run.budget.mu_squared
@@ -163,10 +185,17 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     if for_supports:
         supports = SupportsBudget(mu_squared=for_supports * mu_squared)
         shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * mu_squared)))
+    shares += _count_shares(options, mu_squared=mu_squared)
     selection = AllocatedSelection(run, options.sizes, universe)
     naming = run.items_delta or Fraction(0)
-    cost = options.budget.cost(naming, normal=True)
-    return BudgetAllocation((selection,), supports, cost, tuple(shares), zcdp=options.budget.zcdp(naming))
+    return BudgetAllocation(
+        (selection,),
+        supports,
+        options.budget.cost(naming, normal=True),
+        tuple(shares),
+        zcdp=options.budget.zcdp(naming),
+        count=None if options.count_share is None else SupportsBudget(mu_squared=mu_squared * options.count_share),
+    )
 
 
 def _measured(options: MiningOptions) -> MeasuredAllocation:
@@ -182,7 +211,11 @@ def _measured(options: MiningOptions) -> MeasuredAllocation:
         leaves_out = not (options.keep_all or way.normal)
         return BudgetAllocation((), supports, cost, way.shares, zcdp=zcdp, leaves_out=leaves_out)
 
-    return MeasuredAllocation(run, options.counted_universe, {name: allocation(way) for name, way in ways.items()})
+    # The same in each way: rounded normal noise, which is of use in both compositions.
+    [counted] = {way.count for way in ways.values()}
+    count = None if counted is None else SupportsBudget(mu_squared=2 * counted)
+    allocations = {name: allocation(way) for name, way in ways.items()}
+    return MeasuredAllocation(run, options.counted_universe, allocations, count)
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:

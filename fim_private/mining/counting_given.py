@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,16 +17,18 @@ from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.counting.universe import Catalogue
-from fim_private.dp.cost import Exact
+from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_neighbors
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining import noisy_supports
+from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
 from fim_private.mining.given_itemsets import GivenItemsets, given_itemsets
 from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.mining.release import GIVEN, Itemset, Release
+from fim_private.mining.options import COUNT_SHARE
+from fim_private.mining.release import GIVEN, Release
 from fim_private.reading import read_transactions
 
 # Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
@@ -49,6 +52,7 @@ def count(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    count: bool = False,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
@@ -67,6 +71,7 @@ def count(
         narrower 95 % intervals.
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
+    count: whether the number of units is released, too, as in mine.
     max_work, progress, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError or WorkLimitError, as mine does.
@@ -82,8 +87,8 @@ def count(
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
-    noise, shares = _noise(budget, given)
     relation = exact_neighbors(neighbors)
+    allocated = _allocated(budget, given, count=count and relation == Neighbors.ADD_REMOVE)
 
     transactions = read_transactions(
         data,
@@ -98,39 +103,71 @@ def count(
         input_format=input_format,
     )
     source: SupportSource = LocalSource(transactions, effort)
-    values = noisy_supports.release(supports_of(given, source), noise, randomness=randomness)
-    consistent = noisy_supports.consistent(given.itemsets, values, noise.half_width)
-    rows = zip(given.itemsets, consistent.estimates, consistent.lower, consistent.upper, strict=True)
+    units = counted_units(source, relation, allocated.count, randomness)
+    values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
     return Release(
         mechanism=GIVEN,
         sizes=given.sizes,
-        cost=noise.cost or budget.cost(Fraction(0), normal=True),
+        cost=allocated.cost,
         zcdp=budget.zcdp(Fraction(0)),
         neighbors=relation,
         privacy_unit="user" if source.by_user else "basket",
         private=randomness.private,
         abstained=False,
-        itemsets=tuple(Itemset(own, estimate, (low, high)) for own, estimate, low, high in rows),
+        itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),
         missing_user=source.missing_user,
         top=len(given.itemsets),
         union=True,
-        shares=shares,
-        noise=noise,
-        units=source.units if relation == Neighbors.REPLACE_ONE else None,
+        shares=allocated.shares,
+        noise=allocated.noise,
+        units=None if units is None else units.number,
+        units_interval=None if units is None else units.interval,
     )
 
 
-def _noise(budget: PrivacyBudget, given: GivenItemsets) -> tuple[SupportNoise, tuple[Share, ...]]:
-    """Return the noise of all supports, which have all of the budget, and what they spend."""
-    count, whole = len(given.itemsets), Fraction(1)
-    if budget.epsilon is None:
-        # Normal noise is ρ-zCDP with μ² = 2ρ, and the ε that follows from μ is the smaller one.
-        mu_squared = budget.normal(Fraction(0))
-        noise = SupportNoise.for_mu_squared(mu_squared, count)
-        return noise, (Share("supports", given.sizes, whole, mu_squared=Exact(mu_squared)),)
-    noise = SupportNoise.for_budget(budget.epsilon, budget.delta or None, count)
+@dataclass(frozen=True)
+class _Allocated:
+    """What all supports have: their noise, and the budget of a noisy number of units, None where none is bought."""
+
+    noise: SupportNoise
+    count: SupportsBudget | None
+    cost: PrivacyCost
+    shares: tuple[Share, ...]
+
+
+def _allocated(budget: PrivacyBudget, given: GivenItemsets, *, count: bool) -> _Allocated:
+    """Split the budget between the supports and, with count, the number of units: the way with the narrower noise."""
+    part = COUNT_SHARE if count else Fraction(0)
+    ways = [] if budget.epsilon is None else [_added_up(budget, given, part)]
+    if budget.epsilon is None or (budget.delta and part):
+        ways.append(_gaussian(budget, given, part))
+    return min(ways, key=lambda way: way.noise.half_width)
+
+
+def _added_up(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _Allocated:
+    """Split (ε, δ) by basic composition; the number of units spends no δ."""
+    assert budget.epsilon is not None
+    counted = part * budget.epsilon
+    noise = SupportNoise.for_budget(budget.epsilon - counted, budget.delta or None, len(given.itemsets))
     assert noise.cost is not None
-    return noise, (Share("supports", given.sizes, whole, noise.cost.epsilon, noise.cost.delta),)
+    shares = [Share("supports", given.sizes, 1 - part, noise.cost.epsilon, noise.cost.delta)]
+    shares += [Share("count", (), part, Exact(counted), Exact(0))] if part else []
+    cost = PrivacyCost(budget.epsilon, noise.cost.delta)
+    return _Allocated(noise, SupportsBudget(counted) if part else None, cost, tuple(shares))
+
+
+def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _Allocated:
+    """Split μ²: normal noise on all. (It is ρ-zCDP with μ² = 2ρ, and the ε that follows from μ is the smaller one.)"""
+    nothing = Fraction(0)
+    mu_squared = budget.normal(nothing)
+    spent = {"supports": (1 - part) * mu_squared, **({"count": part * mu_squared} if part else {})}
+    shares = [
+        Share(name, given.sizes if name == "supports" else (), own / mu_squared, mu_squared=Exact(own))
+        for name, own in spent.items()
+    ]
+    noise = SupportNoise.for_mu_squared(spent["supports"], len(given.itemsets))
+    count = SupportsBudget(mu_squared=spent["count"]) if part else None
+    return _Allocated(noise, count, budget.cost(nothing, normal=True), tuple(shares))
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:

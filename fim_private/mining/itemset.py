@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 from fim_private.errors import ParameterError, parameter
@@ -20,12 +20,14 @@ class Itemset:
     interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
     doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the
         noise alone, have as much support. False where that is unlikely; None where nothing tells.
+    share_interval: the same of its share of all units, where their number was released with noise; None elsewhere.
     """
 
     items: tuple[Item, ...] | None
     support: int | None = None
     interval: tuple[int, int] | None = None
     doubtful: bool | None = None
+    share_interval: tuple[float, float] | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: items and support, and where there is one the interval, and whether it is doubtful."""

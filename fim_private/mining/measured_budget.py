@@ -54,11 +54,16 @@ class BudgetParts:
 
 @dataclass(frozen=True)
 class Way:
-    """One of the ways to go. supports: what noisy supports may spend, ρ, or with `normal` μ². shares: of the budget."""
+    """One of the ways to go.
+
+    supports: what noisy supports may spend, ρ, or with `normal` μ². shares: of the budget. count: the ρ that a noisy
+    number of units spends, the same in each way. Both are None where there is no such thing.
+    """
 
     supports: Fraction | None
     normal: bool
     shares: tuple[Share, ...]
+    count: Fraction | None
 
 
 def can_be_measured(options: MiningOptions) -> bool:
@@ -76,10 +81,11 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     """
     listed = isinstance(options.counted_universe, Catalogue)
     replaces = options.neighbors == Neighbors.REPLACE_ONE
-    left = 1 - (options.supports_share or Fraction(0))
+    left = 1 - options.extras
     parts = BudgetParts.of(options.budget, listed=listed)
     rho, mu_squared = parts.rho, parts.mu_squared
 
+    counted = rho * (options.count_share or 0)
     measurement = _MEASUREMENT * left * rho
     # The difference of two supports at a rank, or one of them; a user is in one bin of lengths.
     margin_change, lengths_change = (2 if replaces and not listed else 1), (2 if replaces else 1)
@@ -100,7 +106,11 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
         options.sizes,
         options.top,
         options.union,
-        GaussianBudget(mu_squared, options.neighbors, left - 4 * measurement / mu_squared),
+        GaussianBudget(
+            mu_squared,
+            options.neighbors,
+            1 - (options.supports_share or 0) - (2 * counted + 4 * measurement) / mu_squared,
+        ),
         recipe.with_items(_LISTED_ITEMS) if listed and recipe.levels else recipe,
         parts.naming,
         options.keep_all,
@@ -123,7 +133,7 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
     )
     ways = {
         "direct": _concentrated(rho, options, {"measurement": measurement}),
-        "levels": _normal(mu_squared, options, levels, {"measurement": 4 * measurement}),
+        "levels": _normal(mu_squared, options, levels, {"measurement": 4 * measurement}, counted),
     }
     for name, way in picks.items():
         steps = {"measurement": 2 * measurement, "items": items.spent(way.recipe.items) / 2}
@@ -160,21 +170,30 @@ def _exponential(options: MiningOptions, rho: Fraction) -> TopK:
 
 
 def _concentrated(rho: Fraction, options: MiningOptions, steps: dict[str, Fraction]) -> Way:
-    """Return a way that is composed in zCDP: its steps, picks with the rest, and supports."""
-    supports = rho * (options.supports_share or 0)
-    spent = {**steps, "selection": rho - supports - sum(steps.values()), **({"supports": supports} if supports else {})}
-    shares = [
-        Share(name, (1,) if name == "items" else options.sizes, part / rho, rho=Exact(part))
-        for name, part in spent.items()
-    ]
-    return Way(supports or None, False, tuple(shares))
+    """Return a way that is composed in zCDP: its steps, picks with the rest, supports, and the number of units."""
+    supports, counted = rho * (options.supports_share or 0), rho * (options.count_share or 0)
+    extras = {name: part for name, part in (("supports", supports), ("count", counted)) if part}
+    spent = {**steps, "selection": rho - supports - counted - sum(steps.values()), **extras}
+    shares = [Share(name, _sizes(name, options), part / rho, rho=Exact(part)) for name, part in spent.items()]
+    return Way(supports or None, False, tuple(shares), counted or None)
 
 
-def _normal(mu_squared: Fraction, options: MiningOptions, levels: Levelwise, steps: dict[str, Fraction]) -> Way:
-    """Return a way that is composed in GDP: its steps, those of levels, and supports."""
+def _normal(
+    mu_squared: Fraction, options: MiningOptions, levels: Levelwise, steps: dict[str, Fraction], counted: Fraction
+) -> Way:
+    """Return a way that is composed in GDP: its steps, those of levels, supports, and the number of units.
+
+    counted: the ρ that the last of these spends.
+    """
     supports = mu_squared * (options.supports_share or 0)
-    spent = [(name, (1,) if name == "items" else options.sizes, part) for name, part in steps.items()]
+    spent = [(name, _sizes(name, options), part) for name, part in steps.items()]
     spent += [(name, sizes, levels.budget.spent(share)) for name, sizes, share in levels.steps]
-    spent += [("supports", options.sizes, supports)] if supports else []
+    extras = (("supports", supports), ("count", 2 * counted))
+    spent += [(name, _sizes(name, options), part) for name, part in extras if part]
     shares = [Share(name, sizes, part / mu_squared, mu_squared=Exact(part)) for name, sizes, part in spent]
-    return Way(supports or None, True, tuple(shares))
+    return Way(supports or None, True, tuple(shares), counted or None)
+
+
+def _sizes(purpose: str, options: MiningOptions) -> tuple[int, ...]:
+    """Return the sizes of the itemsets that a step is about."""
+    return {"items": (1,), "count": ()}.get(purpose, options.sizes)

@@ -12,7 +12,7 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.cost import by_digits
-from fim_private.dp.parameters import exact_neighbors, positive_integer
+from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
@@ -25,6 +25,8 @@ _LARGEST_TOP = 100_000
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
 _THIRD = Fraction(1, 3)
+# The part of the budget for a noisy number of units, which then is hardly what makes shares uncertain.
+COUNT_SHARE = Fraction(5, 100)
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
 
 
@@ -35,7 +37,8 @@ class MiningOptions:
     sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
     epsilon, delta: of the whole release; delta is 0 where every step is purely private. rho: given in place of
     epsilon, which is None then.
-    supports_share: the part of the budget for noisy supports; None where none are released.
+    supports_share, count_share: the parts of the budget for noisy supports, and for a noisy number of units; None where
+    none are bought.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets.
@@ -57,6 +60,12 @@ class MiningOptions:
     reason: str | None = None
     by_user: bool = False
     rho: Fraction | None = None
+    count_share: Fraction | None = None
+
+    @property
+    def extras(self) -> Fraction:
+        """The part of the budget for all but what selects itemsets."""
+        return (self.supports_share or Fraction(0)) + (self.count_share or Fraction(0))
 
     @property
     def budget(self) -> PrivacyBudget:
@@ -109,6 +118,7 @@ def checked_options(
     supports: bool,
     supports_share: float | Fraction | None,
     keep_all: bool,
+    count: bool,
     max_rank: int | None,
     max_basket: int | None,
     max_baskets: int | None,
@@ -141,6 +151,12 @@ def checked_options(
     spec = registry.spec_named(mechanism, AUTO)
     _check_caps(spec, universe, **checked, by_user=by_user)
     share = _supports_share(spec, supports, supports_share)
+    counted = COUNT_SHARE if count and relation == Neighbors.ADD_REMOVE else None
+    if share is not None and counted is not None and share + counted >= 1:
+        raise ParameterError(
+            f"{parameter('supports_share')} must be below {float(1 - counted)} with {parameter('count')}, which takes "
+            f"{float(counted)}"
+        )
     return MiningOptions(
         spec,
         budget.epsilon,
@@ -158,6 +174,7 @@ def checked_options(
         reason,
         by_user,
         budget.rho,
+        counted,
     )
 
 

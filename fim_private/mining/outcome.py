@@ -108,16 +108,17 @@ class Outcome(Itemsets):
         return min(itemset.support / self.units, 1.0)
 
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
-        """Return (lowest, highest), an interval of the true share; None where there is no share_of.
+        """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of.
 
-        It holds the true share if both intervals hold theirs, that of the support and that of the units: with 95 %
-        probability where units is exact, with 90 % where it is noisy.
+        Where the number of units is noisy it was made with the release, of intervals of the support and of that number
+        that are wider than those of 95 %: both hold what they are of with 95 % probability together.
         """
         if itemset.interval is None or not self.units:
             return None
-        fewest, most = self.units_interval or (self.units, self.units)
+        if self.units_interval is not None:
+            return itemset.share_interval
         low, high = itemset.interval
-        return min(low / max(most, 1), 1.0), min(high / fewest, 1.0) if fewest else 1.0
+        return min(low / self.units, 1.0), min(high / self.units, 1.0)
 
     @property
     def has_shares(self) -> bool:

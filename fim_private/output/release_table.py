@@ -27,6 +27,7 @@ _NOISE = {
     NoiseKind.NORMAL: "rounded normal",
 }
 _STEPS = {
+    "count": "the number of units",
     "items": "finding items",
     "candidates": "finding sets of them",
     **dict.fromkeys(("first count", "histogram", "second count"), "counting these"),
@@ -79,6 +80,9 @@ def _remarks(release: Release) -> Iterator[str]:
         yield from advice_for_more(release)
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
+    if release.units is not None and release.units_interval is not None:
+        low, high = release.units_interval
+        yield f"There are about {release.units:,} {release.privacy_unit}s, {low:,} to {high:,} with 95 % probability."
     if release.noise is not None:
         yield (
             f"Supports count {release.privacy_unit}s{_of_how_many(release)}, with {_NOISE[release.noise.kind]} noise: "

@@ -166,7 +166,7 @@ def make_up_inputs(folder: Path, command: str) -> None:
     for word in rest:
         if word in ("--help", "-h"):
             return
-        if word in ("--supports", "--union"):
+        if word in ("--supports", "--union", "--count"):
             continue
         if word.startswith("--"):
             name, _, value = word.partition("=")

@@ -26,7 +26,6 @@ NAMING = {"parameter", "positive_integer", "_exact", "_check", "_candidates", "_
 PYTHON_ONLY = {
     *(
         "bound",
-        "count",
         "counter",
         "highest",
         "itemset",

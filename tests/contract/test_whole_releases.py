@@ -52,7 +52,7 @@ from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
-from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 
@@ -80,11 +80,13 @@ class Ask:
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10)
     rho: Fraction | None = None
+    count: bool = False
 
     def __str__(self) -> str:
         sizes = f"{self.sizes[0]}-{self.sizes[-1]}" if len(self.sizes) > 1 else str(self.sizes[0])
         parts = [self.mechanism, f"top {self.top}", f"size {sizes}"]
         parts += ["union"] * self.union + ["supports"] * self.supports + ["cut"] * (not self.keep_all)
+        parts += ["count"] * self.count
         parts += [f"of {self.universe}"] * isinstance(self.universe, int)
         parts += [f"{name} {value}" for name, value in (("rank", self.max_rank), ("cap", self.max_basket)) if value]
         budget = f"ε={self.epsilon}" if self.rho is None else f"ρ={self.rho}"
@@ -118,6 +120,7 @@ class Ask:
                 self.max_basket,
                 keep_all=self.keep_all,
                 rho=self.rho,
+                count_share=Fraction(1, 20) if self.count and neighbors == "add-remove" else None,
             )
         )
 
@@ -135,6 +138,7 @@ class Ask:
             "max_rank": self.max_rank,
             "max_basket": self.max_basket,
             "keep_all": self.keep_all,
+            "count": self.count,
             **({"epsilon": float(self.epsilon)} if self.rho is None else {"rho": float(self.rho)}),
             "delta": float(self.delta),
         }
@@ -181,6 +185,17 @@ ASKS = [
     *asks("large-margin", (4, 0.2), (1, 1e-6), top=2, sizes=(1, 2), max_rank=2, supports=True),
     *asks("tight-margin", (4, 0.2), top=2, max_rank=3),
     *asks("distance", (2, 0.1), (1, 1e-6), top=2, sizes=(1, 2)),
+]
+# With a number of units.
+COUNTED = [
+    replace(ask, count=True)
+    for ask in [
+        *asks("exponential", (2, 0), (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+        *asks("permute-and-flip", (3, 0), (1, 0.1), top=2, universe=ITEMS),
+        *asks("limited-domain", (3, 1e-6), (1, 0.2), top=2, max_rank=3, supports=True),
+        replace(Ask("exponential", top=2, supports=True, universe=ITEMS), rho=Fraction(1, 2)),
+        replace(Ask("choosing", top=2, max_basket=3), rho=Fraction(1)),
+    ]
 ]
 # The same in zero-concentrated privacy. Gaussian noise and bounded-range picks, or picks that are (ε, δ)-private alone.
 GIVEN_RHO = [
@@ -243,10 +258,15 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
     noises = [] if allocation.supports is None else [allocation.supports.noise(count) for count in range(1, most + 1)]
     return Plan(
         tuple(selections),
-        tuple(Noise(str(noise.kind).partition("-")[2], exact(noise.parameter), noise.half_width) for noise in noises),
+        tuple(map(noise_of, noises)),
         exact(allocation.cost.epsilon),
         exact(allocation.cost.delta),
+        None if allocation.count is None else noise_of(allocation.count.noise(1)),
     )
+
+
+def noise_of(noise: SupportNoise) -> Noise:
+    return Noise(str(noise.kind).partition("-")[2], exact(noise.parameter), noise.half_width)
 
 
 def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
@@ -302,7 +322,7 @@ def all_pairs(ask: Ask, neighbors: oracles.Neighbors) -> frozenset[tuple[Column,
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("ask", [*ASKS, *GIVEN_RHO], ids=str)
+@pytest.mark.parametrize("ask", [*ASKS, *COUNTED, *GIVEN_RHO], ids=str)
 def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neighbors) -> None:
     plan = allocated_plan(ask, neighbors)
     assert ask.rho is not None or plan.epsilon <= ask.epsilon
@@ -606,6 +626,14 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
     "supports are not counted in the budget": (
         Ask("exponential", sizes=(1,), universe=ITEMS, delta=MINUTE),
         lambda plan: replace(plan, noises=(Noise("laplace", 3 / plan.epsilon),)),
+    ),
+    "the number of units is not counted in the budget": (
+        Ask("exponential", supports=True, universe=ITEMS, epsilon=Fraction(2), delta=Fraction(0)),
+        lambda plan: replace(plan, count=Noise("laplace", 4 / plan.epsilon)),
+    ),
+    "the number of units has half the scale": (
+        Ask("exponential", sizes=(1,), universe=ITEMS, epsilon=Fraction(2), delta=Fraction(0), count=True),
+        lambda plan: replace(plan, count=plan.count and replace(plan.count, parameter=plan.count.parameter / 4)),
     ),
     "replace-one with the rate of add-remove": (
         Ask("permute-and-flip", top=2, universe=ITEMS),

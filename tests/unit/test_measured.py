@@ -190,6 +190,8 @@ def spent(asked: MiningOptions, run: Measured, name: str, way: Way) -> dict[str,
         picks = dict(run.picks)[name]
         parts["items"] = changed / (2 * run.budget.variance(picks.recipe.items, 1))
         parts["selection"] = len(run.rankings) * of_picks(picks.picks)
+    if way.count is not None:
+        parts["count"] = 1 / (2 * SupportsBudget(mu_squared=2 * way.count).noise(1).parameter)
     if way.supports is not None:
         noise = (SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)).noise(7)
         parts["supports"] = noise.count / (2 * noise.parameter)
@@ -231,7 +233,7 @@ def check_shares(asked: MiningOptions) -> None:
             exact = share.mu_squared if way.normal else share.rho
             assert exact is not None
             assert exact == share.fraction * sum(Fraction(s.mu_squared or s.rho or 0) for s in way.shares)
-            known = {"measurement", "supports", *(() if way.normal else ("items",))}
+            known = {"measurement", "supports", "count", *(() if way.normal else ("items",))}
             told[share.purpose if share.purpose in known else "selection"] += Fraction(exact)  # type: ignore[assignment]
         for purpose, cost in spent(asked, run, name, way).items():
             at_most = Fraction(told[purpose]) / (2 if way.normal else 1)
@@ -254,7 +256,8 @@ def requests(draw: st.DrawFn) -> MiningOptions:
         sizes=sizes,
         union=len(sizes) > 1 and draw(st.booleans()),
         top=draw(st.integers(1, 100_000)),
-        supports_share=draw(st.none() | st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=100)),
+        supports_share=draw(st.none() | st.fractions(Fraction(1, 100), Fraction(94, 100), max_denominator=100)),
+        count_share=draw(st.sampled_from([None, Fraction(5, 100)])),
     )
 
 
@@ -297,7 +300,9 @@ BROKEN = [
     ("- 2 * measurement - items.spent(share) / 2", "- items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- measurement - items.spent(share) / 2"),
     ("- 2 * measurement - items.spent(share) / 2", "- 2 * measurement"),
-    ("left - 4 * measurement / mu_squared", "left - 2 * measurement / mu_squared"),
+    ("(2 * counted + 4 * measurement) / mu_squared", "(2 * counted + 2 * measurement) / mu_squared"),
+    ("(2 * counted + 4 * measurement) / mu_squared", "(counted + 4 * measurement) / mu_squared"),
+    ("left = 1 - options.extras", "left = 1 - (options.supports_share or 0)"),
     ("items.spent(share) / 2)", "items.spent(share) / 3)"),
 ]
 
@@ -309,7 +314,7 @@ def test_a_budget_that_is_wrong_is_caught(right: str, wrong: str, monkeypatch: p
     module = ModuleType("broken_budget")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look for it
     exec(compile(code.replace(right, wrong), module.__name__, "exec"), module.__dict__)
-    asked = options(supports_share=Fraction(15, 100), sizes=(1, 2))
+    asked = options(supports_share=Fraction(15, 100), count_share=Fraction(5, 100), sizes=(1, 2))
     check_budget(asked)
     caught = 0
     for neighbors in (ADD_REMOVE, REPLACE_ONE):  # some show under one of them only

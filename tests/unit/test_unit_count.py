@@ -1,0 +1,252 @@
+"""How many units there are: when it is bought, with which noise, and the intervals of shares made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import oracles
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from release_distributions import Noise
+
+import fim_private as fim
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError
+from fim_private.mining.budget_share import Share
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise, gaussian_half_width, laplace_half_width
+from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UNITS_CONFIDENCE, UnitCount
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.reading import read_transactions
+
+BASKETS = [["bread", "butter"]] * 1200 + [["bread", "jam"]] * 300 + [["tea"]] * 480 + [[]] * 20
+SUPPORTS = {("bread",): 1500, ("bread", "butter"): 1200, ("jam",): 300, ("caviar",): 0}
+DATA = read_transactions(BASKETS)
+CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
+VISITS = pa.table({"customer": [*range(700)] * 2, "items": [["bread", "butter"]] * 1400})
+TWENTIETH = Fraction(1, 20)
+
+# Every composition there is. (basic, zCDP, GDP, measured; ρ; δ = 0.)
+COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
+    "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
+    "many": (DATA, {"mechanism": "limited-domain", "top": 60, "supports": True}, NoiseKind.GAUSSIAN),
+    "levelwise": (DATA, {"top": 3, "supports": True}, NoiseKind.NORMAL),
+    "levelwise over a list": (DATA, {"top": 3, "supports": True, "catalogue": CATALOGUE}, NoiseKind.NORMAL),
+    "users": (VISITS, {"top": 3, "supports": True, "user": "customer"}, NoiseKind.NORMAL),
+    "users without supports": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}, NoiseKind.NORMAL),
+    "rho": (DATA, {"mechanism": "limited-domain", "supports": True, "rho": 0.1}, NoiseKind.GAUSSIAN),
+    "rho of levelwise": (DATA, {"top": 3, "rho": 0.1}, NoiseKind.NORMAL),
+    "rho of users": (VISITS, {"top": 3, "rho": 0.1, "user": "customer"}, NoiseKind.NORMAL),
+    "pure": (DATA, {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True}, NoiseKind.LAPLACE),
+}
+every_composition = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED)
+
+
+def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
+    return fim.mine(data, **{"neighbors": "add-remove", "count": True, "seed": seed, **asked})
+
+
+def share_for(release: fim.Release, purpose: str) -> Share:
+    [share] = [share for share in release.shares if share.purpose == purpose]
+    return share
+
+
+def noise_bought(release: fim.Release, kind: NoiseKind) -> SupportNoise:
+    """The noise of the number of units, by the definition, from what was paid for it."""
+    share = share_for(release, "count")
+    if kind is NoiseKind.LAPLACE:
+        assert share.delta == 0
+        assert share.rho is None
+        assert share.epsilon
+        return SupportNoise.for_budget(Fraction(share.epsilon), None, 1)
+    if kind is NoiseKind.GAUSSIAN:
+        assert share.rho
+        return SupportNoise.for_rho(Fraction(share.rho), 1)
+    spent = 2 * share.rho if share.mu_squared is None and share.rho else share.mu_squared
+    assert spent
+    return SupportNoise.for_mu_squared(Fraction(spent), 1)
+
+
+@every_composition
+def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kind: NoiseKind) -> None:
+    release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
+    share = share_for(release, "count")
+    assert share.sizes == ()
+    # Of a measured run that goes on by levels it is of another composition's budget.
+    assert share.fraction == TWENTIETH or (release.measured and release.counted)
+    assert sum(one.fraction for one in release.shares) == 1
+    assert release.cost == without.cost
+    assert (without.units, without.units_interval) == (None, None)
+    assert "count" not in {one.purpose for one in without.shares}
+    for name in ("epsilon", "rho", "mu_squared"):
+        whole, before = (sum((getattr(one, name) or 0 for one in r.shares), Fraction(0)) for r in (release, without))
+        assert whole == before or (release.counted, release.measured) != (without.counted, without.measured)
+    assert release.units is not None
+    assert release.units_interval is not None
+    width = noise_bought(release, kind).half_width
+    assert release.units_interval == (release.units - width, release.units + width)
+    assert abs(release.units - (700 if "user" in asked else 2000)) < 10 * width + 1
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", ["one", "rho", "levelwise", "users"])
+def test_it_is_drawn_from_its_law(name: str) -> None:
+    data, asked, kind = COMPOSED[name]
+    asked = {**asked, **({"rho": 20} if "rho" in asked else {"epsilon": 30})}
+    if name == "users":
+        data = read_transactions(data, user="customer")
+        del asked["user"]
+    true = 700 if name == "users" else 2000
+    noise = noise_bought(mined(data, **asked), kind)
+    law = _law(noise)
+    scale = 2 if kind is NoiseKind.LAPLACE else 4
+    wrong = [
+        _law(SupportNoise(kind, noise.parameter * Fraction(part) ** (scale // 2), 0, 1, None))
+        for part in ("0.6", "1.5")
+    ]
+    draws = 100
+    while min(oracles.detects(law, other, draws, level=1e-6) for other in wrong) < 0.999:
+        draws += draws // 4
+    drawn = Counter((mined(data, seed, **asked).units or 0) - true for seed in range(draws))
+    assert oracles.chi_square_pvalue(drawn, law, draws) > 1e-6
+
+
+def _law(noise: SupportNoise) -> dict[Any, float]:
+    law = Noise(str(noise.kind).partition("-")[2], noise.parameter).chances()
+    return {z: float(p) for z, p in law.items()}
+
+
+def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
+    for count in (False, True):
+        release = fim.mine(DATA, top=3, supports=True, seed=1, count=count)
+        assert (release.units, release.units_interval) == (2000, None)
+        assert "count" not in {share.purpose for share in release.shares}
+        assert release.share_of(release[0]) == (release[0].support or 0) / 2000
+        assert all(itemset.share_interval is None for itemset in release)
+
+
+def test_counts_have_it_too() -> None:
+    for asked, kind in (({}, "laplace"), ({"delta": 0}, "laplace"), ({"rho": 0.1}, "normal")):
+        release = fim.count(DATA, [["bread"], ["jam"]], neighbors="add-remove", count=True, **asked)
+        assert share_for(release, "count").fraction == TWENTIETH
+        assert sum(share.fraction for share in release.shares) == 1
+        assert kind in str(release.noise and release.noise.kind)
+        assert release.units is not None
+        assert abs(release.units - 2000) < 500
+    many = fim.count(DATA, [[f"item {n}"] for n in range(200)], neighbors="add-remove", count=True)
+    assert many.cost == PrivacyCost(1, 1e-6)
+    assert share_for(many, "count").mu_squared == share_for(many, "supports").mu_squared / 19  # type: ignore[operator]
+    exact = fim.count(DATA, [["bread"]], count=True)
+    assert (exact.units, len(exact.shares)) == (2000, 1)
+
+
+# ------------------------------------------------------------------------------------------------ shares
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.002}], ids=str)
+def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
+    runs, covered = 500, Counter[Any]()
+    for seed in range(runs):
+        release = fim.count(DATA, list(SUPPORTS), neighbors="add-remove", count=True, seed=seed, **asked)
+        for itemset in release:
+            bounds = release.share_interval_of(itemset)
+            assert bounds is not None
+            covered[itemset.items] += bounds[0] <= SUPPORTS[itemset.items] / 2000 <= bounds[1]  # type: ignore[index]
+    least = 0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)
+    assert min(covered.values()) >= least * runs
+    assert sum(covered.values()) >= 0.95 * runs * len(SUPPORTS)
+
+
+def test_intervals_of_shares_of_what_was_selected_cover() -> None:
+    runs, covered, told = 150, 0, 0
+    for seed in range(runs):
+        release = mined(DATA, seed, top=4, size="1-2", union=True, supports=True)
+        for itemset in release:
+            bounds = release.share_interval_of(itemset)
+            support = {("tea",): 480, ("butter",): 1200, ("bread", "jam"): 300, **SUPPORTS}[itemset.items]  # type: ignore[index]
+            assert bounds is not None
+            told += 1
+            covered += bounds[0] <= support / 2000 <= bounds[1]
+    assert told > 3 * runs
+    assert covered >= 0.95 * told
+
+
+def test_both_intervals_are_wider_than_of_95_per_cent() -> None:
+    assert Fraction(5, 100) == (1 - SUPPORT_CONFIDENCE) + (1 - UNITS_CONFIDENCE)
+    noise = SupportNoise.for_budget(Fraction(1, 50), None, 1)
+    units = UnitCount(1000, noise)
+    wide = noise.within(UNITS_CONFIDENCE)
+    assert wide == laplace_half_width(Fraction(50), Fraction(99, 100)) > noise.half_width
+    assert units.interval == (1000 - noise.half_width, 1000 + noise.half_width)
+    assert units.share_interval(100, 300) == (100 / (1000 + wide), 300 / (1000 - wide))
+    assert UnitCount(1000).share_interval(100, 300) == (0.1, 0.3)
+    assert UnitCount(1000).interval is None
+    assert UnitCount(3, noise).share_interval(0, 300) == (0, 1)
+    assert UnitCount(0, noise).interval == (0, noise.half_width)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_shares_are_between_nothing_and_all(number: int, one: int, other: int) -> None:
+    low, high = UnitCount(number, SupportNoise.for_rho(Fraction(1, 100), 1)).share_interval(*sorted((one, other)))
+    assert 0 <= low <= high <= 1
+
+
+@given(st.fractions(Fraction(1, 5), 50), st.sampled_from([Fraction(n, 100) for n in (50, 80, 96, 99)]))
+def test_noise_is_within_as_often_as_it_says(parameter: Fraction, confidence: Fraction) -> None:
+    chances = {kind: Noise(kind, parameter).chances() for kind in ("laplace", "gaussian", "normal")}
+    for noise in (
+        SupportNoise(NoiseKind.LAPLACE, parameter, 0, 1, None),
+        SupportNoise(NoiseKind.GAUSSIAN, parameter, 0, 1, None),
+        SupportNoise(NoiseKind.NORMAL, parameter, 0, 1, None),
+    ):
+        law, width = chances[str(noise.kind).partition("-")[2]], noise.within(confidence)
+
+        def inside(w: int, law: Any = law) -> float:
+            return float(sum(p for z, p in law.items() if abs(z) <= w))
+
+        assert inside(width) >= confidence - Fraction(1, 10**11)
+        assert width == 0 or inside(width - 1) < confidence + Fraction(1, 10**11)
+    assert gaussian_half_width(parameter) == gaussian_half_width(parameter, Fraction(95, 100))
+
+
+def test_a_number_of_units_is_not_below_0() -> None:
+    noise = SupportNoise.for_budget(Fraction(1, 100), None, 1)
+    numbers = [UnitCount.noisy(0, noise, Randomness.seeded(seed)).number for seed in range(40)]
+    assert min(numbers) == 0 < max(numbers)
+
+
+# ------------------------------------------------------------------------------------------------ forms
+
+
+def test_forms_with_a_noisy_number() -> None:
+    release = mined(DATA, top=3, supports=True)
+    found = json.loads(release.to_json())
+    assert found["units"] == release.units
+    assert found["units_interval"] == list(release.units_interval or ())
+    for itemset in found["itemsets"]:
+        assert itemset["share"] == min(itemset["support"] / found["units"], 1)
+        assert itemset["share_interval"][0] <= itemset["share"] <= itemset["share_interval"][1]
+    assert found["shares"][-1]["purpose"] == "count"
+    frame = release.to_pandas()
+    assert (frame["lower"] <= frame["support"]).all()
+    assert (frame["support"] <= frame["upper"]).all()
+    shown = " ".join(render_table(release, Screen()).split())
+    low, high = release.units_interval or (0, 0)
+    assert f"There are about {release.units:,} baskets, {low:,} to {high:,} with 95 % probability." in shown
+    assert "5.0 % for the number of units" in shown
+
+
+def test_supports_must_leave_room_for_it() -> None:
+    line = r"^supports_share must be below 0\.95 with count, which takes 0\.05$"
+    with pytest.raises(ParameterError, match=line):
+        mined("no such file", supports=True, supports_share=0.95)
+    fine = fim.mine(DATA, count=True, supports=True, supports_share=0.95)  # where it costs nothing
+    assert fine.units == 2000

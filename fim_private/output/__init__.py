@@ -7,6 +7,7 @@ top_plan_table   A plan for many itemsets for people.
 audit_table      Audits for people.
 inspection_table  What would be read of a file, for whoever holds it.
 console          Text and tables as the reader's screen can show them.
+layout           A table within the width of a screen, no word broken.
 figure           A figure as a file.
 plan_figure      What each mechanism needs, against ε.
 top_plan_figure  What each mechanism needs, against how many itemsets are asked for.

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.dp.cost import at_least, rounded_up
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import Screen
 
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport, Finding
@@ -21,7 +21,7 @@ _PLAIN_WIDTH = 132
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
     parts = (part for report in reports for part in _parts(report))
-    return screen.render(parts, plain_width=_PLAIN_WIDTH, words=GREEK | {"→": "->"})
+    return screen.render(parts, plain_width=_PLAIN_WIDTH)
 
 
 def _parts(report: AuditReport) -> Iterator[Table | Text]:

@@ -14,7 +14,7 @@ from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text."""
-    return screen.render(_parts(seen), words={"–": "-", "…": "..."})
+    return screen.render(_parts(seen))
 
 
 def _parts(seen: Inspection) -> Iterator[Table | Text]:

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import Screen
 from fim_private.planning.results import Plan, PlannedMechanism, or_dash, percent
 
 _LEGEND = (
-    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.\n"
-    "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of which is found.\n"
-    "Mean regret: the support that is lost on average at the support needed."
+    "A unit is a basket, or a user where users are protected. Support needed: by an itemset without rivals.",
+    "Margin needed: over many others that are tied. Margin if 10 tie: by ten together, one of which is found.",
+    "Mean regret: the support that is lost on average at the support needed.",
 )
 
 
 def render_plan(plan: Plan, screen: Screen) -> str:
     """Return a plan as text: what was asked, a row for each mechanism, the recommendation, and a legend."""
-    return screen.render(_parts(plan), words=GREEK | {"–": "-"})
+    return screen.render(_parts(plan))
 
 
 def _parts(plan: Plan) -> Iterator[Table | Text]:
@@ -37,7 +37,7 @@ def _parts(plan: Plan) -> Iterator[Table | Text]:
         table.add_row(*(Text(cell) for cell in _cells(mechanism, plan, best)), style=style)
     yield table
     yield Text(f"* {plan.reason}")
-    yield Text(_LEGEND, style="dim")
+    yield from (Text(line, style="dim") for line in _LEGEND)
 
 
 def _cells(mechanism: PlannedMechanism, plan: Plan, best: bool) -> list[str]:

@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import Screen
 from fim_private.planning.results import or_dash, percent
 from fim_private.planning.top_results import PlannedTop, TopPlan
 
 _LEGEND = (
-    "A unit is a basket, or a user where users are protected. Support needed: by an itemset that leads by the margin\n"
-    "those that are not to be found. Items needed: the units that each of its items must be in to be found.\n"
-    "The figures of levelwise are estimates: where tried, mostly (87 %) within a factor of 1.5."
+    "A unit is a basket, or a user where users are protected.",
+    "Support needed: by an itemset that leads by the margin those that are not to be found.",
+    "Items needed: the units that each of its items must be in to be found.",
+    "The figures of levelwise are estimates: where tried, mostly (87 %) within a factor of 1.5.",
 )
 
 
 def render_top_plan(plan: TopPlan, screen: Screen) -> str:
     """Return a plan as text: what was asked, rows for each number of itemsets, what to take, and a legend."""
-    return screen.render(_parts(plan), words=GREEK | {"–": "-", "±": "+-"})
+    return screen.render(_parts(plan))
 
 
 def _parts(plan: TopPlan) -> Iterator[Table | Text]:
@@ -46,7 +47,7 @@ def _parts(plan: TopPlan) -> Iterator[Table | Text]:
     yield Text(f"* {plan.reason}")
     if missing := [f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms[: _each(plan)] if one.missing]:
         yield Text(f"Not planned, for want of what they must know: {'; '.join(missing)}.")
-    yield Text(_LEGEND, style="dim")
+    yield from (Text(line, style="dim") for line in _LEGEND)
 
 
 def _each(plan: TopPlan) -> int:

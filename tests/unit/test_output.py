@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
 from fim_private.output.audit_table import render_audit
-from fim_private.output.console import GREEK, Screen
+from fim_private.output.console import Screen
 from fim_private.output.files import staged
 
 
@@ -33,18 +33,108 @@ def test_a_file_holds_every_letter_and_no_colours() -> None:
     assert table[1].startswith("│ ε │ words")
 
 
+def plain(text: str) -> str:
+    return re.sub("\x1b.*?m", "", text)
+
+
 def test_a_terminal_has_its_own_width_and_styles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    line, *table = shown(Screen(colour=True), plain_width=30).splitlines()
-    assert line.startswith("\x1b[1mδ → ρ")
-    assert max(len(re.sub("\x1b.*?m", "", row)) for row in table) == 40
+    text = shown(Screen(colour=True), plain_width=30)
+    assert text.startswith("\x1b[1mδ → ρ")
+    lines = [line.rstrip() for line in plain(text).splitlines()]
+    assert max(map(len, lines)) == 40
+    assert max(len(line) for line in lines if line.startswith("δ")) <= 40
 
 
 def test_where_there_is_ascii_only_words_stand_for_letters() -> None:
-    text = shown(Screen(ascii_only=True), words=GREEK | {"→": "->", "ρ": "rho"})
+    text = shown(Screen(ascii_only=True))
     assert text.isascii()
     assert "delta -> rho" in text
     assert "| epsilon |" in text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encoding: str) -> None:
+    table = Table("ε", "itemset", "π")
+    for label in ("{café}", "{…, π}", "{tea}"):
+        table.add_row("±1", Text(label), "x")
+    first, *others = Screen(ascii_only=True, encoding=encoding).render([table]).splitlines()
+    assert {len(line) for line in others} == {len(first)}
+    assert others[0].split() == ["|", "epsilon", "|", "itemset", "|", r"\u03c0", "|"]
+    assert ("{café}" if encoding == "latin-1" else r"{caf\xe9}") in "".join(others)
+    assert r"{..., \u03c0}" in "".join(others)
+
+
+WORDS = (
+    "anticonstitutionnellement",
+    "of",
+    "any",
+    "replacing",
+    "{semi-skimmed",
+    "milk,",
+    "tea",
+    "bags}",
+    "8,690",
+    "1e-06",
+)
+
+
+def wide_table(columns: int) -> Table:
+    table = Table()
+    for place in range(columns):
+        table.add_column("head\nline" if place % 2 else "title", justify="right" if place % 2 else "left")
+    for row in range(4):
+        table.add_row(*(Text(" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4])) for place in range(columns)))
+    return table
+
+
+@pytest.mark.parametrize("width", [26, 40, 60, 80, 120])
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_no_word_is_broken_on_a_terminal_of_any_width(
+    monkeypatch: pytest.MonkeyPatch, width: int, columns: int, ascii_only: bool
+) -> None:
+    if width == 26 and columns > 1:
+        width = 30  # rows one by one are indented
+    monkeypatch.setenv("COLUMNS", str(width))
+    screen = Screen(colour=True, ascii_only=ascii_only)
+    text = plain(screen.render([Text(" ".join(WORDS * 3)), wide_table(columns)]))
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    found = set(re.split(r"[\s│╭╮╰╯─┬┴┼├┤|+:]+", text)) - {"", "-", "head", "line", "title"}
+    assert {word for word in found if set(word) != {"-"}} <= {*WORDS}
+    assert {*WORDS} <= found
+
+
+def test_a_table_that_is_too_wide_loses_its_lines_and_then_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lines(width: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        table = Table("mechanism", "support needed", Column("margin", no_wrap=True))
+        table.add_row("large-margin", "438", "12 and 13", style="bold")
+        table.add_row("", "–", "–")
+        return [line.rstrip() for line in plain(Screen(colour=True).render([table])).splitlines()]
+
+    assert lines(60)[1] == "│ mechanism    │ support needed │ margin    │"
+    assert lines(38)[2] == "│ mechanism    │ needed  │ margin    │"
+    assert lines(32)[:3] == ["              support", "mechanism     needed   margin", "─" * 32]
+    assert lines(31)[0] == "mechanism: large-margin"
+    assert lines(31) == [
+        "mechanism: large-margin",
+        "  support needed: 438",
+        "  margin: 12 and 13",
+        "mechanism: large-margin",
+    ]
+
+
+def test_a_file_breaks_no_word_however_long() -> None:
+    table = Table("itemset", "support")
+    table.add_row("x" * 500, "7")
+    assert Screen().render([table]).splitlines() == [f"itemset: {'x' * 500}", "  support: 7"]
+
+
+def test_what_is_to_be_copied_is_left_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    command = "fim-private plan " + "--units 100000 " * 5
+    assert plain(Screen(colour=True).render([Text(command, no_wrap=True)])) == command + "\n"
 
 
 @pytest.mark.parametrize(("used", "verdict"), [(0.5e-6, "every guarantee was kept"), (2e-6, "A GUARANTEE IS BROKEN")])

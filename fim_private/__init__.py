@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fim_private.comparing import Comparison, compare
-    from fim_private.errors import DataError, FimPrivateError, OutputError, ParameterError, WorkLimitError
+    from fim_private.errors import (
+        DataError,
+        FimPrivateError,
+        OutputError,
+        ParameterError,
+        PrivacyWarning,
+        WorkLimitError,
+    )
     from fim_private.mechanisms import (
         Choosing,
         Distance,
@@ -52,6 +59,7 @@ __all__ = [
     "ParameterError",
     "PermuteAndFlip",
     "Plan",
+    "PrivacyWarning",
     "Release",
     "SupportSpectrum",
     "TightMargin",
@@ -77,6 +85,7 @@ _HOME = {
     "FimPrivateError": "errors",
     "OutputError": "errors",
     "ParameterError": "errors",
+    "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
     "count": "mining.counting_given",
     "mine": "mining",

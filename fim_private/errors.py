@@ -1,4 +1,4 @@
-"""The exception family. Every message is one line: what is wrong, where, what to do.
+"""The exception family, and the warning. Every message is one line: what is wrong, where, what to do.
 
 Messages name parameters, columns and files. They never name an item, a basket or a count: an error
 is an output, and what depends on the data leaves only through a mechanism.
@@ -10,7 +10,8 @@ it, which keeps it on the line and leaves no character in it that could be taken
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 
 # Around each parameter's name, until the error is made: a code point that Unicode keeps free for such use inside
 # a program, and that repr escapes.
@@ -29,8 +30,8 @@ def parameter(name: str) -> str:
     return f"{_MARK}{name}{_MARK}"
 
 
-class FimPrivateError(Exception):
-    """Base of every error this package raises on purpose. As text, it names parameters as Python does."""
+class Marked(Exception):  # noqa: N818
+    """What is raised or warned with a message in which parameters are marked; as text it names them as Python does."""
 
     def __init__(self, message: str = "") -> None:
         """Take a message, in which parameters may be marked."""
@@ -41,6 +42,23 @@ class FimPrivateError(Exception):
     def spelled(self, spell: Callable[[str], str]) -> str:
         """Return the message with each parameter, and nothing else, named as spell says."""
         return "".join(spell(part) if place % 2 else part for place, part in enumerate(self._parts))
+
+
+class FimPrivateError(Marked):
+    """Base of every error this package raises on purpose."""
+
+
+class PrivacyWarning(Marked, UserWarning):
+    """A budget is allowed, but promises little: an epsilon above 10, or a delta above 1/1000 or 1 / (number of units).
+
+    To silence it: warnings.simplefilter("ignore", fim_private.PrivacyWarning).
+    """
+
+
+def warn(messages: Iterable[str], *, stacklevel: int) -> None:
+    """Issue each as a PrivacyWarning. stacklevel: 1 for the line that calls this function, 2 for its caller's, …"""
+    for message in messages:
+        warnings.warn(PrivacyWarning(message), stacklevel=stacklevel + 1)
 
 
 class ParameterError(FimPrivateError, ValueError):

@@ -14,8 +14,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.cautions import cautions
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.spectrum import SupportSpectrum
 
@@ -68,7 +69,8 @@ def select(
     "add-remove" assumes that a unit more moves all scores the same way: each by 0 to sensitivity, or each by
     -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, use
     neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
-    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind.
+    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind. Warns
+    (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000, unless a seed was given.
 
     Why this is private: docs/guide.md, "Why it is private".
 
@@ -85,7 +87,10 @@ def select(
     if any(name is None for name in names):
         raise ParameterError(f"{parameter('labels')} must not be None: that is what an abstention returns")
     check_mechanism(mechanism)
-    chosen = choose_index(steps, mechanism, Randomness.of_seed(seed))
+    randomness = Randomness.of_seed(seed)
+    if randomness.private:
+        warn(cautions(mechanism.cost), stacklevel=2)
+    chosen = choose_index(steps, mechanism, randomness)
     return None if chosen is None else names[chosen]
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from functools import cache
 from typing import Annotated, Any
 
@@ -24,7 +25,7 @@ import typer
 from fim_private import __version__
 from fim_private.cli import audit, count, inspect, mine, plan
 from fim_private.cli.destination import discard_stdout
-from fim_private.errors import FimPrivateError
+from fim_private.errors import FimPrivateError, PrivacyWarning
 
 # Exit codes; the last two are 128 and the number of the signal.
 USAGE_ERROR = 2
@@ -77,6 +78,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    _show_warnings_as_lines()
     try:
         code = typer.main.get_command(app).main(standalone_mode=False)
     except FimPrivateError as error:
@@ -119,6 +121,20 @@ def _spellings() -> dict[str, str]:
         for command in group.commands.values()
         for given in command.params
     }
+
+
+def _show_warnings_as_lines() -> None:
+    """From now on, print warnings of privacy as lines on standard error, with options as they are typed."""
+    shown_otherwise = warnings.showwarning
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        if isinstance(message, PrivacyWarning):
+            typer.echo(f"Warning: {message.spelled(as_typed)}", err=True)
+        else:
+            shown_otherwise(message, *where, **more)
+
+    warnings.filterwarnings("always", category=PrivacyWarning)
+    warnings.showwarning = show
 
 
 def _fail(message: str) -> None:

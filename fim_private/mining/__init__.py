@@ -31,7 +31,10 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.dp.cautions import cautions, cautions_of_units
+from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
+from fim_private.errors import warn
 from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import checked_options
@@ -118,10 +121,12 @@ def mine(
     seed: for tests and benchmarks only; the release then says private=False.
     Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
     error is for whoever holds the data, not for publication: it can tell what form the data has.
+    Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
+    (number of units); not where a seed was given, for then the release itself says that it protects nobody.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
-    >>> mine(baskets, size=2, seed=1).itemsets
-    (Itemset(items=('bread', 'butter'), support=None, interval=None),)
+    >>> mine(baskets, size=2, seed=1)[0].items
+    ('bread', 'butter')
 
     With customers: 600 who come twice count once each.
 
@@ -155,6 +160,9 @@ def mine(
     )
     allocation = allocation_of(options)
 
+    if randomness.private:
+        warn(cautions(allocation.cost, rho=options.rho), stacklevel=2)
+
     transactions = read_transactions(
         data,
         user=user,
@@ -171,6 +179,9 @@ def mine(
     if options.max_basket is not None:
         source = source.capped(options.max_basket, options.max_baskets or 1)
     units = counted_units(source, options.neighbors, allocation.count, randomness)
+    unit = "user" if source.by_user else "basket"
+    if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
+        warn(cautions_of_units(allocation.cost, source.units, unit), stacklevel=2)
     taken, found = allocation.find(source, randomness)
     itemsets, noise = taken.published(found, randomness, units)
     return Release(
@@ -179,7 +190,7 @@ def mine(
         cost=taken.cost,
         zcdp=taken.zcdp,
         neighbors=options.neighbors,
-        privacy_unit="user" if source.by_user else "basket",
+        privacy_unit=unit,
         private=randomness.private,
         abstained=not itemsets,
         itemsets=itemsets,

@@ -196,6 +196,11 @@ class MeasuredAllocation:
     ways: Mapping[str, BudgetAllocation]
     count: SupportsBudget | None = None
 
+    @property
+    def cost(self) -> PrivacyCost:
+        """What a run spends, whichever way it goes."""
+        return max((way.cost for way in self.ways.values()), key=lambda cost: (cost.epsilon, cost.delta))
+
     def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
         """Return the allocation of the way that was taken, and the itemsets found, in order."""
         way, found = self.run.find(source, self.universe, randomness)

@@ -17,11 +17,12 @@ from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.counting.universe import Catalogue
+from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_neighbors
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
@@ -74,7 +75,7 @@ def count(
     count: whether the number of units is released, too, as in mine.
     max_work, progress, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
-    95 % interval. Raises ParameterError, DataError or WorkLimitError, as mine does.
+    95 % interval. Raises ParameterError, DataError or WorkLimitError, and warns, as mine does.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> release = count(baskets, [["bread", "butter"], ["jam"], ["tea"]], seed=1)
@@ -89,6 +90,8 @@ def count(
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
     allocated = _allocated(budget, given, count=count and relation == Neighbors.ADD_REMOVE)
+    if randomness.private:
+        warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
 
     transactions = read_transactions(
         data,
@@ -103,6 +106,9 @@ def count(
         input_format=input_format,
     )
     source: SupportSource = LocalSource(transactions, effort)
+    unit = "user" if source.by_user else "basket"
+    if randomness.private and relation == Neighbors.REPLACE_ONE:
+        warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
     units = counted_units(source, relation, allocated.count, randomness)
     values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
     return Release(
@@ -111,7 +117,7 @@ def count(
         cost=allocated.cost,
         zcdp=budget.zcdp(Fraction(0)),
         neighbors=relation,
-        privacy_unit="user" if source.by_user else "basket",
+        privacy_unit=unit,
         private=randomness.private,
         abstained=False,
         itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),

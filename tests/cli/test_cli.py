@@ -157,6 +157,18 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
         assert (done.stderr, done.returncode) == ("", 0)
 
 
+def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Path) -> None:
+    asked = ["mine", "baskets.dat", "--format", "json", "--epsilon", "12"]
+    done = run(shop, *asked)
+    assert done.stderr == (
+        "Warning: --epsilon 12 promises next to nothing: it lets the probability of a result change by a factor of "
+        "e^12; 1 or less is a strong promise\n"
+    )
+    assert (json.loads(done.stdout)["epsilon"], done.returncode) == (12.0, 0)
+    [line] = run(shop, *asked[:-1], "1", "--delta", "0.01").stderr.splitlines()
+    assert line.startswith("Warning: --delta 0.01 promises little: ")
+
+
 @pytest.mark.full
 def test_csv(shop: Path) -> None:
     done = run(shop, "mine", "words.parquet", "--format", "csv")

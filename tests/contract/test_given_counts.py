@@ -22,6 +22,9 @@ from fim_private.dp.randomness import discrete_laplace
 from fim_private.mining import noisy_supports
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 
+# Budgets are large here, so that little data tells whether they are kept.
+pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")
+
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 # "d" is an item that nobody has.
 GIVEN: dict[str, list[Itemset]] = {

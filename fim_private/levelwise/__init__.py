@@ -12,5 +12,6 @@ discovery        The items, and the candidates of each size.
 candidate_pool   Candidates of several sizes, their estimates, and the best of them.
 two_counts       The candidates counted twice, the second time with the weights that suit them.
 doubt            Which of the itemsets found may not be among the most frequent.
+needs            What the steps take: an estimate, by the items of a typical unit.
 levelwise        The whole run, and what it may be asked for.
 """

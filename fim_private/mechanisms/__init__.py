@@ -7,6 +7,7 @@ exponential_weights  A choice by weight, the step that most mechanisms end with.
 abstention           The weight of abstaining in it.
 rank_search          The first rank with a large margin; rank_search_noise is its noise.
 noisy_max            The highest of many noisy keys, exactly; laplace_sum: sums of Laplace noise, in closed form.
+prospects            The least support and the least margin with which a mechanism succeeds.
 shortfall            How much less support a pick has than what was passed over.
 top_k                Several selections by one mechanism, composed.
 """

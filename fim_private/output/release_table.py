@@ -13,12 +13,12 @@ from fim_private.defaults import CONFIDENCE, MAX_RANK
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.mechanisms import LargeMargin
+from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
 from fim_private.output.advice import advice_for_more
 from fim_private.output.console import Screen
-from fim_private.planning.search import prospects
 
 # What the noise of supports is called, and what the steps of levelwise are for, in words.
 _NOISE = {

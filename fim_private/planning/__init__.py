@@ -1,11 +1,9 @@
 """Planning: what each mechanism needs in order to succeed, from public parameters alone. No data is read here.
 
 given         The public parameters, checked, and what one selection takes with them.
-search        The least support and the least margin with which a mechanism succeeds.
 results       The figures of every mechanism, which one is recommended, and why.
 top_plan      The same for many itemsets, by how many.
 top_results   Its figures, which mechanism to take for how many, and why.
-level_needs   What the steps of levelwise take: an estimate, by the items of a typical unit.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, UniverseNeed
+from fim_private.mechanisms.prospects import prospects
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.planning.results import PlannedMechanism
-from fim_private.planning.search import prospects
 from fim_private.spectrum import candidate_itemsets
 
 CATALOGUE = "catalogue of all items"

@@ -12,14 +12,14 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.needs import LevelNeeds
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
+from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions, parse_sizes
 from fim_private.planning.given import Given
-from fim_private.planning.level_needs import LevelNeeds
-from fim_private.planning.search import prospects
 from fim_private.planning.top_results import PlannedTop, TopPlan, reason, recommended
 
 TYPICAL_BASKET = "items of a typical basket"
@@ -56,7 +56,7 @@ def plan_top(
     Planned are levelwise and the mechanisms whose picks share one budget: each pick of any other would have its part of
     ε only. The budget is split as mine splits it. Figures are for the largest size. Those of levelwise are estimates:
     with the mean items per basket for typical_basket, within a factor of 1.5 of what was measured in 87 % of cases and
-    more (`level_needs`). Those of picks are exact for each pick by itself, as in plan.
+    more (`levelwise.needs`). Those of picks are exact for each pick by itself, as in plan.
     Raises ParameterError for a parameter outside its range.
 
     >>> found = plan_top(top=(10, 100), typical_basket=10, neighbors="add-remove")

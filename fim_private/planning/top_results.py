@@ -18,7 +18,7 @@ class PlannedTop:
     """What one mechanism takes to find an itemset where `top` are asked for; figures in units, None where unknown.
 
     required_support: the least support with which an itemset of the largest size is found. With picks: where no more
-    than `top` have as much, and others none. With levelwise it is an estimate (`level_needs`).
+    than `top` have as much, and others none. With levelwise it is an estimate (`levelwise.needs`).
     required_share: the same in % of all units; None where their number was not given.
     required_margin: by how much it must lead those that are not to be found.
     item_support: with levelwise, in how many units an item must be to be found by itself. step: which of its steps

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fim_private.planning.search as search
+import fim_private.mechanisms.prospects as search
 from fim_private.defaults import CONFIDENCE
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
@@ -31,10 +31,10 @@ from fim_private.mechanisms import (
     TightMargin,
     registry,
 )
+from fim_private.mechanisms.prospects import prospects
 from fim_private.output.console import Screen
 from fim_private.output.plan_table import render_plan
 from fim_private.planning import Plan, PlannedMechanism, plan, plan_grid
-from fim_private.planning.search import prospects
 from fim_private.spectrum import SupportSpectrum
 
 

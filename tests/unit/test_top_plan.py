@@ -13,12 +13,12 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import ParameterError
+from fim_private.levelwise.needs import LevelNeeds
 from fim_private.mining.release import Release
 from fim_private.output.advice import advice_for_more
 from fim_private.output.console import Screen
 from fim_private.output.top_plan_figure import draw_top_plan_figure, top_plan_curves
 from fim_private.output.top_plan_table import render_top_plan
-from fim_private.planning.level_needs import LevelNeeds
 from fim_private.planning.top_plan import plan_top
 from fim_private.planning.top_results import PlannedTop, TopPlan
 

@@ -49,8 +49,10 @@ class FimPrivateError(Marked):
 
 
 class PrivacyWarning(Marked, UserWarning):
-    """A budget is allowed, but promises little: an epsilon above 10, or a delta above 1/1000 or 1 / (number of units).
+    """What is asked for is allowed, but promises little, or less than may be meant.
 
+    An epsilon above 10; a delta above 1/1000 or 1 / (number of units); a column that looks like customers, none of whom
+    is protected with all their baskets, since no user was named.
     To silence it: warnings.simplefilter("ignore", fim_private.PrivacyWarning).
     """
 

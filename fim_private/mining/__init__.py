@@ -175,6 +175,8 @@ def mine(
         encoding=encoding,
         input_format=input_format,
     )
+    if randomness.private and transactions.read_as is not None:
+        warn(transactions.read_as.cautions(), stacklevel=2)
     source: SupportSource = LocalSource(transactions, effort)
     if options.max_basket is not None:
         source = source.capped(options.max_basket, options.max_baskets or 1)

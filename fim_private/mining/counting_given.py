@@ -105,6 +105,8 @@ def count(
         encoding=encoding,
         input_format=input_format,
     )
+    if randomness.private and transactions.read_as is not None:
+        warn(transactions.read_as.cautions(), stacklevel=2)
     source: SupportSource = LocalSource(transactions, effort)
     unit = "user" if source.by_user else "basket"
     if randomness.private and relation == Neighbors.REPLACE_ONE:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fim_private.errors import parameter
 from fim_private.reading.column_names import suggests_user
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.dialect import InputForm
@@ -54,6 +55,14 @@ class ReadAs:
             return None
         found = [name for name in (*self.others, *([self.basket] if self.basket else [])) if suggests_user(name)]
         return found[0] if found else None
+
+    def cautions(self) -> Iterator[str]:
+        """Yield what is to be said of whom this reading protects, with parameters marked as in errors."""
+        if self.user_like is not None:
+            yield (
+                f"column {self.user_like!r} looks like customers, and each basket is protected by itself; "
+                f"{parameter('user')} {self.user_like!r} would protect all baskets of a customer together"
+            )
 
     def __str__(self) -> str:
         """Return it as part of a sentence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shlex
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,19 @@ def test_what_cannot_be_read_is_refused_as_by_mine(tmp_path: Path) -> None:
         fim.inspect(pa.table({"a": ["tea"], "b": ["milk"]}))
     with pytest.raises(fim.ParameterError, match="input_format"):
         fim.inspect(written(tmp_path, "a.csv", "x\n"), input_format="excel")
+
+
+@pytest.mark.parametrize("ask", ["mine", "count"])
+def test_customers_that_nobody_named(ask: str) -> None:
+    frame = pd.DataFrame({"Member_number": [1, 1, 2], "order_id": [1, 1, 2], "product": ["milk", "bread", "milk"]})
+
+    def asked(**options: Any) -> None:
+        columns: dict[str, Any] = {"basket": "order_id", "item": "product"} | options
+        fim.mine(frame, **columns) if ask == "mine" else fim.count(frame, [["milk"]], **columns)
+
+    with pytest.warns(fim.PrivacyWarning, match=r"^column 'Member_number' looks like customers.* user 'Member_number'"):
+        asked()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked(user="Member_number")
+        asked(seed=1)

@@ -1,0 +1,94 @@
+"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file: through real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+from real_data import REPOSITORY
+
+SCRIPT = Path(sys.executable).with_name("fim-private")
+SALES = REPOSITORY / "datasets" / "sales.csv.gz"
+
+
+def run(folder: Path, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([SCRIPT, *words], cwd=folder, input=stdin, capture_output=True, timeout=PATIENCE, check=False)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_the_command_it_names_runs(tmp_path: Path) -> None:
+    done = run(tmp_path, "inspect", str(SALES), "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    seen = json.loads(done.stdout)
+    assert (seen["form"], seen["delimiter"], seen["rows"], seen["users"]) == ("long", ";", 50840, 6560)
+    words = shlex.split(seen["command"])
+    assert words[:3] == ["fim-private", "mine", str(SALES)]
+    mined = run(tmp_path, *words[1:], "--format", "json")
+    assert (mined.returncode, mined.stderr) == (0, "")
+    assert json.loads(mined.stdout)["privacy_unit"] == "user"
+
+
+def test_it_says_that_it_shows_data(tmp_path: Path) -> None:
+    done = run(tmp_path, "inspect", str(SALES), "--output", "seen.txt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    shown = (tmp_path / "seen.txt").read_text()
+    assert shown.startswith("This shows data and counts exactly: it is for whoever holds them.")
+    assert "6,560 users" in shown
+    assert "semi-skimmed milk" in shown
+    assert "To mine it: fim-private mine" in shown
+    assert "for whoever holds the data only" in " ".join(run(tmp_path, "inspect", "--help").stdout.split()).lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "part"),
+    [
+        (["none.csv"], b"", "'none.csv' does not exist"),
+        (["-"], b"", "standard input is empty"),
+        (["wrong.csv", "--delimiter", "ab"], b"", "--delimiter must be one character"),
+        (["wrong.csv", "--encoding", "klingon"], b"", "--encoding must be the name of a text encoding"),
+        (["wrong.csv", "--input-format", "excel"], b"", "--input-format must be one of long, wide"),
+        (["wrong.csv", "--basket", "a", "--item", "z"], b"", "has no column 'z'"),
+    ],
+)
+def test_what_cannot_be_inspected(words: list[str], stdin: bytes, part: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.csv").write_text("a,b\n1,x\n")
+    done = run(tmp_path, "inspect", *words, stdin=stdin)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert part in done.stderr
+
+
+def test_standard_input_of_any_form(tmp_path: Path) -> None:
+    sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
+    done = run(tmp_path, "mine", "-", "--basket", "order_id", "--item", "product", "--format", "json", stdin=sales)
+    assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
+    done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
+    assert done.returncode == 2
+    assert "seems to be separated by ','" in done.stderr
+    assert "--delimiter" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["mine", "count"])
+def test_on_a_terminal_it_says_what_it_read(command: str, tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    more = [] if command == "mine" else ["--itemsets", str(REPOSITORY / "datasets" / "pairs.csv")]
+    words = [str(SCRIPT), command, str(SALES), "--basket", "order_id", "--item", "product", *more]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=slave, timeout=PATIENCE, check=False)
+    os.close(slave)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert done.returncode == 0
+    lines = [line for line in shown.splitlines() if line.startswith("Read as ")]
+    assert lines == ["Read as text, one item per row: basket 'order_id', item 'product'; separated by semicolons."]
+    assert "column 'customer_id' looks like customers" in " ".join(shown.split())
+    assert "50" not in lines[0]
+    plain = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
+    assert b"Read as" not in plain.stderr

@@ -156,7 +156,7 @@ def mine(
         max_baskets=max_baskets,
         catalogue=catalogue,
         universe_size=universe_size,
-        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format),
+        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
     allocation = allocation_of(options)
 

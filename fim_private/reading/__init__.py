@@ -143,11 +143,12 @@ def read_transactions(
     return replace(found, unit_offsets=units, missing_user=missing_user)
 
 
-def reads_users(source: Any, user: str | None, input_format: str | None) -> bool:
+def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
     named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
     suffix = Path(str(named)).name.lower().removesuffix(".gz")
-    is_sequences = input_format == InputForm.SPMF or (input_format is None and suffix.endswith(".spmf"))
+    untold = input_format is None and basket is None
+    is_sequences = input_format == InputForm.SPMF or (untold and suffix.endswith(".spmf"))
     return user is not None or is_sequences
 
 

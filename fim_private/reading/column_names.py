@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 _NUMBER = "(id|no|nr|num|number|key|code|nummer|numero)?"
 _USER = re.compile(
-    r"(.*(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunde|haushalt).*"
+    r"((shop|store|loyalty|anonymous|unique)?"
+    r"(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunden?|haushalts?)"
+    r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
     r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
 )
 # What ends a column's name that counts or describes customers, and is not theirs.

@@ -11,12 +11,14 @@ from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import chunk_sizes
-from fim_private.reading.column_names import numbered
+from fim_private.reading.column_names import numbered, suggests_a_column
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.missing_users import MissingUser
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
+# Beside the items of a one-hot table there may be ids of a basket and a user.
+_FEW_COLUMNS = 2
 
 
 @dataclass(frozen=True)
@@ -250,13 +252,25 @@ def shown_type(kind: object) -> str:
 
 
 def listing(columns: Iterable[Column]) -> str:
-    """Return names and types of columns for an error: the first 20, none of booleans, which may be items."""
+    """Return names and types of columns for an error: the first 20, none that may be an item of a one-hot table.
+
+    Those are of booleans; and of numbers, unless they look like columns of purchases, where there is little else.
+    """
     columns = list(columns)
-    named = [column for column in columns if not column.is_boolean]
+    numbers = sum(column.is_number for column in columns)
+    is_boolean = any(column.is_boolean for column in columns)
+    may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS
+    named = [
+        column
+        for column in columns
+        if not column.is_boolean and not (may_be_items and column.is_number and not suggests_a_column(column.name))
+    ]
     shown = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
     more = [f"and {len(shown) - _LISTED_COLUMNS} more"] if len(shown) > _LISTED_COLUMNS else []
     if len(named) < len(columns):  # a one-hot frame with something else beside it
-        more.append("columns of booleans, whose names may be items and are not shown")
+        more.append(
+            f"columns of {'numbers' if may_be_items else 'booleans'}, whose names may be items and are not shown"
+        )
     return ", ".join(shown[:_LISTED_COLUMNS] + more)
 
 

@@ -39,7 +39,8 @@ _BINARY_SUFFIXES = {
     ".ipc": "arrow",
     ".arrows": "stream",
 }
-_MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow", b"\xff\xff\xff\xff": "stream"}
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
+_LONGEST_MAGIC = 6
 _GZIP = b"\x1f\x8b"
 # What the system says of a path, not of what is inside.
 _NOT_OPENED = (errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENXIO, errno.ENODEV)
@@ -103,10 +104,10 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise DataError(f"{_name(path)} is no regular file and no pipe; name a file, or - for standard input")
     with path.open("rb") as stream:
-        magic = stream.read(4)
+        magic = stream.read(_LONGEST_MAGIC)
     if not magic:
         raise empty(_name(path))
-    form = _MAGIC.get(magic)
+    form = _form_of(magic)
     expected = _BINARY_SUFFIXES.get(suffix)
     if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
         return File(path, "text", suffix, compressed or magic.startswith(_GZIP))
@@ -120,11 +121,16 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
     return File(path, form)
 
 
+def _form_of(start: bytes) -> str | None:
+    """Return the form of what begins with these bytes, None for none of Parquet or Arrow."""
+    return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
+
+
 def _pipe(path: Path, stream: BinaryIO) -> File:
     """Return what can be read once as a text. Raises DataError for what is no text, and for no bytes at all."""
     peek = getattr(stream, "peek", None)
-    magic = b"" if peek is None else peek(4)[:4]
-    if (is_empty := peek is not None and not magic) or magic in _MAGIC:
+    magic = b"" if peek is None else peek(_LONGEST_MAGIC)[:_LONGEST_MAGIC]
+    if (is_empty := peek is not None and not magic) or _form_of(magic) is not None:
         if str(path) != "-":
             stream.close()
         if is_empty:

@@ -145,9 +145,7 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"
         )
-    columns = _columns(others)
-    is_even = len(others) >= _SEVERAL and len(columns) == len(first) >= _FEW
-    if sum(map(suggests_a_column, first)) < (1 if is_even else _FEW):
+    if sum(map(suggests_a_column, first)) < _FEW:
         return None
     baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
     items = [name for name in first if suggests_item(name)]
@@ -202,9 +200,11 @@ def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) ->
     is_headed = len(first) == len(columns) and any(
         all(map(_is_number, column)) and not _is_number(name) for name, column in zip(first, columns, strict=True)
     )
+    below = {cell for row in body for cell in row}
+    is_named = len(first) == len(columns) and any(map(suggests_a_column, first)) and below.isdisjoint(first)
     # Baskets are seldom all of one small size, and all different.
     is_even = len(body) >= _SOME and len(columns) <= _TABLE_COLUMNS
-    if not (is_of_kinds or is_headed or is_even):
+    if not (is_of_kinds or is_headed or is_named or is_even):
         return None
     return (
         f"looks like a table, one row per item: name its columns with {parameter('basket')} and {parameter('item')} "

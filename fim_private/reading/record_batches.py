@@ -85,7 +85,8 @@ def _encoder(source: ArrowSource, roles: Roles) -> _Encoder:
         names = PythonLabels()
         return _Encoder(names, names.encode(_tokens(roles.values) if source.text else roles.values))
     where = f"column {roles.values[0]!r} of {source.name}" if roles.form is not InputForm.WIDE else source.name
-    kinds = {source.schema.field(name).type for name in roles.values}
+    # A column of nulls says nothing of how the others are read.
+    kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
     return _Encoder(ArrowLabels(where, text=source.text or len(kinds) > 1))
 
 
@@ -175,7 +176,8 @@ def with_keys(rows: KeyedRows, baskets: Any, users: Any) -> KeyedRows:
 
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     """Return columns of one type: as they are, or, where they differ, as texts."""
-    return columns if len({column.type for column in columns}) == 1 else [as_texts(column) for column in columns]
+    kinds = {column.type for column in columns if not pa.types.is_null(column.type)}
+    return columns if len(kinds) < 2 else [as_texts(column) for column in columns]
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:

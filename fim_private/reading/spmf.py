@@ -1,7 +1,8 @@
 """SPMF's format for sequences: a line is what one user bought, in baskets that end in -1; the line ends in -2.
 
-Lines that begin with %, # or @ are comments, but for those that name an item: ``@ITEM=7=apple``. A line without -1 and
--2, as SPMF writes baskets of which nobody is known to have bought two, is a user with one basket.
+Lines that begin with %, # or @ are comments, but for those that name an item, which stand before all users:
+``@ITEM=7=apple``. A line without -1 and -2, as SPMF writes baskets of which nobody is known to have bought two, is a
+user with one basket.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_of, arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
@@ -20,7 +22,10 @@ _BASKET_END, _LINE_END = "-1", "-2"
 
 
 def read_sequences(blocks: Iterator[bytes], labels: ArrowLabels) -> Transactions:
-    """Read users, one a line, and their baskets. Raises UnicodeDecodeError for text that is not UTF-8."""
+    """Read users, one a line, and their baskets.
+
+    Raises DataError for names of items behind a user, UnicodeDecodeError for text that is not UTF-8.
+    """
     return assemble(_rows(blocks, labels), labels)
 
 
@@ -34,6 +39,9 @@ def _rows(blocks: Iterator[bytes], labels: ArrowLabels) -> Iterator[KeyedRows]:
             if line.startswith(_COMMENTS):
                 _, _, definition = line.partition("@ITEM=")
                 code, _, name = definition.partition("=")
+                if name and line_number:
+                    # What one line means may not depend on where it stands.
+                    raise DataError("a line that names an item, @ITEM=…, stands behind a user; put these lines first")
                 if name:
                     names[code.strip()] = name
                 continue

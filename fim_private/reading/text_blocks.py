@@ -1,6 +1,7 @@
 """A text's bytes, as blocks of whole lines in UTF-8, whatever it is encoded in and however its lines end.
 
-A line ends at a line feed, at a carriage return, or at both: a rule that looks at nothing else.
+A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
+are one end): a rule that looks at nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _LONGEST_MARK = 4
-_LINE_END = re.compile(rb"\r+\n?")
+_LINE_END = re.compile(rb"\r\r\n|\r\n?")
+# So many carriage returns may belong to a line feed that comes behind them.
+_HELD_BACK = 2
 
 
 def encoding_of(start: bytes, given: str | None) -> str:
@@ -84,7 +87,7 @@ def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         part = cut_return + given
         is_empty = is_empty and not part
         # A line feed may come behind it.
-        cut_return = b"\r" * (len(part) - len(part.rstrip(b"\r")))
+        cut_return = b"\r" * min(_HELD_BACK, len(part) - len(part.rstrip(b"\r")))
         part = part[: len(part) - len(cut_return)]
         if b"\r" in part:
             part = _LINE_END.sub(b"\n", part)
@@ -94,6 +97,6 @@ def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
             carry.clear()
         carry += part[cut:]
     if carry or cut_return:
-        yield bytes(carry) + b"\n"
+        yield bytes(carry) + _LINE_END.sub(b"\n", cut_return or b"\r")
     if is_empty:
         raise empty(name)

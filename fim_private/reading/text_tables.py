@@ -116,7 +116,8 @@ def _opened(file: File, encoding: str | None) -> _Text:
 def header_of(text: _Text, file: File, options: Options) -> Header:
     """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those named.
 
-    Raises DataError for a text without lines, and where no delimiter, or several, do that.
+    Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
+    delimiters do that; ParameterError where neither names nor suffix tell.
     """
     before = 0
     delimiter = options.dialect.delimiter
@@ -134,6 +135,11 @@ def header_of(text: _Text, file: File, options: Options) -> Header:
     if delimiter is not None:
         return _header(line, delimiter, before, named)
     first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    if not named:
+        # The first line is somebody's: it must not decide how the others are cut.
+        if file.suffix not in DELIMITER_OF_SUFFIX:
+            raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
+        return _header(line, first, before, named)
     found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
     wanted = {getattr(options, option) for option in options.given()}
     fitting = [header for header in found if wanted <= set(header.names)]
@@ -160,7 +166,7 @@ def _refuse_column(name: str, option: str, column: str, header: Header, count: i
     # The names are not listed: without a header line they would be somebody's purchases.
     if not header.named:
         raise DataError(
-            f"{name} has no column {column!r}: without a line of names its columns are '1' to '{len(header.raw)}'"
+            f"{name} has no column {column!r}: without a line of names its columns are called 1, 2, and so on"
         )
     problem = "has no" if count == 0 else "has more than one"
     raise DataError(
@@ -204,7 +210,7 @@ def _padded(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa
     """
     places = [header.names.index(column) for column in roles.names]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        rows = csv.reader(lines, delimiter=header.delimiter)
+        rows = csv.reader(lines, delimiter=header.delimiter, strict=True)
         for _ in range(header.lines_before):
             next(rows, None)
         held = (row for row in rows if row)

@@ -359,7 +359,7 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
     assert together == [basket for line in lines for basket in read([line])]
     meaning = Meaning(by_user=False, text=True)
     # A carriage return ends a line, too.
-    ended = re.split(r"\r+\n?|\n", "".join(line + "\n" for line in lines))[:-1]
+    ended = re.split(r"\r\r\n|\r\n?|\n", "".join(line + "\n" for line in lines))[:-1]
     for line, basket in zip(ended, together, strict=True):
         if '"' not in line or suffix == "dat":
             tokens = re.split(f"[{separators}]", line)

@@ -216,7 +216,7 @@ def test_a_table_without_names(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     data = read_transactions(path, header=False, basket="1", item="2")
     assert baskets(data) == [set(range(order, order + 4)) for order in range(5)]
-    refused(path, "has no column 'order'", "'1' to '2'", header=False, basket="order", item="2")
+    refused(path, "has no column 'order'", "called 1, 2, and so on", header=False, basket="order", item="2")
     assert read_transactions(path, input_format="lines").baskets == 20
     assert read_transactions(path, header=False, input_format="lines").baskets == 20
     assert read_transactions(path, header=True, input_format="lines").baskets == 19
@@ -481,3 +481,72 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(data.offsets) < 20
     assert [basket for basket in baskets(data) if basket] == [{1, 2}, {1}]
     assert data.cut_to(1).baskets == data.capped(1, 1).baskets == 55
+
+
+# ----------------------------------------------------------------------------------- one unit's line and all the others
+
+
+@pytest.mark.parametrize("form", ["wide", "long"])
+@pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
+def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
+    # Without a line of names it is somebody's: whatever is in it, the other rows mean what they mean.
+    options = {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    width = first.count(",") + 1
+    second = ["2", "milk;1l", "bread|x"][:width]
+    path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")
+    try:
+        found = baskets(read_transactions(path, header=False, **options))
+    except DataError:
+        return
+    assert set(second[1:2] if form == "long" else second[1:]) in found
+
+
+def test_without_names_or_suffix_the_delimiter_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "1;milk\n")
+    with pytest.raises(ParameterError, match="say delimiter"):
+        read_transactions(path, header=False, basket="1", item="2")
+    assert baskets(read_transactions(path, header=False, basket="1", item="2", delimiter=";")) == [{"milk"}]
+
+
+def test_a_column_of_nulls_changes_no_label() -> None:
+    places = {"Item 1": ["39", "007"], "Item 2": [None, None]}
+    expected = [{"39"}, {"007"}]
+    assert baskets(read_transactions(pa.table(places), input_format="wide")) == expected
+    with_one = places | {"Item 2": [None, "x"]}
+    assert baskets(read_transactions(pa.table(with_one), input_format="wide")) == [{"39"}, {"007", "x"}]
+    assert baskets(read_transactions(pd.DataFrame(places), input_format="wide")) == expected
+
+
+def test_names_of_spmf_stand_first(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "7 -1 -2\n@ITEM=7=apple\n7 -1 -2\n")
+    refused(path, "names an item", "put these lines first", input_format="spmf")
+
+
+def test_blank_lines_count_whatever_ends_them(tmp_path: Path) -> None:
+    for end in ("\n", "\r\n", "\r"):
+        path = written(tmp_path, "a.dat", "a b\n\nc\n\n\nd\n".replace("\n", end))
+        assert read_transactions(path).baskets == 6, repr(end)
+
+
+def test_many_carriage_returns_take_no_time(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.dat.gz", gzip.compress(b"a" + b"\r" * 60_000_000 + b"b"))
+    assert read_transactions(path).baskets == 60_000_001
+
+
+def test_an_open_quote_in_a_wide_table_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", 'Transaction,Item 1,Item 2\n1,"milk,bread\n2,tea,jam\n')
+    refused(path, "double quotes", input_format="wide")
+
+
+def outcome_of(path: Path) -> object:
+    try:
+        return read_transactions(path)
+    except DataError as error:
+        return error
+
+
+def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "household of Jane Doe,goods\n")
+    assert "Jane" not in str(outcome_of(path))
+    items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
+    assert "HIV" not in refused(items, "no column 'u'", user="u")

@@ -17,7 +17,6 @@ from fim_private.mechanisms import (
     LimitedDomain,
     MaxOfLaplaces,
     Mechanism,
-    NamedExponential,
     PermuteAndFlip,
     TightMargin,
 )
@@ -32,8 +31,9 @@ def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int |
     """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one picked.
 
     candidates: how many itemsets of a public universe there are, None where it is unknown. picks: how many are picked
-    at most, >= 1, each by this mechanism.
-    None where no such number follows from public parameters: how many candidates choosing has is private.
+    at most, >= 1, each by this mechanism; of several selections, about which one statement is made, all together.
+    None where no such number follows from public parameters: how many candidates choosing has is private, and the
+    unnamed outcome of an exponential mechanism over a bare number of items has the weight of many more than it has.
     """
     miss = _MISS / picks
     match mechanism:
@@ -42,7 +42,7 @@ def shortfall(mechanism: Mechanism, candidates: int | None, picks: int) -> int |
         case MaxOfLaplaces() if candidates is not None:
             logarithm = math.log(candidates) + 2 * math.log(2 / miss)
             return math.ceil(float(mechanism.scale) * logarithm)
-        case Exponential() | NamedExponential() | PermuteAndFlip() if candidates is not None:
+        case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
             rate, count = float(mechanism.rate), _within(mechanism.max_rank, candidates)

@@ -26,11 +26,15 @@ from fim_private.reading.vocabulary import Item
 
 @dataclass(frozen=True)
 class AllocatedSelection:
-    """One selection among the itemsets of some sizes, over a universe, with its part of the budget."""
+    """One selection among the itemsets of some sizes, over a universe, with its part of the budget.
+
+    is_cut: whether only a part of long baskets, or of users, is counted.
+    """
 
     run: TopK | Levelwise
     sizes: tuple[int, ...]
     universe: Universe
+    is_cut: bool = False
 
     def find(self, source: SupportSource, randomness: Randomness) -> list[Found]:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
@@ -45,16 +49,17 @@ class AllocatedSelection:
         names = iter(spectrum.sample_itemsets([level for level in levels if level or not nameless], randomness))
         return [Found(None if nameless and not level else next(names), level) for level in levels]
 
-    @property
-    def shortfall(self) -> int | None:
+    def shortfall(self, selections: int = 1) -> int | None:
         """By how many units at most something that was passed over beats what was picked, with 95 % probability.
 
-        None where no such number follows from public parameters, or it was not picked.
+        selections: of how many such this is one, if it is said of all of them together, >= 1.
+        None where no such number follows from public parameters, where baskets are cut, so that what was passed over
+        has more support than was counted, and where it was not picked.
         """
-        if isinstance(self.run, Levelwise):
+        if isinstance(self.run, Levelwise) or self.is_cut:
             return None
         known = None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
-        return shortfall(self.run.mechanism, known, self.run.count)
+        return shortfall(self.run.mechanism, known, self.run.count * selections)
 
     def with_doubts(self, itemsets: Sequence[Itemset]) -> list[Itemset]:
         """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
@@ -63,7 +68,7 @@ class AllocatedSelection:
         that says nothing new, and where levelwise counts it has told already.
         """
         picked = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
-        most_left_out = self.shortfall
+        most_left_out = self.shortfall()
         if most_left_out is None or self.run.count == 1 or not picked:
             return [*itemsets]
         cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None)
@@ -151,8 +156,8 @@ class BudgetAllocation:
 
     @property
     def shortfall(self) -> int | None:
-        """The largest of its selections; None where one of them has none."""
-        each = [selection.shortfall for selection in self.selections]
+        """The largest of its selections, each among the itemsets of its sizes; None where one of them has none."""
+        each = [selection.shortfall(len(self.selections)) for selection in self.selections]
         known = [one for one in each if one is not None]
         return max(known) if known and len(known) == len(each) else None
 

@@ -97,7 +97,7 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         run = TopK.by_basic_composition(_build(options.mechanism, public), public.top, part, part_delta)
         own = part_delta if run.mechanism.cost.delta else Fraction(0)
         spent += own
-        allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe))
+        allocated.append(AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None))
         shares.insert(len(allocated) - 1, Share("selection", public.sizes, fraction, Exact(part), Exact(own)))
     return BudgetAllocation(
         tuple(allocated),
@@ -149,7 +149,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         cost = min(cost, PrivacyCost(together, naming), key=lambda either: either.epsilon)
     return BudgetAllocation(
         tuple(
-            AllocatedSelection(run, public.sizes, options.counted_universe)
+            AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
             for run, public in zip(runs, selections, strict=True)
         ),
         SupportsBudget(rho=rho * for_supports) if for_supports else None,

@@ -9,6 +9,7 @@ from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.privacy_budget import PrivacyBudget
+from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.levelwise import Levelwise
@@ -102,15 +103,14 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
         )
         for name, share in _item_shares(options, listed=listed).items()
     }
+    left_for_levels = 1 - (options.supports_share or 0) - (2 * counted + 4 * measurement) / mu_squared
+    if left_for_levels <= 0:
+        raise ParameterError(f"{parameter('supports_share')} leaves nothing for finding itemsets; lower it")
     levels = Levelwise(
         options.sizes,
         options.top,
         options.union,
-        GaussianBudget(
-            mu_squared,
-            options.neighbors,
-            1 - (options.supports_share or 0) - (2 * counted + 4 * measurement) / mu_squared,
-        ),
+        GaussianBudget(mu_squared, options.neighbors, left_for_levels),
         recipe.with_items(_LISTED_ITEMS) if listed and recipe.levels else recipe,
         parts.naming,
         options.keep_all,

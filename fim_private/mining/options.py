@@ -25,7 +25,8 @@ _LARGEST_TOP = 100_000
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
 _THIRD = Fraction(1, 3)
-# The part of the budget for a noisy number of units, which then is hardly what makes shares uncertain.
+# The part of the budget for a noisy number of units: of thousands of them it is then off by a few in a thousand at ε =
+# 1.
 COUNT_SHARE = Fraction(5, 100)
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
 

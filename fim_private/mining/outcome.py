@@ -39,7 +39,8 @@ class Outcome(Itemsets):
     zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
         is the (epsilon, delta) that follows from it; None elsewhere.
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
-        units more than one that was picked. None where no such number follows from public parameters.
+        units more than one that was picked with it, of its size or, with union, of any. None where no such number
+        follows from public parameters.
     """
 
     mechanism: str

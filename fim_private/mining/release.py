@@ -63,10 +63,11 @@ class Release(Outcome):
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
         told = [itemset.doubtful for itemset in self.itemsets if itemset.doubtful is not None]
-        lots = () if self.counted else (wording.chance(self.privacy_unit, self.shortfall),)
+        of_each = len(self.sizes) > 1 and not self.union
+        lots = () if self.counted else (wording.chance(self.privacy_unit, self.shortfall, of_each=of_each),)
         if not told:
             return lots
-        each = "" if self.union or len(self.sizes) == 1 else " of their size"
+        each = " of their size" if of_each else ""
         return (*lots, wording.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}"))
 
     @property

@@ -52,24 +52,31 @@ def title(
     )
 
 
-def chance(unit: str, shortfall: int | None) -> str:
-    """Return what is uncertain of itemsets that were picked. shortfall: of them, in units, as in `Outcome`."""
+def chance(unit: str, shortfall: int | None, *, of_each: bool) -> str:
+    """Return what is uncertain of itemsets that were picked.
+
+    shortfall: of them, in units, as in `Outcome`. of_each: whether each size was picked by itself.
+    """
+    size = " of its size" if of_each else ""
     if shortfall is None:
         return "Picked by lot, the likelier the more support: what nearly ties is a matter of chance."
     if not shortfall:
-        return "None that was passed over has more support."
+        return f"None{size} that was passed over has more support."
     return (
-        "Picked by lot, the likelier the more support: with 95 % probability none that was passed over has over "
+        f"Picked by lot, the likelier the more support: with 95 % probability none{size} that was passed over has over "
         f"{of_units(shortfall, unit)} more."
     )
 
 
 def doubt(marked: int, found: int, among: str) -> str:
     """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be."""
-    beyond = "leads what was left out by more than the noise explains: very likely it is among the"
+    beyond = "leads what was left out by more than the noise explains"
     if not marked:
-        return f"Each of them {beyond} {among}."
-    others = "" if marked == found else f" Each of the others {beyond.partition(':')[0]}."
+        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
+        return (
+            f"Each of them {beyond}: if long baskets hold much the same items as short ones, it is among the {among}."
+        )
+    others = "" if marked == found else f" Each of the others {beyond}."
     return (
         f"{MARK} may not be among the {among}: by the noise alone, what was left out, or lost on the way, may have as "
         f"much support.{others}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_sizes_are_ranked_each_by_itself_or_together() -> None:
 
 # ---------------------------------------------------------------------------------------------- whole releases
 
-CORNER_SHOP = read_transactions("datasets/corner_shop.parquet")
+CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)  # no word of its customers
 
 
 def least_sought(sizes: tuple[int, ...], top: int) -> int:
@@ -197,7 +198,8 @@ def test_where_nothing_is_in_doubt_it_says_so() -> None:
     release = fim.mine(CORNER_SHOP, top=3, seed=1)
     assert [itemset.doubtful for itemset in release] == [False] * 3
     assert release.certainty == (
-        "Each of them leads what was left out by more than the noise explains: very likely it is among the 3 most "
+        "Each of them leads what was left out by more than the noise explains: if long baskets hold much the same "
+        "items as short ones, it is among the 3 most "
         "frequent.",
     )
     of_each_size = fim.mine(CORNER_SHOP, top=2, size="1-2", seed=1)
@@ -258,3 +260,31 @@ def test_more_picks_fall_further_short_and_the_leader_alone_never_does() -> None
     assert shortfall(Distance(1.0, 1e-6), None, 5) == 0
     assert shortfall(Choosing(1.0, 1e-6, max_itemsets=5), None, 5) is None
     assert shortfall(Exponential(Fraction(1)), 10**400, 1) == math.ceil(2 * (400 * math.log(10) + math.log(20)))
+
+
+def test_several_sizes_fall_short_each_of_its_own() -> None:
+    # A single item of more support than the pair was passed over by the pair's pick: it is not of its size.
+    shop = [["p", "q"]] * 800 + [["a"]] * 3000 + [["b"]] * 2990
+    release = fim.mine(shop, size="1-2", mechanism="limited-domain", epsilon=0.4, seed=1)
+    one = fim.mine(shop, size=1, mechanism="limited-domain", epsilon=0.2, seed=1)
+    assert "none of its size that was passed over" in release.certainty[0]
+    assert "of its size" not in one.certainty[0]
+    assert release.shortfall is not None
+    assert one.shortfall is not None
+    assert release.shortfall > one.shortfall  # said of two picks at once
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"mechanism": "exponential", "universe_size": 1000},
+        {"mechanism": "choosing", "max_basket": 5},
+        {"mechanism": "large-margin", "max_basket": 1},
+    ],
+)
+def test_nothing_is_said_where_it_may_be_wrong(asked: dict[str, Any]) -> None:
+    try:
+        release = fim.mine([["a", "z"]] * 3000 + [["b"]] * 400, size=1, seed=1, **asked)
+    except fim.ParameterError:  # it has no cap
+        return
+    assert release.shortfall is None

@@ -8,9 +8,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# As in typing, which the command line must not wait for: Ctrl-C would show a traceback of its import.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from fim_private.comparing import Comparison, compare
     from fim_private.errors import (
         DataError,

@@ -10,6 +10,7 @@ it, which keeps it on the line and leaves no character in it that could be taken
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Callable, Iterable
 
@@ -28,6 +29,28 @@ def parameter(name: str) -> str:
     "--max-rank must be a whole number, not 'max_rank'"
     """
     return f"{_MARK}{name}{_MARK}"
+
+
+# So much of a value is shown, at most.
+_LONGEST = 60
+
+
+def shown(value: object) -> str:
+    """Return a value that a caller gave, for the message of an error: a number or text as `repr` writes it, shortened.
+
+    Of anything else only its type is told: it may hold data.
+
+    >>> shown(1.5), shown("a" * 100), shown([1, 2])
+    ('1.5', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", 'a list')
+    """
+    if isinstance(value, str):
+        return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
+    if isinstance(value, numbers.Rational) and max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST:
+        return f"a number of more than {_LONGEST} digits"
+    if value is None or isinstance(value, numbers.Number):
+        return repr(value)
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
 class Marked(Exception):  # noqa: N818

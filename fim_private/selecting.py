@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter, warn
+from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.spectrum import SupportSpectrum
 
@@ -106,7 +106,7 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
-        raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {sensitivity!r}")
+        raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}")
     values = [_rational("scores", score) for score in _listed("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")

@@ -15,13 +15,13 @@ from itertools import accumulate, groupby
 
 from fim_private.dp.parameters import positive_integer
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 
 Level = tuple[int, int]
 # An item as it is released; the same as reading.vocabulary.Item, which this module does without.
 Item = int | str
-# Beyond this the exact integer C(n, r) would take too long to write down.
-_LARGEST_SIZE = 10_000
+# Beyond these the exact integer C(n, r) would take too long to reckon with.
+_LARGEST_SIZE, _MOST_DIGITS = 10_000, 50_000
 # What is wanted of a level: (support, multiplicity, number of itemsets wanted).
 Wanted = tuple[int, int, int]
 ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]
@@ -189,13 +189,16 @@ def candidate_itemsets(items: int, size: int, universe: str) -> int:
     """Return how many itemsets of that size a public universe of so many items has: C(items, size), exactly.
 
     items, size: >= 1. universe: the name of the parameter that gives the universe.
-    Raises ParameterError for fewer items than size, and where size and items - size are both above 10,000.
+    Raises ParameterError for fewer items than size, and for a size above 10,000 or with more than 10^50,000 itemsets.
     """
     if items < size:
         things = "item" if items == 1 else "items"
-        raise ParameterError(f"{parameter(universe)} has {items} {things}, too few for an itemset of size {size}")
-    if min(size, items - size) > _LARGEST_SIZE:
         raise ParameterError(
-            f"{parameter('size')} must be at most {_LARGEST_SIZE:,} for a public universe, not {size!r}"
+            f"{parameter(universe)} has {shown(items)} {things}, too few for an itemset of size {shown(size)}"
+        )
+    largest = min(_LARGEST_SIZE, int(_MOST_DIGITS / math.log10(max(items, 10))))
+    if min(size, items - size) > largest:
+        raise ParameterError(
+            f"{parameter('size')} must be at most {largest:,} for a public universe of its size, not {shown(size)}"
         )
     return math.comb(items, size)

@@ -26,8 +26,8 @@ from fim_private.auditing.outcomes import OutputDistributions
 from fim_private.auditing.pairs import NAMES, Pair, random_pairs, structured_pairs
 from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import exact_delta_or_zero
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.parameters import exact_delta_or_zero, whole_number
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, UniverseNeed
 from fim_private.mechanisms.public_parameters import PublicParameters
@@ -40,6 +40,7 @@ LEAST_DELTA = 1e-24
 # The largest epsilon audited: of sixty digits, multiplication by e^ε must leave thirty.
 LARGEST_EPSILON = 50
 _LARGEST_SCALE = 1 << 40
+_MOST_TRIALS = 1_000_000
 
 Progress = Callable[[float], None]
 
@@ -120,7 +121,7 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
             f"{parameter('mechanism')} takes all, {', '.join(specs)}"
         )
     if name != "all" and name not in specs:
-        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {name!r}")
+        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")
     exact = exact_delta_or_zero(delta)
     registry.check_delta(exact, None if name == "all" else name, listed=True)
     asked = [spec for each, spec in specs.items() if name in ("all", each)]
@@ -149,8 +150,7 @@ def audit(
     Raises ParameterError for a negative number of trials, an epsilon above 50, and a delta above 0 and below 1e-24,
     which the digits do not resolve.
     """
-    if trials < 0:
-        raise ParameterError(f"{parameter('trials')} must be at least 0, not {trials!r}")
+    trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     if mechanism.cost.epsilon > LARGEST_EPSILON:
         raise ParameterError(
             f"{parameter('epsilon')} must be at most {LARGEST_EPSILON} to be audited, not {mechanism.cost.epsilon!r} "

@@ -50,7 +50,7 @@ def audit(
             ]
         if output_format is Format.JSON:
             found = [report.to_dict() for report in reports]
-            write(json.dumps(found if mechanism == "all" else found[0]) + "\n")
+            write.json(json.dumps(found if mechanism == "all" else found[0]))
         else:
             from fim_private.output.audit_table import render_audit
 

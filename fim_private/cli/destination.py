@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +21,29 @@ from fim_private.errors import OutputError
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
 
-# Takes text; what it returns says nothing.
-Write = Callable[[str], object]
+
+@dataclass(frozen=True)
+class Write:
+    """Writes to where a command's output goes.
+
+    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8.
+    """
+
+    send: Callable[[str | bytes], object]
+    utf8: bool = True
+
+    def __call__(self, text: str) -> None:
+        """Write text for people, as far as a screen can show it."""
+        self.send(text)
+
+    def json(self, text: str) -> None:
+        """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
+        escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
+        self.send(f"{escaped}\n".encode(errors="backslashreplace"))
+
+    def csv(self, text: str) -> None:
+        """Write CSV, in UTF-8 whatever the screen: CSV has no escapes."""
+        self.send(text.encode(errors="backslashreplace"))
 
 
 class Format(StrEnum):
@@ -39,8 +64,10 @@ class ReleaseFormat(StrEnum):
 def output_path(text: str) -> Path:
     """Return the path of a file to write, as it was typed.
 
-    Raises OutputError for what ends in a slash: it means a folder, which a Path would forget.
+    Raises OutputError for nothing, and for what ends in a slash: it means a folder, which a Path would forget.
     """
+    if not text:
+        raise OutputError("cannot write to an empty path; name a file")
     if text.endswith("/"):
         raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
     return Path(text)
@@ -54,7 +81,7 @@ OutputFile = Annotated[
 
 @contextmanager
 def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> Iterator[Write]:
-    """Open an output and yield its write function; None or - is the screen.
+    """Open an output and yield what writes to it; None or - is the screen.
 
     inputs: what the command reads, as it was typed, which the output must not overwrite.
     Raises OutputError for an input, a closed screen and what cannot be written: at once, as far as can be known then.
@@ -62,20 +89,37 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
     if output is None or str(output) == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; name a file with --output")
-        yield _to_screen
+        yield Write(_to_screen, _is_utf8(sys.stdout.encoding))
         return
-    if output.resolve() in [Path(name).resolve() for name in inputs if name is not None and name != "-"]:
+    if any(_is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
     from fim_private.output.files import staged
 
     with staged(output) as write:
-        yield write
+        yield Write(write)
 
 
-def _to_screen(text: str) -> None:
+def _is_utf8(encoding: str | None) -> bool:
+    """Tell whether an encoding, by any of its names, is UTF-8."""
+    return codecs.lookup(encoding or "ascii").name == "utf-8"
+
+
+def _is_same_file(output: Path, name: str) -> bool:
+    """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
+    try:
+        return output.is_file() and output.samefile(Path(name).expanduser())
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _to_screen(content: str | bytes) -> None:
     """Write to standard output. Raises OutputError where that fails."""
     try:
-        sys.stdout.write(text)
+        if isinstance(content, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -100,4 +144,5 @@ def screen_for(output: Path | None) -> Screen:
     if output is not None:
         return Screen()
     encoding = sys.stdout.encoding or "ascii"
-    return Screen(colour=sys.stdout.isatty(), ascii_only=not encoding.lower().startswith("utf"))
+    ascii_only = not codecs.lookup(encoding).name.startswith("utf")
+    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)

@@ -62,6 +62,6 @@ def inspect(
             encoding=encoding,
         )
         if output_format is Format.JSON:
-            write(json.dumps(seen.to_dict() | {"command": command_for(seen)}) + "\n")
+            write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))
         else:
             write(render_inspection(seen, screen_for(output)))

@@ -102,7 +102,11 @@ def mine(
     ] = None,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Annotated[
-        ReleaseFormat, typer.Option("--format", help="How to write the release.")
+        ReleaseFormat,
+        typer.Option(
+            "--format",
+            help="How to write the release. In csv an apostrophe stands before text that a spreadsheet would run.",
+        ),
     ] = ReleaseFormat.TABLE,
     output: OutputFile = None,
     seed: Seed = None,
@@ -146,9 +150,9 @@ def mine(
                 seed=seed,
             )
         if output_format is ReleaseFormat.JSON:
-            write(release.to_json() + "\n")
+            write.json(release.to_json())
         elif output_format is ReleaseFormat.CSV:
-            write(release.to_csv())
+            write.csv(release.to_csv())
         else:
             from fim_private.output.release_table import render_table
 

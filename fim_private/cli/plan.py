@@ -10,7 +10,8 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
-from fim_private.errors import ParameterError, parameter
+from fim_private.cli.typed_numbers import typed_number, typed_whole
+from fim_private.errors import ParameterError
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
@@ -106,7 +107,7 @@ def plan(
         raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
     public: dict[str, Any] = {
         "units": units,
-        "size": size if many else _whole("size", size),
+        "size": size if many else typed_whole(size, "size"),
         "delta": delta,
         "neighbors": neighbors,
         "universe_size": universe_size,
@@ -118,13 +119,15 @@ def plan(
     if epsilons is not None and figure is not None:
         from fim_private.output.plan_figure import draw_plan_figure
 
-        draw_plan_figure(planning.plan_grid(_numbers(epsilons), **public), figure)
+        draw_plan_figure(
+            planning.plan_grid([typed_number(part, "epsilons") for part in epsilons.split(",")], **public), figure
+        )
         return
     public["epsilon"] = defaults.EPSILON if epsilon is None else epsilon
     if many:
         from fim_private.planning.top_plan import plan_top
 
-        tops = defaults.PLANNED_TOPS if top is None else tuple(_whole("top", part) for part in top.split(","))
+        tops = defaults.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
         public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
     if figure is not None:
         from fim_private.output.top_plan_figure import draw_top_plan_figure
@@ -134,7 +137,7 @@ def plan(
     with destination(output) as write:
         found = plan_top(**public) if many else planning.plan(**public)
         if output_format is Format.JSON:
-            write(json.dumps(found.to_dict()) + "\n")
+            write.json(json.dumps(found.to_dict()))
         else:
             write(_rendered(found, screen_for(output)))
 
@@ -146,19 +149,3 @@ def _rendered(found: Plan | TopPlan, screen: Screen) -> str:
     from fim_private.planning import Plan
 
     return render_plan(found, screen) if isinstance(found, Plan) else render_top_plan(found, screen)
-
-
-def _whole(name: str, text: str) -> int:
-    """Return a whole number. Raises ParameterError for other text."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ParameterError(f"{parameter(name)} must be a whole number of at least 1, not {text!r}") from None
-
-
-def _numbers(text: str) -> list[float]:
-    """Return numbers separated by commas. Raises ParameterError for other text."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ParameterError(f"--epsilons must be numbers with commas between them, not {text!r}") from None

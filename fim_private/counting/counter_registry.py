@@ -14,7 +14,7 @@ from fim_private.counting.item_counter import ItemCounter
 from fim_private.counting.portable_counter import PortableCounter
 from fim_private.counting.work_limit import Effort
 from fim_private.dp.parameters import positive_integer
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.transactions import Transactions
 
 # Weighted sums of items, of transactions in which no unit has more distinct items than there are weights for.
@@ -78,7 +78,7 @@ def candidates_among(
 def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
     """Return which counter counts itemsets of that size: the one of that name, or the fastest that can."""
     if name is not None and name not in COUNTERS:
-        raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {name!r}")
+        raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {shown(name)}")
     if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
         name = "numpy"
     return name or active_counter()

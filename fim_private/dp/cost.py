@@ -7,6 +7,7 @@ the binary fraction nearest to it.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -65,11 +66,15 @@ class Exact(Fraction):
 
 
 def by_digits(value: Any) -> Any:
-    """Return a finite float as the rational that its shortest decimal form says, which is what was typed.
+    """Return a finite float of any width as the rational that its shortest decimal form says: what was typed.
 
     Anything else is returned as it is.
     """
-    return Fraction(repr(float(value))) if isinstance(value, float) and math.isfinite(value) else value
+    if not isinstance(value, float):
+        if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
+            return value
+        value = float(value)  # such as numpy's float32
+    return Fraction(repr(float(value))) if math.isfinite(value) else value
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:

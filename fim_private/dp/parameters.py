@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from fim_private.dp.cost import by_digits
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 
 
 class Neighbors(StrEnum):
@@ -23,6 +26,8 @@ class Neighbors(StrEnum):
     ADD_REMOVE = "add-remove"
 
 
+# Far above what anybody counts, and still quick to reckon with and to write.
+LARGEST_INTEGER = 10**1000
 # Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
@@ -35,47 +40,65 @@ def exact_epsilon(epsilon: float | Fraction) -> Fraction:
     >>> exact_epsilon(0.1)
     Fraction(1, 10)
     """
-    if not _is_finite(epsilon) or epsilon <= 0:
-        raise ParameterError(f"{parameter('epsilon')} must be a number above 0, not {epsilon!r}")
-    return _exact("epsilon", epsilon, EPSILON_RANGE)
+    number = exact_number(epsilon)
+    if number is None or number <= 0:
+        raise ParameterError(f"{parameter('epsilon')} must be a number above 0, not {shown(epsilon)}")
+    return _within("epsilon", number, epsilon, EPSILON_RANGE)
 
 
 def exact_delta(delta: float | Fraction) -> Fraction:
     """Return delta as the rational its decimal digits say. Raises ParameterError unless 1e-300 <= delta < 1."""
-    if not _is_finite(delta) or not 0 < delta < 1:
-        raise ParameterError(f"{parameter('delta')} must be a number above 0 and below 1, not {delta!r}")
-    return _exact("delta", delta, DELTA_RANGE)
+    return _within("delta", exact_fraction("delta", delta), delta, DELTA_RANGE)
 
 
 def exact_rho(rho: float | Fraction) -> Fraction:
     """Return rho as the rational its decimal digits say. Raises ParameterError unless 1e-18 <= rho <= 1e8."""
-    if isinstance(rho, bool) or not _is_finite(rho) or rho <= 0:
-        raise ParameterError(f"{parameter('rho')} must be a number above 0, not {rho!r}")
-    return _exact("rho", rho, RHO_RANGE)
+    number = exact_number(rho)
+    if number is None or number <= 0:
+        raise ParameterError(f"{parameter('rho')} must be a number above 0, not {shown(rho)}")
+    return _within("rho", number, rho, RHO_RANGE)
 
 
 def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
     """Return delta as exact_delta does, or 0, for a guarantee without exception. Raises ParameterError otherwise."""
-    if isinstance(delta, bool) or not _is_finite(delta) or not 0 <= delta < 1:
-        raise ParameterError(f"{parameter('delta')} must be 0 or a number above 0 and below 1, not {delta!r}")
-    return exact_delta(delta) if delta else Fraction(0)
+    number = exact_number(delta)
+    if number is None or not 0 <= number < 1:
+        raise ParameterError(f"{parameter('delta')} must be 0 or a number above 0 and below 1, not {shown(delta)}")
+    return exact_delta(delta) if number else number
 
 
-def _is_finite(value: float | Fraction) -> bool:
-    """Tell whether a value is a number, and finite."""
-    try:
-        return math.isfinite(value)
-    except (TypeError, OverflowError):
-        return False
+def exact_fraction(name: str, value: float | Fraction) -> Fraction:
+    """Return a number above 0 and below 1 as the rational its digits say. Raises ParameterError for anything else."""
+    number = exact_number(value)
+    if number is None or not 0 < number < 1:
+        raise ParameterError(f"{parameter(name)} must be a number above 0 and below 1, not {shown(value)}")
+    return number
 
 
-def _exact(name: str, value: float | Fraction, limits: tuple[float, float]) -> Fraction:
-    """Return a number as the rational its digits say. Raises ParameterError outside the limits."""
-    exact = value if isinstance(value, Fraction) else Fraction(by_digits(float(value)))
+def exact_number(value: Any) -> Fraction | None:
+    """Return a finite number, numpy's among them, as the rational its digits say; None for anything else.
+
+    A boolean is no number.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else None
+    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        return None
+    return Fraction(by_digits(value))
+
+
+def _within(name: str, exact: Fraction, given: object, limits: tuple[float, float]) -> Fraction:
+    """Return a number. Raises ParameterError outside the limits."""
     low, high = (Fraction(repr(limit)) for limit in limits)
     if not low <= exact <= high:
-        shown = short(value) if isinstance(value, Fraction) else repr(value)  # what was typed, as it was
-        raise ParameterError(f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {shown}")
+        as_typed = repr(given) if isinstance(given, float) else short(exact)
+        raise ParameterError(f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {as_typed}")
     return exact
 
 
@@ -86,23 +109,40 @@ def short(value: Fraction) -> str:
 
 def exact_neighbors(neighbors: str) -> Neighbors:
     """Return the neighbour relation of that name. Raises ParameterError, which lists the choices, for any other."""
-    try:
+    if isinstance(neighbors, str) and neighbors in [*Neighbors]:
         return Neighbors(neighbors)
-    except ValueError:
-        raise ParameterError(
-            f"{parameter('neighbors')} must be one of {', '.join(Neighbors)}, not {neighbors!r}"
-        ) from None
+    raise ParameterError(f"{parameter('neighbors')} must be one of {', '.join(Neighbors)}, not {shown(neighbors)}")
 
 
 def positive_integer(name: str, value: int) -> int:
-    """Return the value, a Python or numpy integer, as a Python int >= 1.
+    """Return the value, a Python or numpy integer, as a Python int from 1 to 10^1000.
+
+    Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
+    """
+    return whole_number(name, value, least=1)
+
+
+def whole_number(name: str, value: int, *, least: int, most: int = LARGEST_INTEGER) -> int:
+    """Return the value, a Python or numpy integer, as a Python int from `least` to `most`.
 
     Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
     """
     try:
-        integer = value.__index__()
-    except AttributeError:
-        integer = 0
-    if integer < 1 or isinstance(value, bool):
-        raise ParameterError(f"{parameter(name)} must be a whole number of at least 1, not {value!r}")
+        integer = least - 1 if isinstance(value, bool) else operator.index(value)
+    except (TypeError, ValueError, OverflowError):  # an array of several has no index
+        integer = least - 1
+    if integer < least:
+        raise ParameterError(f"{parameter(name)} must be a whole number of at least {least}, not {shown(value)}")
+    if integer > most:
+        limit = f"{most:,}" if most < 10**15 else f"1e{len(str(most)) - 1}"
+        raise ParameterError(f"{parameter(name)} must be at most {limit}, not {shown(value)}")
     return integer
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return the value, True or False of Python or numpy. Raises ParameterError for anything else."""
+    if isinstance(value, bool):
+        return value
+    if getattr(value, "dtype", None) == "bool" and getattr(value, "ndim", None) == 0:
+        return bool(value)
+    raise ParameterError(f"{parameter(name)} must be True or False, not {shown(value)}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 import os
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.intervals import exp_bounds, precisions
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
@@ -56,9 +57,12 @@ class Randomness:
         """
         if seed is None:
             return cls()
-        if not isinstance(seed, int):
-            raise ParameterError(f"{parameter('seed')} must be a whole number, not {seed!r}")
-        return cls.seeded(seed)
+        try:
+            if isinstance(seed, bool):
+                raise TypeError
+            return cls.seeded(operator.index(seed))
+        except TypeError:
+            raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}") from None
 
     @property
     def private(self) -> bool:

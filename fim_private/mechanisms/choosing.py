@@ -41,7 +41,7 @@ class Choosing(ExponentialWeights):
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        positive_integer("max_itemsets", self.max_itemsets)
+        object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:

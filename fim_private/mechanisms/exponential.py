@@ -72,7 +72,7 @@ class NamedExponential(ExponentialWeights):
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        positive_integer("universe_size", self.universe_size)
+        object.__setattr__(self, "universe_size", positive_integer("universe_size", self.universe_size))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:

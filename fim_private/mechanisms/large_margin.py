@@ -55,7 +55,7 @@ class LargeMargin:
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        positive_integer("max_rank", self.max_rank)
+        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:

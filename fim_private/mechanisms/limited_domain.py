@@ -47,9 +47,9 @@ class LimitedDomain(ExponentialWeights):
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        positive_integer("max_rank", self.max_rank)
+        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
         if self.max_itemsets is not None:
-            positive_integer("max_itemsets", self.max_itemsets)
+            object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
 
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:

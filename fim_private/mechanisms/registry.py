@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 
 if TYPE_CHECKING:
@@ -143,12 +143,11 @@ MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 def spec_named(name: str, *others: str) -> MechanismSpec:
     """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the others first."""
-    try:
+    if isinstance(name, str) and name in MECHANISMS:
         return MECHANISMS[name]
-    except KeyError:
-        raise ParameterError(
-            f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not {name!r}"
-        ) from None
+    raise ParameterError(
+        f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not {shown(name)}"
+    )
 
 
 def single() -> dict[str, MechanismSpec]:

@@ -62,7 +62,7 @@ class TightMargin:
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
         exact_neighbors(self.neighbors)
-        positive_integer("max_rank", self.max_rank)
+        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
         if not (self.shared_share > 0 and self.step_share > 0 and self.shared_share + self.step_share < 1):
             raise ParameterError(
                 f"{parameter('shared_share')} and {parameter('step_share')} must be above 0 and together below 1"

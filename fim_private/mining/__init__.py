@@ -18,6 +18,7 @@ user_lengths    How many items users have, and what an item weighs then.
 itemset         An itemset that leaves; how a release is a sequence of them.
 outcome         What leaves: itemsets, and the guarantee they were released under.
 release         The forms it leaves in: for people, and as JSON and CSV.
+csv_cells       Cells of CSV, safe to open in a spreadsheet.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
 """

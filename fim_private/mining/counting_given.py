@@ -19,7 +19,7 @@ from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.cost import Exact, PrivacyCost
-from fim_private.dp.parameters import Neighbors, exact_neighbors
+from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, warn
@@ -89,7 +89,7 @@ def count(
     given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
-    allocated = _allocated(budget, given, count=count and relation == Neighbors.ADD_REMOVE)
+    allocated = _allocated(budget, given, count=flag("count", count) and relation == Neighbors.ADD_REMOVE)
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
+from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.release import Itemset, Release
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, file_errors, open_file
@@ -55,7 +56,8 @@ def given_itemsets(source: Any) -> GivenItemsets:
     source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken; a frame
         of pandas or polars, or an Arrow table, with a column itemsets (or items) of collections; or the path of a file:
         text with one itemset a line (.csv with commas and perhaps quotes, .tsv, or .dat, .txt and .fimi with white
-        space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV.
+        space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV, whose apostrophes before
+        text that a spreadsheet would run are left out again.
     In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
     Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
     than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
@@ -208,7 +210,7 @@ def _itemset_columns(rows: list[list[str]]) -> list[list[str]]:
     columns = list(takewhile(lambda pair: pair[1] == f"item_{pair[0]}", enumerate(header, 1)))
     if not columns or header[len(columns) : len(columns) + 1] != ["support"]:
         return rows
-    return [row[: len(columns)] for row in rows[1:] if any(row[: len(columns)])]
+    return [[as_it_was(item) for item in row[: len(columns)]] for row in rows[1:] if any(row[: len(columns)])]
 
 
 def _check_delimiter(lines: list[str], delimiter: str, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.vocabulary import Item
 
 
@@ -78,7 +78,7 @@ class Itemsets:
         elif isinstance(itemset, str | bytes) or not isinstance(itemset, Collection):
             example = "{'milk', 'tea'}"
             raise ParameterError(
-                f"{parameter('itemset')} must be a collection of items such as {example}, not {itemset!r}"
+                f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
             )
         else:
             wanted = tuple(itemset)

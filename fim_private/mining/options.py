@@ -11,10 +11,16 @@ from typing import Any
 
 from fim_private import defaults
 from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
-from fim_private.dp.cost import by_digits
-from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_fraction,
+    exact_neighbors,
+    flag,
+    positive_integer,
+    whole_number,
+)
 from fim_private.dp.privacy_budget import PrivacyBudget
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
 from fim_private.mechanisms.public_parameters import PublicParameters
@@ -25,10 +31,10 @@ _LARGEST_TOP = 100_000
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
 _THIRD = Fraction(1, 3)
-# The part of the budget for a noisy number of units: of thousands of them it is then off by a few in a thousand at ε =
-# 1.
+_LEAST_SHARE = Fraction(1, 10**6)
+# The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{!r}}"
+_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,8 @@ def checked_options(
     use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
+    union, supports = flag("union", union), flag("supports", supports)
+    keep_all, count = flag("keep_all", keep_all), flag("count", count)
     wanted = _top(top)
     relation = exact_neighbors(neighbors)
     universe = _universe(catalogue, universe_size)
@@ -141,10 +149,11 @@ def checked_options(
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
-    named = None if mechanism == AUTO else registry.spec_named(mechanism, AUTO).name
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
     reason = None
-    if mechanism == AUTO:
+    if is_auto:
         several = wanted > 1 or (len(sizes) > 1 and not union)
         mechanism, reason = choose(
             budget.delta, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
@@ -186,21 +195,24 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {size}")
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
-            raise ParameterError(_SIZES.format(size))
+            raise ParameterError(_SIZES.format(shown(size)))
         first, last = int(match[1]), int(match[2] or match[1])
         if first > last:
-            raise ParameterError(_SIZES.format(size))
+            raise ParameterError(_SIZES.format(shown(size)))
         size = first if match[2] is None else range(first, last + 1)
-    if not isinstance(size, Iterable):
-        return (positive_integer("size", size),)
-    sizes = tuple(positive_integer("size", each) for each in islice(size, _MOST_SIZES + 1))
+    sizes = tuple(positive_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        raise ParameterError(_SIZES.format(list(sizes)))
+        raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
     return sizes
+
+
+def listed(values: Any) -> Iterable[Any]:
+    """Return several values, or one as if it were several; an array of no dimension is one."""
+    return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
 
 
 def _check_caps(
@@ -242,9 +254,7 @@ def _check_caps(
 
 def _top(top: int) -> int:
     """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
-    if positive_integer("top", top) > _LARGEST_TOP:
-        raise ParameterError(f"{parameter('top')} must be at most {_LARGEST_TOP:,}, not {top!r}")
-    return top
+    return whole_number("top", top, least=1, most=_LARGEST_TOP)
 
 
 def _supports_share(spec: MechanismSpec, supports: bool, share: float | Fraction | None) -> Fraction | None:
@@ -253,12 +263,12 @@ def _supports_share(spec: MechanismSpec, supports: bool, share: float | Fraction
         return spec.supports_share if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
-    try:
-        exact = share if isinstance(share, Fraction) else by_digits(float(share))
-    except (TypeError, ValueError):
-        exact = Fraction(0)
-    if not 0 < exact < 1:
-        raise ParameterError(f"{parameter('supports_share')} must be a number above 0 and below 1, not {share!r}")
+    exact = exact_fraction("supports_share", share)
+    if not _LEAST_SHARE <= exact <= 1 - _LEAST_SHARE:
+        raise ParameterError(
+            f"{parameter('supports_share')} must leave a millionth of the budget or more to each part, "
+            f"which {shown(share)} does not"
+        )
     if not supports:
         raise ParameterError(
             f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"

@@ -9,6 +9,7 @@ from typing import Any
 from fim_private.errors import ParameterError, parameter
 from fim_private.glance import Glance
 from fim_private.mining import frames, wording
+from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.outcome import Outcome
 
@@ -166,28 +167,26 @@ class Release(Outcome):
         """Return the release as one line of JSON, schema 1."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def to_csv(self) -> str:
+    def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
 
         Where they can be told as shares, share comes last. The text 1 and the number 1 look alike in it.
+        spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
+            with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
         """
-        import csv
-        import io
-
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
         columns = max(self.sizes)
         bounds = ["lower", "upper"] if self.has_supports else []
         share = ["share"] if self.has_shares else []
-        writer.writerow([*(f"item_{place}" for place in range(1, columns + 1)), "support", *bounds, *share])
+        names = [f"item_{place}" for place in range(1, columns + 1)]
+        rows: list[list[float | str]] = [[*names, "support", *bounds, *share]]
         for itemset in self.itemsets:
             items = itemset.items or ()
-            row: list[Any] = [*items, *[""] * (columns - len(items))]
+            row: list[float | str] = [*items, *[""] * (columns - len(items))]
             row.append("" if itemset.support is None else itemset.support)
             row += (itemset.interval or ("", "")) if bounds else ()
             row += ["" if (part := self.share_of(itemset)) is None else part] if share else ()
-            writer.writerow(row)
-        return stream.getvalue()
+            rows.append(row)
+        return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).

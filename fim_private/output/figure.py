@@ -31,7 +31,7 @@ def figure_image(draw: Callable[[Any], None], kind: str) -> bytes:
     try:
         matplotlib: Any = importlib.import_module("matplotlib")
         figures: Any = importlib.import_module("matplotlib.figure")
-    except ImportError:
+    except ModuleNotFoundError:
         raise ParameterError("figures need matplotlib: pip install matplotlib (it is in the extra 'bench')") from None
     image = io.BytesIO()
     with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.parameters import (
+    exact_delta_or_zero,
+    exact_epsilon,
+    exact_fraction,
+    exact_neighbors,
+    positive_integer,
+)
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.prospects import prospects
@@ -57,11 +63,7 @@ class Given:
         for name in ("units", "size", "universe_size", "max_basket", "max_baskets", "max_rank"):
             if (value := getattr(self, name)) is not None or name == "size":
                 object.__setattr__(self, name, positive_integer(name, value))  # a numpy integer is no plain value
-        if not isinstance(self.confidence, float | int | Fraction) or not 0 < self.confidence < 1:
-            raise ParameterError(
-                f"{parameter('confidence')} must be a number above 0 and below 1, not {self.confidence!r}"
-            )
-        object.__setattr__(self, "confidence", float(self.confidence))
+        object.__setattr__(self, "confidence", float(exact_fraction("confidence", self.confidence)))
         if self.max_rank is not None and self.max_rank > _LARGEST_RANK:
             raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
         if self.max_baskets is not None and self.max_basket is None:
@@ -71,7 +73,7 @@ class Given:
             )
         if self.max_basket is not None and self.max_basket < self.size:
             raise ParameterError(
-                f"{parameter('max_basket')} must be at least the size {self.size}, not {self.max_basket}"
+                f"{parameter('max_basket')} must be at least the size {shown(self.size)}, not {shown(self.max_basket)}"
             )
         for count in (self.universe_size, self.max_basket):
             if count is not None:

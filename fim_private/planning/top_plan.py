@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from itertools import islice
 
 from fim_private import defaults
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, positive_integer
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_number, flag, whole_number
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.needs import LevelNeeds
 from fim_private.mechanisms import registry
@@ -18,12 +19,14 @@ from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions, parse_sizes
+from fim_private.mining.options import MiningOptions, listed, parse_sizes
 from fim_private.planning.given import Given
 from fim_private.planning.top_results import PlannedTop, TopPlan, reason, recommended
 
 TYPICAL_BASKET = "items of a typical basket"
 _LARGEST_TOP = 100_000
+# Each number is a plan of its own.
+_MOST_TOPS = 100
 _LARGEST_BASKET = 1_000_000
 
 
@@ -65,6 +68,7 @@ def plan_top(
     """
     sizes = parse_sizes(size)
     public = (units, sizes[-1], epsilon, delta, neighbors, universe_size, max_basket, max_baskets, max_rank, confidence)
+    union, supports = flag("union", union), flag("supports", supports)
     planner = _Planner(Given(*public), sizes, union, supports, _typical(typical_basket))
     tops = _tops(top)
     if union and len(sizes) == 1:
@@ -160,11 +164,12 @@ class _Planner:
 
 def _tops(top: int | Iterable[int]) -> tuple[int, ...]:
     """Return how many itemsets are wanted, ascending. Raises ParameterError unless each is 1 to 100,000."""
-    tops = tuple(sorted({positive_integer("top", each) for each in (top if isinstance(top, Iterable) else (top,))}))
+    wanted = [*islice(listed(top), _MOST_TOPS + 1)]
+    tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
     if not tops:
         raise ParameterError(f"{parameter('top')} must hold at least one number")
-    if tops[-1] > _LARGEST_TOP:
-        raise ParameterError(f"{parameter('top')} must be at most {_LARGEST_TOP:,}, not {tops[-1]!r}")
+    if len(wanted) > _MOST_TOPS:
+        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
     return tops
 
 
@@ -172,8 +177,9 @@ def _typical(items: float | None) -> float | None:
     """Return the items of a typical basket. Raises ParameterError unless they are 1 to 1,000,000, or None."""
     if items is None:
         return None
-    if isinstance(items, bool) or not isinstance(items, float | int | Fraction) or not 1 <= items <= _LARGEST_BASKET:
+    number = exact_number(items)
+    if number is None or not 1 <= number <= _LARGEST_BASKET:
         raise ParameterError(
-            f"{parameter('typical_basket')} must be a number of items from 1 to {_LARGEST_BASKET:,}, not {items!r}"
+            f"{parameter('typical_basket')} must be a number of items from 1 to {_LARGEST_BASKET:,}, not {shown(items)}"
         )
-    return float(items)
+    return float(number)

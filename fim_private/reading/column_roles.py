@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading import chunk_sizes
 from fim_private.reading.column_names import numbered, suggests_a_column
 from fim_private.reading.dialect import Dialect, InputForm
@@ -40,12 +40,13 @@ class Options:
         for name in ("user", "basket", "item", "items"):
             if not isinstance(getattr(self, name), str | None):
                 raise ParameterError(
-                    f"{parameter(name)} must be the name of a column, as text, not {getattr(self, name)!r}"
+                    f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
                 )
         if self.missing_user is not None:
-            if self.missing_user not in list(MissingUser):
+            if not isinstance(self.missing_user, str) or self.missing_user not in [*MissingUser]:
                 raise ParameterError(
-                    f"{parameter('missing_user')} must be one of {', '.join(MissingUser)}, not {self.missing_user!r}"
+                    f"{parameter('missing_user')} must be one of {', '.join(MissingUser)}, "
+                    f"not {shown(self.missing_user)}"
                 )
             if self.user is None:
                 raise ParameterError(
@@ -265,13 +266,13 @@ def listing(columns: Iterable[Column]) -> str:
         for column in columns
         if not column.is_boolean and not (may_be_items and column.is_number and not suggests_a_column(column.name))
     ]
-    shown = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
-    more = [f"and {len(shown) - _LISTED_COLUMNS} more"] if len(shown) > _LISTED_COLUMNS else []
+    listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
+    more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
     if len(named) < len(columns):  # a one-hot frame with something else beside it
         more.append(
             f"columns of {'numbers' if may_be_items else 'booleans'}, whose names may be items and are not shown"
         )
-    return ", ".join(shown[:_LISTED_COLUMNS] + more)
+    return ", ".join(listed[:_LISTED_COLUMNS] + more)
 
 
 def _find(columns: Sequence[Column], name: str) -> Column:

@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.errors import DataError, ParameterError, parameter, shown
 
 
 class InputForm(StrEnum):
@@ -52,12 +52,13 @@ class Dialect:
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", _character(self.delimiter))
         if self.header is not None and not isinstance(self.header, bool):
-            raise ParameterError(f"{parameter('header')} must be True or False, not {self.header!r}")
+            raise ParameterError(f"{parameter('header')} must be True or False, not {shown(self.header)}")
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _codec(self.encoding))
-        if self.input_format is not None and self.input_format not in list(InputForm):
+        form = self.input_format
+        if form is not None and (not isinstance(form, str) or form not in [*InputForm]):
             raise ParameterError(
-                f"{parameter('input_format')} must be one of {', '.join(InputForm)}, not {self.input_format!r}"
+                f"{parameter('input_format')} must be one of {', '.join(InputForm)}, not {shown(form)}"
             )
 
     @property
@@ -80,7 +81,9 @@ def _character(delimiter: object) -> str:
     """Return a delimiter. Raises ParameterError for anything but one ASCII character that can be one, or its name."""
     found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
     if found is None or len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
-        raise ParameterError(f"{parameter('delimiter')} must be one character, such as ';', or tab, not {delimiter!r}")
+        raise ParameterError(
+            f"{parameter('delimiter')} must be one character, such as ';', or tab, not {shown(delimiter)}"
+        )
     return found
 
 
@@ -93,6 +96,7 @@ def _codec(encoding: object) -> str:
         "é".encode(found.name, "replace").decode(found.name)
     except (LookupError, TypeError, ValueError):
         raise ParameterError(
-            f"{parameter('encoding')} must be the name of a text encoding, such as utf-8 or cp1252, not {encoding!r}"
+            f"{parameter('encoding')} must be the name of a text encoding, such as utf-8 or cp1252, "
+            f"not {shown(encoding)}"
         ) from None
     return found.name

@@ -43,7 +43,13 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _LONGEST_MAGIC = 6
 _GZIP = b"\x1f\x8b"
 # What the system says of a path, not of what is inside.
-_NOT_OPENED = (errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENXIO, errno.ENODEV)
+_NOT_OPENED = {
+    errno.ENAMETOOLONG: "the name is too long; rename it",
+    errno.ELOOP: "its links lead back to themselves; name the file itself",
+    errno.EMFILE: "too many files are open; close some",
+    errno.ENXIO: "there is no such device; name a file",
+    errno.ENODEV: "there is no such device; name a file",
+}
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ def file_errors(path: Path) -> Iterator[None]:
     name = _name(path)
     try:
         yield
-    except FimPrivateError:
+    except (FimPrivateError, MemoryError):  # Arrow's MemoryError is an ArrowException as well
         raise
     except FileNotFoundError:
         raise DataError(f"{name} does not exist; check the path") from None
@@ -180,12 +186,17 @@ def file_errors(path: Path) -> Iterator[None]:
             f"{name} has a column of a type that cannot be read; convert it to strings or integers"
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, OSError, ValueError, pa.ArrowException) as error:
-        if isinstance(error, OSError) and error.errno in _NOT_OPENED:
-            raise DataError(f"{name} cannot be opened: {(error.strerror or '').lower()}; check the path") from None
+        number = getattr(error, "errno", None)
+        if number == errno.ENOMEM:  # to open a file takes room as well
+            raise MemoryError from None
+        if number in _NOT_OPENED:
+            raise DataError(f"{name} cannot be opened: {_NOT_OPENED[number]}") from None
         if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
             if "\0" not in name and "\\x00" not in name:
                 raise
             raise DataError(f"{name} is no path: it has a NUL in it") from None
+        if number is not None:  # the system refused: what is in the file was not looked at
+            raise DataError(f"{name} cannot be read: {os.strerror(number).lower()}; try again") from None
         raise DataError(f"{name} is truncated, damaged or not of the form its name says; write it again") from None
 
 

@@ -27,14 +27,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
     unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     return subprocess.run(
         [SCRIPT, "count", *arguments],
         cwd=folder,
         input=stdin,
-        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"},
+        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes},
         capture_output=True,
         encoding="utf-8",
         timeout=PATIENCE,
@@ -116,3 +116,21 @@ def test_help_has_an_example(folder: Path) -> None:
         "public",
     ):
         assert words in shown
+
+
+def test_json_and_csv_on_a_screen_that_cannot_show_a_label(folder: Path) -> None:
+    (folder / "baskets.dat").write_text("thé =1\n" * 600, encoding="utf-8")
+    (folder / "sets.dat").write_text("thé\n=1\n", encoding="utf-8")
+    asked = "baskets.dat", "--itemsets", "sets.dat", "--seed", "1", "--format"
+    found = run(folder, *asked, "json", PYTHONIOENCODING="ascii").stdout
+    assert found.isascii()
+    assert [itemset["items"] for itemset in json.loads(found)["itemsets"]] == [["thé"], ["=1"]]
+    table = run(folder, *asked, "csv", PYTHONIOENCODING="ascii").stdout
+    assert [line.split(",")[0] for line in table.splitlines()] == ["item_1", "thé", "'=1"]
+
+
+def test_plain_numbers(folder: Path) -> None:
+    for option, value in (("--rho", "1_0"), ("--delta", "nan")):
+        done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", option, value)
+        assert done.stderr == f"Error: {option} must be a number such as 0.5 or 1e-6, not {value!r}\n"
+        assert done.returncode == 2

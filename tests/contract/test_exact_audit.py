@@ -356,7 +356,7 @@ def test_bad_requests_are_refused() -> None:
         auditable("laplace", 1.0, 1e-6, "add-remove")
     with pytest.raises(ParameterError, match="levelwise is a run of many steps, which the tests audit one by one"):
         auditable("levelwise", 1.0, 1e-6, "add-remove")
-    with pytest.raises(ParameterError, match="trials must be at least 0"):
+    with pytest.raises(ParameterError, match="trials must be a whole number of at least 0"):
         audit(Exponential(1.0), trials=-1)
     assert len(auditable("all", 1.0, 1e-6, "add-remove")) == len(AUDITABLE)
 

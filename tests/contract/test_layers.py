@@ -111,7 +111,7 @@ def test_the_checks_of_the_rooms_see_a_wrong_import() -> None:
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:
-    lines = "import sys, fim_private, fim_private.cli; print(*sys.modules)"
+    lines = "import sys, fim_private, fim_private.cli.commands; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout.split()
@@ -121,6 +121,19 @@ def test_the_package_itself_imports_nothing_at_first() -> None:
     light = {"errors", "defaults"}
     own = {name.removeprefix("fim_private").lstrip(".") for name in own}
     assert {name for name in own if name and room(name) != "cli"} == light
+
+
+def test_the_entry_to_the_command_line_imports_next_to_nothing() -> None:
+    # Until then Ctrl-C shows a traceback.
+    lines = "import sys; before = {*sys.modules}; import fim_private.cli; print(*({*sys.modules} - before))"
+    loaded = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]!r}; {lines}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    ).stdout.split()
+    assert {*loaded} <= {"__future__", "fim_private", "fim_private.cli"}
 
 
 def test_pandas_is_imported_only_where_it_is_used() -> None:
@@ -199,5 +212,5 @@ def test_the_checks_see_what_they_look_for() -> None:
     assert "fim_private.dp.randomness" in all_imports("mining")
     assert "dp.randomness" in set(imported("mining"))
     assert "counting.portable_counter" in set(imported("counting.counter_registry"))
-    assert "typer.echo" in set(calls("cli"))
+    assert "typer.echo" in set(calls("cli.commands"))
     assert "mining" in set(imported("cli.mine"))  # inside a function

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from fim_private.cli import app, as_typed
+from fim_private.cli.commands import app, as_typed
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
@@ -21,7 +21,18 @@ SOURCES = {
 }
 
 # `parameter`, and what hands a name on to it.
-NAMING = {"parameter", "positive_integer", "_exact", "_check", "_candidates", "_rational", "_listed"}
+NAMING = {
+    "parameter",
+    "positive_integer",
+    "whole_number",
+    "exact_fraction",
+    "flag",
+    "_within",
+    "_check",
+    "_candidates",
+    "_rational",
+    "_listed",
+}
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
     *(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import resource
@@ -24,6 +25,7 @@ from patience import PATIENCE
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import chunk_sizes, read_transactions
+from fim_private.reading.files import file_errors
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 
@@ -359,10 +361,10 @@ def test_views_in_files_when_rows_are_dropped(kind: Any, tmp_path: Path) -> None
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(tmp_path / ("x" * 300), "cannot be opened: file name too long")
+    refused(tmp_path / ("x" * 300), "cannot be opened: the name is too long; rename it")
     refused("a\0b.csv", "NUL")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    refused(tmp_path / "loop", "cannot be opened: too many levels of symbolic links")
+    refused(tmp_path / "loop", "cannot be opened: its links lead back to themselves")
     refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
     refused("/dev/zero", "no regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -370,6 +372,35 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert baskets(read_transactions("~/home.dat")) == TWO
     assert baskets(read_transactions(Path("~/home.dat"))) == TWO
     refused("~nobody-at-all/x.csv", "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.EMFILE, "'a.csv' cannot be opened: too many files are open; close some"),
+        (errno.EIO, "'a.csv' cannot be read: input/output error; try again"),
+        (None, "'a.csv' is truncated, damaged or not of the form its name says; write it again"),
+    ],
+)
+def test_what_the_system_refuses(number: int | None, said: str) -> None:
+    with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
+        raise OSError(number, "") if number else OSError("no thrift")
+    assert str(caught.value) == said
+
+
+def test_memory_that_ran_out_is_no_fault_of_the_file() -> None:
+    for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
+        with pytest.raises(MemoryError), file_errors(Path("a.csv")):
+            raise error
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"input_format": ["long"]}, {"delimiter": [";"]}, {"encoding": ["tea"]}, {"header": ["tea"]}, {"user": ["tea"]}],
+)
+def test_options_of_another_kind_are_not_shown(options: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=rf"^{next(iter(options))} must be .*, not a list$"):
+        read_transactions([["milk"]], **options)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_what_cannot_be_drawn(tmp_path: Path, plans: tuple[Plan, ...], name: str
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
-        raise ImportError(name)
+        raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ParameterError, match=r"pip install matplotlib .*'bench'"):

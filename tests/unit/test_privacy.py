@@ -5,17 +5,28 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.cost import Exact, PrivacyCost, at_least
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_delta,
+    exact_delta_or_zero,
+    exact_epsilon,
+    exact_neighbors,
+    exact_rho,
+    flag,
+    positive_integer,
+)
+from fim_private.errors import FimPrivateError, ParameterError, shown
 
 
 @pytest.mark.parametrize(
@@ -60,14 +71,63 @@ def test_a_delta_below_all_use() -> None:
         exact_delta(1e-301)
 
 
-BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], 10**400]
+BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], True]
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS)
 def test_bad_epsilon(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^epsilon must be a number above 0, not .*$") as caught:
         exact_epsilon(value)
-    assert repr(value) in str(caught.value)
+    assert str(caught.value).endswith(shown(value))
+
+
+@pytest.mark.parametrize("value", BAD_NUMBERS)
+def test_bad_rho(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^rho must be a number above 0, not .*$") as caught:
+        exact_rho(value)
+    assert str(caught.value).endswith(shown(value))
+
+
+@pytest.mark.parametrize("value", [*(bad for bad in BAD_NUMBERS if bad not in (0, None)), None, 1, pd.DataFrame()])
+def test_bad_delta_or_zero(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^delta must be 0 or a number above 0 and below 1, not .*$") as caught:
+        exact_delta_or_zero(value)
+    assert str(caught.value).endswith(shown(value))
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("divisor", [1, 3])
+def test_a_number_beyond_floats_is_shown_briefly(digits: int, divisor: int) -> None:
+    value = Fraction(10**digits, divisor) if divisor > 1 else 10**digits
+    with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not [13]\.[03]*e\+\d+$"):
+        exact_epsilon(value)
+    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .{,60}$"):
+        exact_delta(value)
+
+
+HALVES: list[Any] = [0.5, np.float64(0.5), np.float32(0.5), np.float16(0.5), Fraction(1, 2), Decimal("0.5")]
+
+
+@pytest.mark.parametrize("value", HALVES)
+def test_numbers_of_any_kind(value: Any) -> None:
+    assert exact_epsilon(value) == exact_delta(value) == Exact(value) == Fraction(1, 2)
+    assert exact_rho(value) == exact_delta_or_zero(value) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -0.0, np.float32(0), np.int8(0), Fraction(0), Decimal(0)])
+def test_a_delta_of_zero_of_any_kind(value: Any) -> None:
+    assert exact_delta_or_zero(value) == 0
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_, np.array(True)])
+def test_flags(value: Any) -> None:
+    assert flag("union", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame({"a": [1]})])
+def test_no_flags(value: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^union must be True or False, not .{,60}$"):
+        flag("union", value)
 
 
 @pytest.mark.parametrize("value", [*BAD_NUMBERS, 1, 1.0, 1.5, Fraction(1)])

@@ -168,6 +168,6 @@ def test_other_spellings_of_39_are_other_items(listed: str) -> None:
 
 
 def test_a_size_that_no_computer_can_count_to_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"^size must be at most 10,000 for a public universe"):
+    with pytest.raises(ParameterError, match=r"^size must be at most 5,555 for a public universe of its size"):
         SizedUniverse(10**9).candidates(10**8)
     assert SizedUniverse(10**9).candidates(10**9) == 1

@@ -1,0 +1,62 @@
+"""Cells of CSV: what a reader gets back, and what a spreadsheet would not run."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.mining.csv_cells import as_it_was, csv_line
+
+TEXTS = st.text(st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=4), st.booleans())
+@example(["'=x", "=x", "''=x", "'-1", "-1"], True)
+def test_cells_come_back(cells: list[str], safe: bool) -> None:
+    rows = list(csv.reader(io.StringIO(csv_line(cells, spreadsheet_safe=safe), newline="")))
+    assert [[as_it_was(cell) if safe else cell for cell in row] for row in rows] == [cells]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-1+1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "-1e5", "-", "-tea"]
+)
+def test_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
+    assert next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=True), newline="")))[0] == f"'{text}"
+    assert next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=False), newline="")))[0] == text
+
+
+@pytest.mark.parametrize("cell", ["-1", "+1.5", "tea", "1=1", "'tis", "'-1", "", -1, -1e-20, 1e30, 0.25])
+def test_other_cells_stay(cell: float | str) -> None:
+    assert csv_line([cell, 1], spreadsheet_safe=True) == f"{cell},1\n"
+
+
+@pytest.mark.parametrize("cell", ["tea; milk", "tea, milk", "tea\tmilk", "tea|milk", "tea\nmilk"])
+def test_separators_anywhere_in_the_world_are_quoted(cell: str) -> None:
+    assert csv_line([cell, "a"], spreadsheet_safe=True) == f'"{cell}",a\n'
+
+
+def test_a_release_as_csv_names_the_same_itemsets(tmp_path: Path) -> None:
+    baskets = [["=1+1", "'=x", "-1", "@tea"]] * 900
+    release = fim.count(baskets, [["=1+1"], ["'=x", "@tea"], ["-1", "=1+1"]], seed=1)
+    table = release.to_csv()
+    assert table.splitlines()[0] == "item_1,item_2,support,lower,upper,share"
+    assert "'=1+1,,9" in table
+    assert "\n''=x,'@tea,9" in table
+    assert "\n'=x,@tea,9" in release.to_csv(spreadsheet_safe=False)
+    (tmp_path / "release.csv").write_text(table, encoding="utf-8")
+    again = fim.count(baskets, tmp_path / "release.csv", seed=1)
+    assert [{*map(str, one.items or ())} for one in again] == [{*map(str, one.items or ())} for one in release]
+    assert again.to_csv() == table
+
+
+def test_a_small_share_is_a_number(tmp_path: Path) -> None:
+    release = fim.count([["tea"]] * 900, [["tea"]], seed=1)
+    small = dataclasses.replace(release, units=10**9)
+    assert small.to_csv().splitlines()[1].endswith("e-07")

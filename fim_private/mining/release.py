@@ -12,6 +12,7 @@ from fim_private.mining import frames, wording
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.outcome import Outcome
+from fim_private.reading.vocabulary import Item
 
 __all__ = ["GIVEN", "SCHEMA", "Itemset", "Release"]
 
@@ -199,22 +200,26 @@ class Release(Outcome):
             columns["share"] = list(map(self.share_of, self.itemsets))
         return frames.arrow_table([itemset.items for itemset in self.itemsets], columns)
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False) -> Any:
+    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it as it is. For rules it has to hold the parts of each
-        itemset as well: ask for size="1-2" (or more) and supports=True; with union=True a part is seldom missing.
+        `mlxtend.frequent_patterns.association_rules` takes it as it is, but raises a KeyError where a part of an itemset
+        is not among them. So for rules ask for size="1-2" (or more) and supports=True, and take
+        to_pandas(downward_closed=True).
 
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
             (Float64, for which association_rules raises a TypeError; a plain NaN it would take for "no rules").
         relative: False for support, lower and upper in units (Int64), whatever is known of their number.
         lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
+        downward_closed: only the itemsets of which all parts were released too, as rules need.
         An outcome without a name (Itemset.items is None) has no row, for such frames hold sets.
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove without
         count): there are no shares then, and rules made of counts would be wrong.
         """
         named = [itemset for itemset in self.itemsets if itemset.items is not None]
+        if downward_closed:
+            named = _downward_closed(named)
         columns: dict[str, Any] = _counts(named, self.has_supports)
         dtypes = {}
         if relative and self.has_supports:
@@ -242,6 +247,16 @@ class Release(Outcome):
             f"buys a noisy count, or with {relation}='replace-one', where it is public; or take the supports as they "
             "are, in units: to_pandas(relative=False)"
         )
+
+
+def _downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
+    """Return, in order, the itemsets of which all parts with one item less, and so all parts, are returned as well."""
+    kept: set[frozenset[Item]] = set()
+    for itemset in sorted(itemsets, key=lambda each: len(each.items or ())):
+        items = frozenset(itemset.items or ())
+        if len(items) == 1 or all(items - {item} in kept for item in items):
+            kept.add(items)
+    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in kept]
 
 
 def _counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:

@@ -302,6 +302,20 @@ def test_mlxtend_makes_rules_of_a_frame_with_supports() -> None:
     assert found["leverage"].tolist() == pytest.approx([0.05, 0.05])
 
 
+def test_rules_of_what_has_all_its_parts() -> None:
+    figures = (300, (200, 400))
+    sets = [("milk",), ("tea",), ("milk", "tea"), ("jam", "milk"), ("jam", "milk", "tea"), (7,), ("rye", "tea")]
+    counted = release(*(Itemset(items, *figures) for items in sets), shares=SPLIT, units=1000)
+    with pytest.raises(KeyError):
+        rules(counted.to_pandas(), metric="lift", min_threshold=0)
+    frame = counted.to_pandas(downward_closed=True)
+    assert frame["itemsets"].tolist() == [frozenset(items) for items in (("milk",), ("tea",), ("milk", "tea"), (7,))]
+    assert len(rules(frame, metric="lift", min_threshold=0)) == 2
+    everything = release(Itemset(("milk",), *figures), shares=SPLIT, units=1000)
+    pd.testing.assert_frame_equal(everything.to_pandas(downward_closed=True), everything.to_pandas())
+    assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
+
+
 def test_the_lift_of_rules_is_that_of_mlxtend_itself() -> None:
     random = np.random.default_rng(3)
     names = np.array(["bread", "butter", "jam", "milk", "tea"])

@@ -203,8 +203,8 @@ class Release(Outcome):
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it as it is, but raises a KeyError where a part of an itemset
-        is not among them. So for rules ask for size="1-2" (or more) and supports=True, and take
+        `mlxtend.frequent_patterns.association_rules` takes it as it is, but raises a KeyError where a part of an
+        itemset is not among them. So for rules ask for size="1-2" (or more) and supports=True, and take
         to_pandas(downward_closed=True).
 
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower

@@ -109,7 +109,7 @@ def _whole_files() -> list[bytes]:
         b"milk,bread\n1,0\n",
         b"PK\x03\x04 zip",
     ]
-    return files + [gzip.compress(content) for content in files[-5:]]
+    return files + [gzip.compress(content, mtime=0) for content in files[-5:]]
 
 
 FILES = _whole_files()

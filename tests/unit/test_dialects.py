@@ -409,8 +409,8 @@ def test_options_of_another_kind_are_not_shown(options: dict[str, Any]) -> None:
         (b"milk bread\nmilk\n", {}),
         (b"order_id;product\n1;milk\n1;bread\n2;milk\n", LONG),
         (b"Item 1,Item 2\nmilk,bread\nmilk\n", {"input_format": "wide"}),
-        (gzip.compress(b"milk bread\nmilk\n"), {}),
-        (gzip.compress(b"order_id,product\n1,milk\n1,bread\n2,milk\n"), LONG),
+        (gzip.compress(b"milk bread\nmilk\n", mtime=0), {}),
+        (gzip.compress(b"order_id,product\n1,milk\n1,bread\n2,milk\n", mtime=0), LONG),
         ("milk bread\nmilk\n".encode("utf-16"), {}),
     ],
 )

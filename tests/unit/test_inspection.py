@@ -82,7 +82,7 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
         ("hot.csv", "milk;bread\n1;1\n1;0\n", {"input_format": "one-hot"}),
         ("hot.csv", "order_id,milk,bread\n5,1,1\n6,1,0\n", {"input_format": "one-hot", "basket": "order_id"}),
         ("s.txt", "1 3 -1 2 -1 -2\n4 -1 -2\n", {"input_format": "spmf"}),
-        ("f.dat.gz", gzip.compress(b"1 2\n3\n"), {}),
+        ("f.dat.gz", gzip.compress(b"1 2\n3\n", mtime=0), {}),
         ("sales", SALES, None),
     ],
 )

@@ -11,6 +11,7 @@ source_options  How a file is read, for all commands that read one.
 destination     Where output goes, the screen or a file, and what --format takes.
 mechanism_help  What help texts say of mechanisms.
 narrow_help     Help for narrow screens.
+retyped         The command that was typed, with some options changed.
 progress        A progress bar, on terminals only.
 signals         What ends a command from outside.
 typed_numbers   Numbers as they are typed.

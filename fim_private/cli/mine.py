@@ -32,6 +32,7 @@ EPILOG = (
 
 
 def mine(
+    context: typer.Context,
     data: Purchases,
     size: Annotated[str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.")] = str(
         defaults.SIZE
@@ -154,6 +155,7 @@ def mine(
         elif output_format is ReleaseFormat.CSV:
             write.csv(release.to_csv())
         else:
+            from fim_private.cli.retyped import retyped
             from fim_private.output.release_table import render_table
 
-            write(render_table(release, screen_for(output), max_rank=max_rank))
+            write(render_table(release, screen_for(output), spelled=lambda changes: retyped(context, changes)))

@@ -16,6 +16,8 @@ given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
 user_lengths    How many items users have, and what an item weighs then.
 itemset         An itemset that leaves; how a release is a sequence of them.
+needed_support  About how many units must have an itemset for it to come out.
+advice          What to ask instead where too little came out.
 outcome         What leaves: itemsets, and the guarantee they were released under.
 release         The forms it leaves in: for people, and as JSON and CSV.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
@@ -205,6 +207,7 @@ def mine(
         reason=options.reason,
         keep_all=options.keep_all,
         shortfall=taken.shortfall,
+        request=options,
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
     )

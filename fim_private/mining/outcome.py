@@ -6,12 +6,13 @@ of units is in it under replace-one, where neighbouring data have equally many; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.options import MiningOptions
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +42,7 @@ class Outcome(Itemsets):
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
         units more than one that was picked with it, of its size or, with union, of any. None where no such number
         follows from public parameters.
+    request: what was asked for, from which advice follows; None where itemsets were given.
     """
 
     mechanism: str
@@ -62,6 +64,7 @@ class Outcome(Itemsets):
     units_interval: tuple[int, int] | None = None
     zcdp: ZcdpCost | None = None
     shortfall: int | None = None
+    request: MiningOptions | None = field(default=None, compare=False)
 
     @property
     def size(self) -> int | str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.glance import Glance
 from fim_private.mining import frames, wording
+from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.outcome import Outcome
@@ -71,6 +73,14 @@ class Release(Outcome):
             return lots
         each = " of their size" if of_each else ""
         return (*lots, wording.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}"))
+
+    @cached_property
+    def advice(self) -> Advice | None:
+        """What to ask instead where nothing, or less than was asked for, came out; None where there is no such thing.
+
+        It follows from what was asked and from how much came out. It takes a moment to find.
+        """
+        return None if self.request is None else advice(self.request, self.units, len(self.itemsets))
 
     @property
     def _order(self) -> str:
@@ -144,9 +154,23 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, self.guarantee],
+            notes=[*self.certainty, *self._advised, self.guarantee],
             rest="release.to_pandas(relative=False)",
         )
+
+    @property
+    def _advised(self) -> list[str]:
+        """The advice as a line, if there is any."""
+        if self.advice is None:
+            return [self.hopeless] if self.hopeless else []
+        return [f"To find more: {self.advice}" if self.itemsets else f"To try: {self.advice}"]
+
+    @property
+    def hopeless(self) -> str | None:
+        """What is said where nothing came out and there is no advice; None elsewhere."""
+        if self.itemsets or self.request is None or self.advice is not None:
+            return None
+        return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
 
     def __repr__(self) -> str:
         return f"Release: {self._glance().text()}"

@@ -1,7 +1,6 @@
 """What is shown and written: tables, figures, files.
 
 release_table    A release for people: a table, the guarantee in a sentence, what to try.
-advice           What finds more itemsets after a release, and what each way promises less.
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
 audit_table      Audits for people.

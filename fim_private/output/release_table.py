@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.defaults import CONFIDENCE, MAX_RANK
 from fim_private.dp.cost import at_least
-from fim_private.dp.parameters import EPSILON_RANGE
-from fim_private.mechanisms import LargeMargin
-from fim_private.mechanisms.prospects import prospects
+from fim_private.glance import printable
 from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
-from fim_private.output.advice import advice_for_more
 from fim_private.output.console import Screen
 
 # What the noise of supports is called, and what the steps of levelwise are for, in words.
@@ -34,24 +31,41 @@ _STEPS = {
 }
 
 
-def render_table(release: Release, screen: Screen, *, max_rank: int | None = None) -> str:
-    """Return a release as text: its itemsets, or what to try after an abstention, and the guarantee.
+def render_table(release: Release, screen: Screen, *, spelled: Callable[[Mapping[str, Any]], str] | None = None) -> str:
+    """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
 
-    max_rank: as it was asked for, None where it was not.
+    spelled: writes a request with some parameters changed; unless given, as a call of Python.
     """
-    return screen.render(_parts(release, max_rank))
+    return screen.render(_parts(release, spelled))
 
 
-def _parts(release: Release, max_rank: int | None) -> Iterator[RenderableType]:
+def _parts(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[RenderableType]:
     """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
         yield Group(Text(release.title, style="bold"))  # a Group is wrapped between words, a bare Text is not
-        yield Text(f"To try: {_advice(release, max_rank)}")
     else:
         yield Text(release.title, style="bold")
         yield _rows(release)
+        yield from map(Text, release.certainty)
+    yield from _advice(release, spelled)
+    if not release.abstained:
         yield from map(Text, _remarks(release))
     yield Text(release.guarantee)
+
+
+def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[Text]:
+    """Say how many itemsets are missing, and what to ask instead."""
+    if release.itemsets and len(release.itemsets) < release.wanted:
+        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}.")
+    if release.advice is not None:
+        call = release.advice.call if spelled is None else spelled(release.advice.changes)
+        # Alone on its line, and never wrapped, so that it can be copied.
+        yield Text(f"To {'find more' if release.itemsets else 'try'}: {printable(call)}", no_wrap=True)
+        yield Text(release.advice.explanation)
+    elif release.hopeless is not None:
+        yield Text(release.hopeless)
+    if not release.itemsets and release.counted and not release.keep_all:
+        yield Text("(--keep-all names some that do not stand out, too.)")
 
 
 def _rows(release: Release) -> Table:
@@ -67,17 +81,13 @@ def _rows(release: Release) -> Table:
 
 
 def _remarks(release: Release) -> Iterator[str]:
-    """Say why this mechanism, how many itemsets are missing, how the budget was split, and what noise supports have."""
-    yield from release.certainty
+    """Say why this mechanism, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
     if (way := _way(release)) is not None:
         yield f"What was measured first, and paid for, decided how to go on: {way}."
         if not release.counted and release.noise is None:
             yield "Picks name itemsets however rare they are: --supports tells which of these stand out from 0."
-    if len(release.itemsets) < release.wanted:
-        yield f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}."
-        yield from advice_for_more(release)
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
     if release.units is not None and release.units_interval is not None:
@@ -91,12 +101,8 @@ def _remarks(release: Release) -> Iterator[str]:
 
 
 def _of_how_many(release: Release) -> str:
-    """Return how many units there are, as far as it is known."""
-    if release.units is None:
-        return ""
-    interval = release.units_interval
-    bounds = "" if interval is None else f" ({interval[0]:,} to {interval[1]:,} with 95 % probability)"
-    return f", of {release.units:,} in all{bounds}"
+    """Return how many units there are, where that is known exactly."""
+    return "" if release.units is None or release.units_interval is not None else f", of {release.units:,} in all"
 
 
 def _missing(release: Release) -> str:
@@ -150,33 +156,3 @@ def _purpose(share: Share) -> str:
 def _range(sizes: tuple[int, ...]) -> str:
     """Return sizes as text, such as "2-4"."""
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
-
-
-def _advice(release: Release, max_rank: int | None) -> str:
-    """Say what helps after an abstention, from public parameters alone."""
-    unit = release.privacy_unit
-    larger = "a larger --epsilon" if release.rho is None else "a larger --rho"
-    smaller = [f"--size {release.sizes[0] - 1}"] if release.sizes[0] > 1 else []
-    if release.mechanism == "levelwise":
-        ways = [f"more {unit}s", larger, *smaller, *(["a smaller --top"] if release.top > 1 else [])]
-        all_ = "" if release.keep_all or not release.counted else "; --keep-all names some that do not stand out, too"
-        return f"{', or '.join(ways)}{all_}."
-    share = release.shares[0] if release.shares else None
-    if release.mechanism != "large-margin" or release.wanted > 1 or share is None or share.epsilon is None:
-        ways = [f"more {unit}s", larger, *smaller]
-        return f"{', or '.join(ways)}; `fim-private plan` tells what each mechanism needs, from the parameters alone."
-    rank = MAX_RANK if max_rank is None else max_rank
-    margin, easier = (
-        prospects(LargeMargin(epsilon, share.delta or release.delta, release.neighbors, rank), CONFIDENCE).margin
-        for epsilon in (share.epsilon, min(2 * share.epsilon, Fraction(EPSILON_RANGE[1])))
-    )
-    assert margin is not None
-    assert easier is not None
-    ways = [f"more {unit}s"]
-    if easier < margin:
-        ways.append(f"--epsilon {at_least(2 * release.cost.epsilon)} (which needs a margin of {easier:,})")
-    ways += smaller
-    return (
-        f"{', or '.join(ways)}; with these parameters an itemset is released with {CONFIDENCE:.0%} probability "
-        f"once it leads by {margin:,} {unit}s."
-    )

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors defaults dp reading mechanisms mining planning auditing",
+    "output": "errors glance dp reading mechanisms mining planning auditing",
     "cli": "errors defaults reading counting mechanisms mining planning auditing output",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.

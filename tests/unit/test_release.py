@@ -751,20 +751,18 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
     assert "% for counting these (μ²" in without
 
 
-def test_levelwise_tells_what_finds_more() -> None:
+def test_levelwise_tells_what_is_missing_and_what_finds_more() -> None:
     few = table_of(top=50)
     assert "of 100 came out: no other stands out from the noise (--keep-all names some that do not, too)." in few
-    assert "--neighbors add-remove, which needs 0.7 of the noise" in few
-    all_of_them = table_of(top=50, keep_all=True, neighbors="add-remove")
+    assert "To find more: fim.mine(" in few
+    all_of_them = table_of(top=50, keep_all=True)
     assert "of 100 came out: no others were found." in all_of_them
-    assert "add-remove, which" not in all_of_them
 
 
 def test_levelwise_tells_what_to_try() -> None:
     nothing, kept = (table_of(top=50, epsilon=0.001, keep_all=keep_all) for keep_all in (False, True))
     for text, why in ((nothing, "none stood out from the noise"), (kept, "none was found")):
-        assert text.startswith(f"No itemset of 2 to 3 items was released: {why}.\n")
-        assert "To try: more baskets, or a larger --epsilon, or --size 1, or a smaller --top" in text
+        assert text.startswith(f"No itemset of 2 to 3 items was released: {why}.\nTo try: fim.mine(..., ")
     assert "--keep-all" in nothing
     assert "--keep-all" not in kept
 

@@ -14,8 +14,6 @@ import pytest
 import fim_private as fim
 from fim_private.errors import ParameterError
 from fim_private.levelwise.needs import LevelNeeds
-from fim_private.mining.release import Release
-from fim_private.output.advice import advice_for_more
 from fim_private.output.console import Screen
 from fim_private.output.top_plan_figure import draw_top_plan_figure, top_plan_curves
 from fim_private.output.top_plan_table import render_top_plan
@@ -172,32 +170,3 @@ def test_a_run_that_is_kept_whole_need_not_stand_out() -> None:
     run = levelwise((2,), 50, union=False, budget=budget, neighbors=AR, listed=False)
     second, kept = (LevelNeeds(one, 10.0, 0.95).steps["second count"] for one in (run, replace(run, keep_all=True)))
     assert kept / second == pytest.approx(1.645 / 3.645, rel=1e-3)
-
-
-def advice(**options: Any) -> list[str]:
-    baskets = [["bread", "butter"]] * 900 + [["jam", "tea"]] * 30
-    release: Release = fim.mine(baskets, top=5, seed=1, **options)
-    assert len(release.itemsets) < release.wanted
-    return [*advice_for_more(release)]
-
-
-def test_the_advice_says_what_each_way_promises_less() -> None:
-    more, fewer = advice(mechanism="limited-domain")
-    assert more.startswith("To find more: a larger --epsilon: 2 about halves what an itemset needs, and squares")
-    assert "--neighbors add-remove, which needs half the margin and guarantees less" in more
-    assert "replacing one basket then costs 2ε" in more
-    assert "--user" not in more
-    assert "a smaller --top" in fewer
-    [more] = advice(mechanism="levelwise", neighbors=AR)
-    assert "--neighbors" not in more
-
-
-def test_users_are_told_of_baskets(tmp_path: Path) -> None:
-    table = {"user": [f"u{i}" for i in range(900)] * 2, "basket": [*range(900)] * 2, "item": ["a"] * 900 + ["b"] * 900}
-    import pandas as pd
-
-    release = fim.mine(pd.DataFrame(table), user="user", basket="basket", item="item", top=5, seed=1)
-    more, fewer = advice_for_more(release)
-    assert "a smaller --top" in fewer  # these were picked
-    assert "leaving out --user, which protects each basket by itself only" in more
-    assert "replacing one user (all their baskets) then costs 2ε" in more

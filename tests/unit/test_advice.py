@@ -1,0 +1,250 @@
+"""What is advised where nothing, or too little, came out: what it follows from, what it says, and whether it works."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fim_private as fim
+from fim_private.mining.advice import Advice, advice
+from fim_private.mining.needed_support import needed_support
+from fim_private.mining.options import MiningOptions, checked_options
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.reading import read_transactions
+
+# Budgets are as large as they are advised to be.
+pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")
+
+PLAIN: dict[str, Any] = {
+    **{
+        "size": 2,
+        "epsilon": None,
+        "delta": 1e-6,
+        "rho": None,
+        "mechanism": "auto",
+        "neighbors": "replace-one",
+        "top": 1,
+    },
+    **{"union": False, "supports": False, "supports_share": None, "keep_all": False, "count": False},
+    **{"max_rank": None, "max_basket": None, "max_baskets": None, "catalogue": None, "universe_size": None},
+    "by_user": False,
+}
+
+
+def asked(**options: Any) -> MiningOptions:
+    return checked_options(**{**PLAIN, **options})
+
+
+def given(units: int | None = None, found: int = 0, **options: Any) -> Advice:
+    one = advice(asked(**options), units, found)
+    assert one is not None
+    return one
+
+
+# --------------------------------------------------------------------------------------------- what it is
+
+
+@pytest.mark.parametrize(
+    ("options", "units", "changes"),
+    [
+        # Where another mechanism needs little enough, it is all.
+        ({"mechanism": "large-margin"}, 5_000, {"mechanism": "auto"}),
+        ({"mechanism": "large-margin", "neighbors": "add-remove"}, None, {"mechanism": "auto"}),
+        ({"mechanism": "large-margin"}, 1_500, {"mechanism": "auto", "neighbors": "add-remove"}),
+        ({"mechanism": "tight-margin"}, 1_500, {"mechanism": "auto", "size": 1}),
+        # The least that would probably do, not the most.
+        ({}, 700, {"size": 1}),
+        ({}, 600, {"neighbors": "add-remove", "epsilon": 2}),
+        ({"epsilon": 1e-9}, 3_000, {"epsilon": 1}),
+        ({"top": 20}, 3_000, {"top": 1}),
+        ({"rho": 1e-4}, 2_000, {"size": 1, "neighbors": "add-remove", "rho": Fraction(1, 200)}),
+        # What was asked for with the wrong mechanism is asked for with the one that has use for the cap.
+        ({"mechanism": "large-margin", "max_rank": 50}, 5_000, {"mechanism": "auto"}),
+    ],
+)
+def test_the_least_change_that_would_probably_do(
+    options: dict[str, Any], units: int | None, changes: dict[str, Any]
+) -> None:
+    one = given(units, **options)
+    assert one.changes == changes
+    assert one.likely is (units is not None)
+    assert needed_support(asked(**{**options, **changes})) == one.need
+
+
+def test_where_some_came_out_it_does_not_ask_for_less() -> None:
+    for found in (1, 5, 15, 19):
+        one = given(10_000, found, top=20, supports=True)
+        assert {*one.changes} <= {"neighbors", "epsilon", "mechanism", "supports"}
+        assert one.before is not None
+        assert one.need < one.before
+    assert advice(asked(top=20), 10_000, 20) is None
+    assert advice(asked(size="1-2", top=20, union=True), 10_000, 20) is None
+    assert advice(asked(size="1-2", top=20), 10_000, 20) is not None  # of forty
+
+
+def test_what_is_advised_never_costs_more_than_ten() -> None:
+    for options in (
+        {},
+        {"top": 50},
+        {"epsilon": 7},
+        {"rho": 0.5},
+        {"mechanism": "large-margin", "size": "2-4", "top": 9},
+    ):
+        for units in (5, 50, 10**6, None):
+            one = advice(asked(**options), units, 0)
+            assert one is None or one.options.budget.loss <= 10
+
+
+def test_nothing_is_advised_where_there_are_fewer_units_than_an_itemset_needs() -> None:
+    assert advice(asked(), 3, 0) is None
+    nothing = fim.mine([["a", "b"]] * 3)
+    assert nothing.advice is None
+    assert (
+        nothing.hopeless == "Nothing that could be asked instead is likely to find anything: more baskets are needed."
+    )
+    assert nothing.hopeless in repr(nothing)
+    assert nothing.hopeless in render_table(nothing, Screen())
+
+
+def test_it_follows_from_what_is_public() -> None:
+    """Two shops of as many baskets, of which nothing came out: the same words."""
+    little = [["a", "b"]] * 300 + [["c"]] * 200
+    other = [[f"{n}", f"{n + 1}"] for n in range(500)]
+    requests: list[dict[str, Any]] = [{}, {"supports": True, "size": "2-3"}]
+    for options in requests:
+        mined = [fim.mine(data, mechanism="large-margin", **options) for data in (little, other)]
+        texts = {render_table(one, Screen()) for one in mined}
+        assert len(texts) == 1
+    private = [fim.mine(little[:size], mechanism="large-margin", neighbors="add-remove") for size in (100, 500)]
+    assert repr(private[0]) == repr(private[1])
+
+
+# ------------------------------------------------------------------------------------------- what it says
+
+
+@pytest.mark.parametrize(
+    ("options", "units", "words"),
+    [
+        (
+            {"mechanism": "large-margin"},
+            5_000,
+            'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, once 55 baskets have '
+            "it (1.1 % of all), not 438. It promises as much.",
+        ),
+        (
+            {},
+            700,
+            "fim.mine(..., size=1). An item then comes out, with 95 % probability, once 55 baskets have it (7.9 % of "
+            "all). It promises as much. It gives less: single items only.",
+        ),
+        (
+            {"mechanism": "large-margin"},
+            1_500,
+            'fim.mine(..., mechanism="auto", neighbors="add-remove"). An itemset then comes out, with 95 % '
+            "probability, once 27 baskets have it (1.8 % of all), not 438. It promises less: its factor of e^1 is for "
+            "adding or removing one basket; for replacing one it is e^2, and was e^1.",
+        ),
+        (
+            {"mechanism": "large-margin", "neighbors": "add-remove"},
+            None,
+            'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, once 27 baskets have '
+            "it, not 438. It promises as much. How many baskets there are is private, so whether that is enough cannot "
+            "be said.",
+        ),
+        (
+            {"by_user": True},
+            20,
+            'fim.mine(..., neighbors="add-remove", epsilon=10). An itemset then comes out, with 95 % probability, once '
+            "4 users have it (20 % of all), not 55. It promises less: its factor of e^10 is for adding or removing one "
+            "user; for replacing one it is e^20, and was e^1. Even that is not likely to be enough for so few users: "
+            "more of them are needed.",
+        ),
+    ],
+)
+def test_the_words(options: dict[str, Any], units: int | None, words: str) -> None:
+    assert str(given(units, **options)) == words
+
+
+def test_what_it_gives_less_of() -> None:
+    one = given(2_000, top=20, supports=True, supports_share=0.5, size="2-3", union=True)
+    assert one.call == "fim.mine(..., size=1, supports=False, union=False, supports_share=None, epsilon=2)"
+    assert one.explanation.endswith("a factor of e^2, not e^1. It gives less: single items only, no supports.")
+    few = given(3_000, top=20)
+    assert few.explanation.endswith("It promises as much. It gives less: one itemset.")
+    found = given(10_000, 12, top=20)
+    assert found.explanation.startswith("An itemset then needs about 0.63 times the support. It promises less: ")
+
+
+def test_it_is_seen_in_python_and_in_the_table() -> None:
+    nothing = fim.mine([["a", "b"]] * 300, mechanism="large-margin")
+    assert nothing.advice is not None
+    assert f"To try: {nothing.advice}" in repr(nothing)
+    assert "To try: fim.mine(" in nothing._repr_html_()
+    lines = render_table(nothing, Screen()).splitlines()
+    assert lines[1:3] == [f"To try: {nothing.advice.call}", nothing.advice.explanation]
+    typed = render_table(nothing, Screen(), spelled=lambda changes: f"fim-private mine {sorted(changes)}")
+    assert "To try: fim-private mine [" in typed
+    some = fim.mine([["a", "b"]] * 3000 + [["c", "d"]] * 10, top=9, seed=1)
+    assert 0 < len(some) < 9
+    assert f"To find more: {some.advice}" in repr(some)
+    assert "To find more: fim.mine(" in render_table(some, Screen())
+    assert fim.count([["a"]], [["a"]]).advice is None
+
+
+# ------------------------------------------------------------------------------------------ whether it works
+
+CORNER_SHOP = read_transactions("datasets/corner_shop.parquet")
+LABELS = np.array([CORNER_SHOP.vocabulary.label(code) for code in range(len(CORNER_SHOP.vocabulary))], dtype=object)
+
+
+def some_baskets(count: int, seed: int) -> list[list[str]]:
+    picked = np.sort(np.random.default_rng(seed).choice(CORNER_SHOP.baskets, count, replace=False))
+    offsets = CORNER_SHOP.offsets
+    return [LABELS[CORNER_SHOP.items[offsets[one] : offsets[one + 1]]].tolist() for one in picked]
+
+
+def instead(options: dict[str, Any], one: Advice) -> dict[str, Any]:
+    return {**options, **one.changes}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mechanism": "large-margin"},
+        {"mechanism": "tight-margin"},
+        {"top": 10},
+        {"top": 20, "supports": True},
+        {"size": 3, "epsilon": 0.2},
+        {"size": "2-4", "top": 10, "supports": True, "union": True},
+        {"rho": 0.001},
+    ],
+    ids=str,
+)
+@pytest.mark.one_in(2)
+def test_whoever_follows_it_mostly_finds_something(options: dict[str, Any]) -> None:
+    likely = worked = 0
+    for count in (100, 400, 1500):
+        data = read_transactions(some_baskets(count, seed=count))
+        for seed in range(3):
+            release = fim.mine(data, **options, seed=seed)
+            if release.abstained and release.advice is not None and release.advice.likely:
+                likely += 1
+                worked += not fim.mine(data, **instead(options, release.advice), seed=100 + seed).abstained
+    assert likely >= 2
+    assert worked >= 0.9 * likely
+
+
+def test_whoever_follows_it_finds_more() -> None:
+    data = read_transactions(some_baskets(3000, seed=3))
+    requests: list[dict[str, Any]] = [{"top": 20}, {"top": 20, "supports": True}]
+    for options in [*requests, {"top": 10, "mechanism": "limited-domain"}]:
+        for seed in range(3):
+            release = fim.mine(data, **options, seed=seed)
+            if release.advice is not None and release:
+                more = fim.mine(data, **instead(options, release.advice), seed=100 + seed)
+                assert len(more) > len(release)

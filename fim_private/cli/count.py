@@ -8,7 +8,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless_rho
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -30,6 +30,7 @@ EPILOG = (
 
 
 def count(
+    context: typer.Context,
     data: Purchases,
     itemsets: Annotated[
         str,
@@ -40,7 +41,7 @@ def count(
             show_default=False,
         ),
     ],
-    epsilon: Epsilon = None,
+    epsilon: Epsilon = defaults.EPSILON,
     delta: Delta = defaults.DELTA,
     rho: Rho = None,
     neighbors: Neighbors = defaults.NEIGHBORS,
@@ -77,7 +78,7 @@ def count(
             release = count_release(
                 data,
                 itemsets,
-                epsilon=epsilon,
+                epsilon=unless_rho(context, epsilon, rho),
                 delta=delta,
                 rho=rho,
                 neighbors=neighbors,

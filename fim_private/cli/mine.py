@@ -9,7 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless_rho
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -56,7 +56,7 @@ def mine(
         typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
     ] = False,
     count: Count = False,
-    epsilon: Epsilon = None,
+    epsilon: Epsilon = defaults.EPSILON,
     delta: Delta = defaults.DELTA,
     rho: Rho = None,
     mechanism: Annotated[
@@ -121,7 +121,7 @@ def mine(
             release = mine_release(
                 data,
                 size=size,
-                epsilon=epsilon,
+                epsilon=unless_rho(context, epsilon, rho),
                 delta=delta,
                 rho=rho,
                 mechanism=mechanism,

@@ -6,11 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fim_private import defaults
-
-Epsilon = Annotated[
-    float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
-]
+Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")]
 Rho = Annotated[
     float | None,
     typer.Option(
@@ -44,3 +40,10 @@ Seed = Annotated[
     int | None,
     typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
 ]
+
+
+def unless_rho(context: typer.Context, epsilon: float, rho: float | None) -> float | None:
+    """Return epsilon; None where it was not typed, for rho was in its place. context: of the command."""
+    source = context.get_parameter_source("epsilon")
+    was_typed = source is not None and source.name != "DEFAULT"
+    return epsilon if was_typed or rho is None else None

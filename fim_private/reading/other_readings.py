@@ -188,6 +188,8 @@ def _is_truth(cell: str) -> bool:
 
 def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
     """Rows of a table, with names of columns or without: as many fields in each, of another kind in each column."""
+    if form is InputForm.FIMI and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
+        return None  # no program writes a table so
     body = sample.rows[1:]
     columns = _columns(body)
     # Rows of a table hardly come again; baskets of two or three items do.

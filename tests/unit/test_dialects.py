@@ -212,9 +212,10 @@ def test_the_refusal_names_the_columns_that_fit(tmp_path: Path) -> None:
 
 def test_a_table_without_names(tmp_path: Path) -> None:
     rows = "".join(f"{order},{item}\n" for order in range(5) for item in range(order, order + 4))
-    for suffix in ("csv", "dat", "txt"):
-        path = written(tmp_path, f"a.{suffix}", rows if suffix == "csv" else rows.replace(",", " "))
+    for suffix, delimiter in (("csv", ","), ("tsv", "\t"), ("txt", "\t"), ("dat", "\t")):
+        path = written(tmp_path, f"a.{suffix}", rows.replace(",", delimiter))
         refused(path, "looks like a table", "basket", "item")
+    assert read_transactions(written(tmp_path, "b.dat", rows.replace(",", " "))).baskets == 20
     path = tmp_path / "a.csv"
     data = read_transactions(path, header=False, basket="1", item="2")
     assert baskets(data) == [set(range(order, order + 4)) for order in range(5)]

@@ -85,6 +85,7 @@ def test_each_pick_has_its_part_of_epsilon() -> None:
         union=False,
         supports=True,
         keep_all=False,
+        count=False,
         catalogue=CATALOGUE,
         by_user=False,
     )

@@ -1,4 +1,6 @@
-"""Find which items are bought together without revealing any one customer's purchases.
+"""Find which items are bought together without revealing what is in any one basket.
+
+With `user`, the column of customers, nothing that any one customer ever bought is revealed either.
 
 >>> import fim_private as fim
 >>> baskets = [["milk", "tea"]] * 700 + [["milk", "bread"]] * 40

@@ -78,7 +78,10 @@ def fim_private(
         ),
     ] = False,
 ) -> None:
-    """Find which items are bought together without revealing any one customer's purchases."""
+    """Find which items are bought together without revealing what is in any one basket.
+
+    With --user, the column of customers, nothing that any one customer ever bought is revealed either.
+    """
 
 
 app.command(cls=_Command, epilog=inspect.EPILOG)(inspect.inspect)

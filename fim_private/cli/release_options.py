@@ -21,7 +21,10 @@ Delta = Annotated[
         "takes mechanisms that need a public list."
     ),
 ]
-Neighbors = Annotated[str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")]
+Neighbors = Annotated[
+    str,
+    typer.Option(help="Hides what one basket (or user) holds (replace-one), or also whether it is there (add-remove)."),
+]
 MaxWork = Annotated[
     int,
     typer.Option(

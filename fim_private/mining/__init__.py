@@ -101,7 +101,9 @@ def mine(
         default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
         or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
         "exponential" is one of those over a public universe; "choosing" needs max_basket.
-    neighbors: "replace-one" or "add-remove".
+    neighbors: what the guarantee hides. Under "replace-one" any one basket (with user: any one user) could have been
+        any other, and how many there are is public. Under "add-remove" any one could also have been there or not, and
+        how many there are is private, too.
     top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
@@ -122,6 +124,8 @@ def mine(
         in a basket. Only sizes and universes that are out of reach come near it.
     progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
     seed: for tests and benchmarks only; the release then says private=False.
+    Returns a Release: a sequence of itemsets with the guarantee (Release.guarantee), how certain they are
+    (Release.certainty), and where too little came out what to ask instead (Release.advice).
     Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
     error is for whoever holds the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /

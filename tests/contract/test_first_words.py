@@ -1,0 +1,46 @@
+"""What a newcomer reads first must not promise a customer what only a basket has."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import typer
+from real_data import REPOSITORY
+
+import fim_private as fim
+from fim_private.cli.commands import app
+
+
+def first_words() -> dict[str, str]:
+    group: Any = typer.main.get_command(app)
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    return {
+        "README": readme.split("\n## ")[0],
+        "package": str(fim.__doc__),
+        "command": str(group.help),
+        "project": project["description"],
+        "guide": (REPOSITORY / "docs" / "guide.md").read_text(encoding="utf-8").split("\n## ")[0],
+    }
+
+
+def test_who_speaks_of_customers_speaks_of_baskets_first() -> None:
+    for name, text in first_words().items():
+        assert "basket" in text, name
+        assert text.index("basket") < text.index("customer"), name
+        if name != "project":
+            assert re.search(r"`?(--)?user`?|column of\s+customers", text), name
+
+
+def test_the_help_of_mine_defines_both_relations() -> None:
+    text = " ".join(str(fim.mine.__doc__).split())
+    [words] = re.findall(r"neighbors: (.*?) top: ", text)
+    sentences = words.split(". ")
+    [replaced] = [sentence for sentence in sentences if '"replace-one"' in sentence]
+    [added] = [sentence for sentence in sentences if '"add-remove"' in sentence]
+    assert "any other" in replaced
+    assert "is public" in replaced
+    assert "there or not" in added
+    assert "is private" in added

@@ -186,6 +186,8 @@ def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
     """Return changes of the budget, ascending: none, and then 1, 2 and 5 of each power of ten, as far as is advised."""
     name, given = ("epsilon", options.epsilon) if options.rho is None else ("rho", options.rho)
     assert given is not None
+    if options.budget.loss >= _LARGEST_EPSILON:
+        return [{}]
     exponent = math.floor(math.log10(given))
     budgets: list[dict[str, Any]] = [{}]
     while True:

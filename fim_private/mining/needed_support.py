@@ -9,7 +9,7 @@ from fim_private.defaults import CONFIDENCE
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.needs import LevelNeeds
-from fim_private.mechanisms import registry
+from fim_private.mechanisms import LargeMargin, TightMargin, registry
 from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.allocation import AllocatedSelection
 from fim_private.mining.budget import allocate
@@ -32,9 +32,9 @@ def needed_support(options: MiningOptions) -> int | None:
         return min((need for need in (picks, levels) if need is not None), default=None)
     try:
         allocation = allocate(options)
-    except ParameterError:
+        needs = [need for one in allocation.selections if (need := _needed(one, by_user=options.by_user)) is not None]
+    except ParameterError:  # a part of the budget is out of range, too
         return None
-    needs = [need for one in allocation.selections if (need := _needed(one, by_user=options.by_user)) is not None]
     if not needs:
         return None
     if allocation.supports is None or not allocation.leaves_out:
@@ -49,6 +49,11 @@ def _needed(selection: AllocatedSelection, *, by_user: bool) -> int | None:
         if selection.run.items_delta is None:
             return None
         return LevelNeeds(selection.run, _ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
-    universe = selection.universe
-    known = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, selection.sizes))
-    return prospects(selection.run.mechanism, CONFIDENCE, known).support
+    mechanism, universe = selection.run.mechanism, selection.universe
+    if isinstance(mechanism, TightMargin):
+        # Its search seldom stops, and what then decides is this; to follow the search takes seconds.
+        mechanism = mechanism.choice(mechanism.max_rank)
+    if isinstance(universe, UnknownUniverse) or isinstance(mechanism, LargeMargin):
+        # Of a rank search the first ranks decide, whatever the universe: all those of a large one take long to follow.
+        return prospects(mechanism, CONFIDENCE).support
+    return prospects(mechanism, CONFIDENCE, sum(map(universe.candidates, selection.sizes))).support

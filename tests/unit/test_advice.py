@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.mining.advice import Advice, advice
@@ -39,7 +41,7 @@ def asked(**options: Any) -> MiningOptions:
     return checked_options(**{**PLAIN, **options})
 
 
-def given(units: int | None = None, found: int = 0, **options: Any) -> Advice:
+def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
     one = advice(asked(**options), units, found)
     assert one is not None
     return one
@@ -69,7 +71,7 @@ def given(units: int | None = None, found: int = 0, **options: Any) -> Advice:
 def test_the_least_change_that_would_probably_do(
     options: dict[str, Any], units: int | None, changes: dict[str, Any]
 ) -> None:
-    one = given(units, **options)
+    one = told(units, **options)
     assert one.changes == changes
     assert one.likely is (units is not None)
     assert needed_support(asked(**{**options, **changes})) == one.need
@@ -77,7 +79,7 @@ def test_the_least_change_that_would_probably_do(
 
 def test_where_some_came_out_it_does_not_ask_for_less() -> None:
     for found in (1, 5, 15, 19):
-        one = given(10_000, found, top=20, supports=True)
+        one = told(10_000, found, top=20, supports=True)
         assert {*one.changes} <= {"neighbors", "epsilon", "mechanism", "supports"}
         assert one.before is not None
         assert one.need < one.before
@@ -123,6 +125,42 @@ def test_it_follows_from_what_is_public() -> None:
     assert repr(private[0]) == repr(private[1])
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["auto", "limited-domain", "levelwise", "tight-margin", "exponential", "permute-and-flip"]),
+    st.sampled_from([1, 2, 7, 25, "1-3"]),
+    st.sampled_from(
+        [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [{"rho": rho} for rho in (1e-18, 1e8)]
+    ),
+    st.sampled_from([0, 1e-300, 1e-6, 0.5]),
+    st.sampled_from([1, 3, 5000]),
+    st.sampled_from([None, 0, 1, 1000]),
+    st.tuples(*[st.booleans()] * 4),
+)
+def test_whatever_was_asked_there_is_advice_or_none(
+    mechanism: str,
+    size: int | str,
+    budget: dict[str, Any],
+    delta: float,
+    top: int,
+    units: int | None,
+    flags: tuple[bool, bool, bool, bool],
+) -> None:
+    supports, listed, by_user, private = flags
+    options = {"mechanism": mechanism, "size": size, **budget, "delta": delta, "top": top, "supports": supports}
+    options |= {"catalogue": ["a", "b", "c"] if listed else None, "by_user": by_user}
+    options |= {"neighbors": "add-remove" if private else "replace-one"}
+    try:
+        request = asked(**options)
+    except fim.ParameterError:
+        return
+    one = advice(request, units, 0)
+    if one is not None:
+        assert one.changes
+        assert str(one)
+        assert units is None or one.need <= units
+
+
 # ------------------------------------------------------------------------------------------- what it says
 
 
@@ -166,16 +204,16 @@ def test_it_follows_from_what_is_public() -> None:
     ],
 )
 def test_the_words(options: dict[str, Any], units: int | None, words: str) -> None:
-    assert str(given(units, **options)) == words
+    assert str(told(units, **options)) == words
 
 
 def test_what_it_gives_less_of() -> None:
-    one = given(2_000, top=20, supports=True, supports_share=0.5, size="2-3", union=True)
+    one = told(2_000, top=20, supports=True, supports_share=0.5, size="2-3", union=True)
     assert one.call == "fim.mine(..., size=1, supports=False, union=False, supports_share=None, epsilon=2)"
     assert one.explanation.endswith("a factor of e^2, not e^1. It gives less: single items only, no supports.")
-    few = given(3_000, top=20)
+    few = told(3_000, top=20)
     assert few.explanation.endswith("It promises as much. It gives less: one itemset.")
-    found = given(10_000, 12, top=20)
+    found = told(10_000, 12, top=20)
     assert found.explanation.startswith("An itemset then needs about 0.63 times the support. It promises less: ")
 
 

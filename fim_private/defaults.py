@@ -4,6 +4,9 @@ from __future__ import annotations
 
 SIZE = 2
 TOP = 1
+# The most itemsets that reach a least support, where levelwise counts, and where they are picked one by one.
+TOP_REACHING = 1_000
+TOP_PICKED_REACHING = 100
 # Takes what public numbers say is best; see mining/choice.py.
 MECHANISM = "auto"
 NEIGHBORS = "replace-one"

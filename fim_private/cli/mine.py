@@ -27,7 +27,8 @@ from fim_private.cli.source_options import (
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
-    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports"
+    "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
+    "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%"
 )
 
 
@@ -37,7 +38,23 @@ def mine(
     size: Annotated[str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.")] = str(
         defaults.SIZE
     ),
-    top: Annotated[int, typer.Option(help="How many itemsets (of each size).")] = defaults.TOP,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            help="How many itemsets (of each size); with --min-support at most how many (of all sizes): "
+            f"{defaults.TOP_REACHING:,}, or {defaults.TOP_PICKED_REACHING} where they are picked.",
+            show_default=str(defaults.TOP),
+        ),
+    ] = None,
+    min_support: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE or N",
+            help="Not the most frequent, but those that so many have: 0.02 or 2% of all baskets (or users), or 500 of "
+            "them. With noisy supports; what may have less by the noise alone is marked.",
+            show_default=False,
+        ),
+    ] = None,
     union: Annotated[
         bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")
     ] = False,
@@ -127,6 +144,7 @@ def mine(
                 mechanism=mechanism,
                 neighbors=neighbors,
                 top=top,
+                min_support=min_support,
                 union=union,
                 supports=supports,
                 supports_share=supports_share,

@@ -10,8 +10,10 @@ closed_sets      Candidates: itemsets all of whose parts were found.
 shrinkage        Noisy weights drawn towards what the others predict: free, as post-processing.
 discovery        The items, and the candidates of each size.
 candidate_pool   Candidates of several sizes, their estimates, and the best of them.
+scaled_count     A count with weights that bound what a unit adds, and what suits them.
 two_counts       The candidates counted twice, the second time with the weights that suit them.
 doubt            Which of the itemsets found may not be among the most frequent.
 needs            What the steps take: an estimate, by the items of a typical unit.
+reaching         Candidates for itemsets that reach a threshold; threshold_recipe has the parts of its budget.
 levelwise        The whole run, and what it may be asked for.
 """

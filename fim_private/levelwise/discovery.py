@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,32 @@ from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.closed_sets import Itemsets, closed_sets, pairs_of
 from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_sums, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT, Recipe
+from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT
 from fim_private.levelwise.shrinkage import shrunken
+
+
+class DiscoveryRecipe(Protocol):
+    """What finding items and sets of them spends, and how many go on: see `recipe.Recipe`."""
+
+    @property
+    def items(self) -> Fraction:
+        """The part of μ² that finds items."""
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The parts of the levels of 2, 3, … items."""
+
+    @property
+    def most_items(self) -> int:
+        """How many items go on."""
+
+    @property
+    def most_closed(self) -> int:
+        """How many candidates of a size are weighed."""
+
+    @property
+    def kept(self) -> int:
+        """How many of them go on."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +77,7 @@ class Level:
 
 
 def found_items(
-    items: ItemSource, budget: GaussianBudget, recipe: Recipe, delta: Fraction | None, randomness: Randomness
+    items: ItemSource, budget: GaussianBudget, recipe: DiscoveryRecipe, delta: Fraction | None, randomness: Randomness
 ) -> tuple[NDArray[np.int64], Level]:
     """Return the codes of the items found, (m,), and their level, in descending order of noisy weight.
 
@@ -72,7 +97,7 @@ def found_items(
 
 
 def found_levels(
-    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: Recipe, randomness: Randomness
+    counts: CandidateSource, items: Level, budget: GaussianBudget, recipe: DiscoveryRecipe, randomness: Randomness
 ) -> dict[int, Level]:
     """Return what was found of each size, from 1 on; nothing of a size whose parts were not found."""
     levels = {1: items}
@@ -87,7 +112,7 @@ def _pairs(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: Recipe,
+    recipe: DiscoveryRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:
@@ -109,7 +134,7 @@ def _larger(
     levels: Mapping[int, Level],
     size: int,
     budget: GaussianBudget,
-    recipe: Recipe,
+    recipe: DiscoveryRecipe,
     share: Fraction,
     randomness: Randomness,
 ) -> Level:

@@ -11,6 +11,8 @@ budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
 measured_budget The budget of such a run, and of each of its ways.
+min_support     The least support that is asked for, and which itemsets have it for certain.
+caps            Public caps, and which mechanism has a use for them.
 unit_count      How many units there are, exactly or with noise, and shares of them.
 given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
@@ -55,7 +57,8 @@ def mine(
     rho: float | Fraction | None = None,
     mechanism: str = defaults.MECHANISM,
     neighbors: str = defaults.NEIGHBORS,
-    top: int = defaults.TOP,
+    top: int | None = None,
+    min_support: float | int | Fraction | str | None = None,
     union: bool = False,
     supports: bool = False,
     supports_share: float | Fraction | None = None,
@@ -104,7 +107,14 @@ def mine(
     neighbors: what the guarantee hides. Under "replace-one" any one basket (with user: any one user) could have been
         any other, and how many there are is public. Under "add-remove" any one could also have been there or not, and
         how many there are is private, too.
-    top: how many itemsets of each size are wanted, 1 to 100,000; fewer come out where the mechanism abstains.
+    top: how many itemsets of each size are wanted, 1 to 100,000, 1 unless given; fewer come out where the mechanism
+        abstains. With min_support: at most so many, of all sizes together, 1,000 unless given (100 where they are
+        picked one by one).
+    min_support: instead of the most frequent itemsets those which at least so many units have: a share of them above 0
+        and below 1 (0.02, "2%"), or a whole number (500). Released is what is found and has a noisy support of as
+        much, with intervals; doubtful is what may have less by the noise alone (docs/privacy.md, "A least support").
+        Levelwise spends most of the budget near the threshold then. Under "add-remove" a share buys a noisy number of
+        units, as count does.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
         above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
@@ -153,6 +163,7 @@ def mine(
         mechanism=mechanism,
         neighbors=neighbors,
         top=top,
+        min_support=min_support,
         union=union,
         supports=supports,
         supports_share=supports_share,
@@ -191,7 +202,8 @@ def mine(
     unit = "user" if source.by_user else "basket"
     if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
         warn(cautions_of_units(allocation.cost, source.units, unit), stacklevel=2)
-    taken, found = allocation.find(source, randomness)
+    threshold = None if options.min_support is None else options.min_support.threshold(units)
+    taken, found = allocation.find(source, randomness, threshold)
     itemsets, noise = taken.published(found, randomness, units)
     return Release(
         mechanism=options.mechanism.name,
@@ -214,4 +226,7 @@ def mine(
         request=options,
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
+        min_support=None if options.min_support is None else options.min_support.asked,
+        threshold=threshold,
+        capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
     )

@@ -13,12 +13,14 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.mechanisms.shortfall import shortfall
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.measured import Measured
+from fim_private.mining.min_support import MinSupport
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UnitCount
 from fim_private.reading.vocabulary import Item
@@ -31,16 +33,20 @@ class AllocatedSelection:
     is_cut: whether only a part of long baskets, or of users, is counted.
     """
 
-    run: TopK | Levelwise
+    run: TopK | Levelwise | Reaching
     sizes: tuple[int, ...]
     universe: Universe
     is_cut: bool = False
 
-    def find(self, source: SupportSource, randomness: Randomness) -> list[Found]:
+    def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
         """Return the itemsets selected, in order, with their true supports in units; fewer if it abstained.
 
+        threshold: the support that is asked for, in units, where one is; of picks it is asked afterwards.
         Raises WorkLimitError where counting is out of reach, ParameterError where the mechanism cannot run.
         """
+        if isinstance(self.run, Reaching):
+            assert threshold is not None
+            return self.run.find(source, self.universe, threshold, randomness)
         if isinstance(self.run, Levelwise):
             return self.run.find(source, self.universe, randomness)
         spectrum = source.spectrum(self.sizes, self.universe)
@@ -56,7 +62,7 @@ class AllocatedSelection:
         None where no such number follows from public parameters, where baskets are cut, so that what was passed over
         has more support than was counted, and where it was not picked.
         """
-        if isinstance(self.run, Levelwise) or self.is_cut:
+        if not isinstance(self.run, TopK) or self.is_cut:
             return None
         known = None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
         return shortfall(self.run.mechanism, known, self.run.count * selections)
@@ -69,7 +75,7 @@ class AllocatedSelection:
         """
         picked = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
         most_left_out = self.shortfall()
-        if most_left_out is None or self.run.count == 1 or not picked:
+        if most_left_out is None or not isinstance(self.run, TopK) or self.run.count == 1 or not picked:
             return [*itemsets]
         cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None)
         return [
@@ -105,6 +111,8 @@ class BudgetAllocation:
     released. count: that of a noisy number of units, None where none is bought.
     cost: what all of it spends. shares: the same, part by part. zcdp: what it spends in zCDP, where the budget is a ρ.
     leaves_out: whether itemsets are not published that do not stand out from the noise of their supports.
+    min_support: the least support that is asked for, None where the most frequent are. most: how many itemsets are
+    looked at then, at most.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -114,10 +122,15 @@ class BudgetAllocation:
     zcdp: ZcdpCost | None = None
     count: SupportsBudget | None = None
     leaves_out: bool = False
+    min_support: MinSupport | None = None
+    most: int | None = None
 
-    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
-        """Return this allocation, and the itemsets that its selections find, in order."""
-        return self, [itemset for selection in self.selections for itemset in selection.find(source, randomness)]
+    def find(
+        self, source: SupportSource, randomness: Randomness, threshold: int | None = None
+    ) -> tuple[BudgetAllocation, list[Found]]:
+        """Return this allocation, and the itemsets that its selections find, in order; threshold: in units, if any."""
+        found = [itemset for each in self.selections for itemset in each.find(source, randomness, threshold)]
+        return self, found
 
     @property
     def picks(self) -> list[TopK]:
@@ -138,7 +151,8 @@ class BudgetAllocation:
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
-        has left out its own, by other noise, so that its intervals cover as they say.)
+        has left out its own, by other noise, so that its intervals cover as they say.) Where a least support is asked
+        for, only those whose noisy support is as much, doubtful if by the noise alone they may have less.
         """
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
@@ -147,12 +161,34 @@ class BudgetAllocation:
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = self.supports.noise(len(named))
         values = noisy_supports.release([one.support for one in named], noise, randomness=randomness)
+        if self.min_support is not None:
+            return (*self._reaching(self.min_support, named, values, noise, units), *unnamed), noise
         made = told([one.items or () for one in named], values, noise, units)
         itemsets = [replace(itemset, doubtful=one.doubtful) for itemset, one in zip(made, named, strict=True)]
         for selection in self.selections:
             itemsets = selection.with_doubts(itemsets)
         left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
         return (*sorted(left, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
+
+    def _reaching(
+        self,
+        least: MinSupport,
+        named: Sequence[Found],
+        values: Sequence[int],
+        noise: SupportNoise,
+        units: UnitCount | None,
+    ) -> list[Itemset]:
+        """Return the itemsets whose noisy supports are enough: as they were drawn, before inclusion changes them."""
+        threshold = least.threshold(units)
+        enough = [(one.items or (), value) for one, value in zip(named, values, strict=True) if value >= threshold]
+        sets, kept = [items for items, _ in enough], [value for _, value in enough]
+        lowest = noisy_supports.consistent(sets, kept, noise.within(least.support_confidence)).lower
+        rows = [
+            replace(itemset, doubtful=not least.is_certain(low, units))
+            for itemset, low in zip(told(sets, kept, noise, units), lowest, strict=True)
+            if not self.leaves_out or (itemset.interval or (0,))[0] > 0
+        ]
+        return sorted(rows, key=lambda itemset: -(itemset.support or 0))
 
     @property
     def shortfall(self) -> int | None:
@@ -206,7 +242,9 @@ class MeasuredAllocation:
         """What a run spends, whichever way it goes."""
         return max((way.cost for way in self.ways.values()), key=lambda cost: (cost.epsilon, cost.delta))
 
-    def find(self, source: SupportSource, randomness: Randomness) -> tuple[BudgetAllocation, list[Found]]:
-        """Return the allocation of the way that was taken, and the itemsets found, in order."""
-        way, found = self.run.find(source, self.universe, randomness)
+    def find(
+        self, source: SupportSource, randomness: Randomness, threshold: int | None = None
+    ) -> tuple[BudgetAllocation, list[Found]]:
+        """Return the allocation of the way that was taken, and the itemsets found, in order; threshold: if any."""
+        way, found = self.run.find(source, self.universe, randomness, threshold)
         return self.ways[way], [*found]

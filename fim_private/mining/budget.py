@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
+from typing import Any
 
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.levelwise import levelwise
+from fim_private.levelwise.levelwise import Levelwise, levelwise
+from fim_private.levelwise.reaching import Reaching, reaching
 from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
@@ -106,6 +108,8 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
         tuple(shares),
         count=None if options.count_share is None else SupportsBudget(epsilon * options.count_share),
         leaves_out=not options.keep_all,
+        min_support=options.min_support,
+        most=options.top,
     )
 
 
@@ -158,6 +162,8 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
         zcdp=budget.zcdp(naming),
         count=None if options.count_share is None else SupportsBudget(rho=rho * options.count_share),
         leaves_out=not options.keep_all,
+        min_support=options.min_support,
+        most=options.top,
     )
 
 
@@ -166,16 +172,17 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     for_supports = options.supports_share or Fraction(0)
     universe = options.counted_universe
     options.selections()  # raises for a catalogue that is too small for a size
-    run = levelwise(
-        options.sizes,
-        options.top,
-        union=options.union,
-        budget=options.budget,
-        neighbors=options.neighbors,
-        listed=isinstance(universe, Catalogue),
-        part=1 - options.extras,
-        keep_all=options.keep_all,
-    )
+    spent: dict[str, Any] = {
+        "budget": options.budget,
+        "neighbors": options.neighbors,
+        "listed": isinstance(universe, Catalogue),
+        "part": 1 - options.extras,
+    }
+    run: Levelwise | Reaching
+    if options.min_support is None:
+        run = levelwise(options.sizes, options.top, union=options.union, keep_all=options.keep_all, **spent)
+    else:
+        run = reaching(options.sizes, options.top, **spent)
     mu_squared = run.budget.mu_squared
     shares = [
         Share(purpose, sizes, share * run.budget.part, mu_squared=Exact(run.budget.spent(share)))
@@ -195,6 +202,9 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         tuple(shares),
         zcdp=options.budget.zcdp(naming),
         count=None if options.count_share is None else SupportsBudget(mu_squared=mu_squared * options.count_share),
+        leaves_out=options.min_support is not None and not options.keep_all,
+        min_support=options.min_support,
+        most=options.top,
     )
 
 
@@ -208,8 +218,17 @@ def _measured(options: MiningOptions) -> MeasuredAllocation:
         supports = None
         if way.supports is not None:
             supports = SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)
-        leaves_out = not (options.keep_all or way.normal)
-        return BudgetAllocation((), supports, cost, way.shares, zcdp=zcdp, leaves_out=leaves_out)
+        least = options.min_support
+        return BudgetAllocation(
+            (),
+            supports,
+            cost,
+            way.shares,
+            zcdp=zcdp,
+            leaves_out=not options.keep_all and (least is not None or not way.normal),
+            min_support=least,
+            most=options.top if way.normal else run.count,
+        )
 
     # The same in each way: rounded normal noise, which is of use in both compositions.
     [counted] = {way.count for way in ways.values()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fim_private import defaults
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors
@@ -13,7 +14,9 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import LARGEST_DELTA
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.levelwise.recipe import Recipe
+from fim_private.levelwise.threshold_recipe import ThresholdRecipe
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import TopK
@@ -88,55 +91,63 @@ def measured(options: MiningOptions) -> tuple[Measured, dict[str, Way]]:
 
     counted = rho * (options.count_share or 0)
     measurement = _MEASUREMENT * left * rho
+    # Of a least support no margin is measured, and nothing is picked at once.
+    is_reaching = options.min_support is not None
+    margins = Fraction(0) if is_reaching else measurement
+    count = min(options.top, defaults.TOP_PICKED_REACHING) if is_reaching else options.top
     # The difference of two supports at a rank, or one of them; a user is in one bin of lengths.
     margin_change, lengths_change = (2 if replaces and not listed else 1), (2 if replaces else 1)
     rankings = options.selections()
-    direct_rho = (left * rho - measurement) / len(rankings)
+    direct_rho = (left * rho - margins) / len(rankings)
     recipe = Recipe.of(
-        options.sizes, options.top, union=options.union, epsilon=options.budget.loss, neighbors=options.neighbors
+        options.sizes, count, union=options.union, epsilon=options.budget.loss, neighbors=options.neighbors
     )
     items = GaussianBudget(2 * rho, options.neighbors, left)
     picks = {
         name: PicksOfItems(
             recipe.with_items(share),
-            _exponential(options, (left * rho - 2 * measurement - items.spent(share) / 2) / len(rankings)),
+            _exponential(options, count, (left * rho - margins - measurement - items.spent(share) / 2) / len(rankings)),
         )
         for name, share in _item_shares(options, listed=listed).items()
     }
-    left_for_levels = 1 - (options.supports_share or 0) - (2 * counted + 4 * measurement) / mu_squared
+    left_for_levels = 1 - (options.supports_share or 0) - 2 * (counted + margins + measurement) / mu_squared
     if left_for_levels <= 0:
         raise ParameterError(f"{parameter('supports_share')} leaves nothing for finding itemsets; lower it")
-    levels = Levelwise(
+    gaussian = GaussianBudget(mu_squared, options.neighbors, left_for_levels)
+    levels: Levelwise | Reaching = Levelwise(
         options.sizes,
         options.top,
         options.union,
-        GaussianBudget(mu_squared, options.neighbors, left_for_levels),
+        gaussian,
         recipe.with_items(_LISTED_ITEMS) if listed and recipe.levels else recipe,
         parts.naming,
         options.keep_all,
     )
+    if is_reaching:
+        levels = Reaching(options.sizes, options.top, gaussian, ThresholdRecipe.of(options.sizes), parts.naming)
+    direct = tuple(
+        _exponential(options, count, direct_rho)
+        if parts.naming is None
+        else _limited(public, direct_rho, parts.naming / len(rankings))
+        for public in rankings
+    )
     run = Measured(
         tuple(public.sizes for public in rankings),
-        options.top,
-        len(rankings) * margin_change**2 / (2 * measurement),
+        count,
+        None if is_reaching else len(rankings) * margin_change**2 / (2 * measurement),
         lengths_change / (2 * measurement),
-        tuple(
-            _exponential(options, direct_rho)
-            if parts.naming is None
-            else _limited(public, direct_rho, parts.naming / len(rankings))
-            for public in rankings
-        ),
+        () if is_reaching else direct,
         items,
         tuple(picks.items()),
         parts.naming,
         levels,
     )
-    ways = {
-        "direct": _concentrated(rho, options, {"measurement": measurement}),
-        "levels": _normal(mu_squared, options, levels, {"measurement": 4 * measurement}, counted),
-    }
+    spent = margins + measurement
+    ways = {"levels": _normal(mu_squared, options, levels, {"measurement": 2 * spent}, counted)}
+    if not is_reaching:
+        ways["direct"] = _concentrated(rho, options, {"measurement": margins})
     for name, way in picks.items():
-        steps = {"measurement": 2 * measurement, "items": items.spent(way.recipe.items) / 2}
+        steps = {"measurement": spent, "items": items.spent(way.recipe.items) / 2}
         ways[name] = _concentrated(rho, options, steps)
     return run, ways
 
@@ -160,13 +171,13 @@ def _limited(public: PublicParameters, rho: Fraction, naming: Fraction) -> TopK:
     return TopK.by_zcdp_composition(build, public.top, rho, naming)
 
 
-def _exponential(options: MiningOptions, rho: Fraction) -> TopK:
+def _exponential(options: MiningOptions, count: int, rho: Fraction) -> TopK:
     """Return picks by the exponential mechanism."""
 
     def build(epsilon: Fraction, _: Fraction) -> Exponential:
         return Exponential(epsilon, options.neighbors)
 
-    return TopK.by_zcdp_composition(build, options.top, rho, Fraction(0))
+    return TopK.by_zcdp_composition(build, count, rho, Fraction(0))
 
 
 def _concentrated(rho: Fraction, options: MiningOptions, steps: dict[str, Fraction]) -> Way:
@@ -179,7 +190,11 @@ def _concentrated(rho: Fraction, options: MiningOptions, steps: dict[str, Fracti
 
 
 def _normal(
-    mu_squared: Fraction, options: MiningOptions, levels: Levelwise, steps: dict[str, Fraction], counted: Fraction
+    mu_squared: Fraction,
+    options: MiningOptions,
+    levels: Levelwise | Reaching,
+    steps: dict[str, Fraction],
+    counted: Fraction,
 ) -> Way:
     """Return a way that is composed in GDP: its steps, those of levels, supports, and the number of units.
 

@@ -22,9 +22,11 @@ from fim_private.dp.parameters import (
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.mechanism_spec import BasketCap, MechanismSpec, RankCap
+from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mining.caps import check_caps
 from fim_private.mining.choice import AUTO, choose
+from fim_private.mining.min_support import MinSupport
 from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000
@@ -34,6 +36,8 @@ _THIRD = Fraction(1, 3)
 _LEAST_SHARE = Fraction(1, 10**6)
 # The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
+# The part of the budget for supports that decide which itemsets levelwise releases.
+_REACHING_SHARE = Fraction(40, 100)
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -46,6 +50,7 @@ class MiningOptions:
     epsilon, which is None then.
     supports_share, count_share: the parts of the budget for noisy supports, and for a noisy number of units; None where
     none are bought.
+    min_support: the least support that is asked for; None where the most frequent are.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets.
@@ -68,6 +73,7 @@ class MiningOptions:
     by_user: bool = False
     rho: Fraction | None = None
     count_share: Fraction | None = None
+    min_support: MinSupport | None = None
 
     @property
     def extras(self) -> Fraction:
@@ -120,7 +126,8 @@ def checked_options(
     rho: float | Fraction | None,
     mechanism: str,
     neighbors: str,
-    top: int,
+    top: int | None,
+    min_support: Any,
     union: bool,
     supports: bool,
     supports_share: float | Fraction | None,
@@ -141,7 +148,7 @@ def checked_options(
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)
     keep_all, count = flag("keep_all", keep_all), flag("count", count)
-    wanted = _top(top)
+    least = None if min_support is None else MinSupport.of(min_support)
     relation = exact_neighbors(neighbors)
     universe = _universe(catalogue, universe_size)
     caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
@@ -154,13 +161,17 @@ def checked_options(
     registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
     reason = None
     if is_auto:
-        several = wanted > 1 or (len(sizes) > 1 and not union)
+        several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
         mechanism, reason = choose(
             budget.delta, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
         )
     spec = registry.spec_named(mechanism, AUTO)
-    _check_caps(spec, universe, **checked, by_user=by_user)
-    share = _supports_share(spec, supports, supports_share)
+    check_caps(spec, universe, **checked, by_user=by_user)
+    if least is not None:
+        # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
+        union, supports, count = len(sizes) > 1, True, count or least.share is not None
+    wanted = _top(_default_top(spec, least) if top is None else top)
+    share = _supports_share(spec, supports, supports_share, least)
     counted = COUNT_SHARE if count and relation == Neighbors.ADD_REMOVE else None
     if share is not None and counted is not None and share + counted >= 1:
         raise ParameterError(
@@ -185,6 +196,7 @@ def checked_options(
         by_user,
         budget.rho,
         counted,
+        least,
     )
 
 
@@ -215,52 +227,25 @@ def listed(values: Any) -> Iterable[Any]:
     return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
 
 
-def _check_caps(
-    spec: MechanismSpec,
-    universe: Universe,
-    max_rank: int | None,
-    max_basket: int | None,
-    max_baskets: int | None,
-    *,
-    by_user: bool,
-) -> None:
-    """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
-    if max_rank is not None and spec.rank_cap is RankCap.NONE:
-        ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {spec.name} has no cap on ranks"
-        )
-    if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
-        raise ParameterError(
-            f"{parameter('max_rank')} is of no use to {spec.name} with a catalogue, all of which it searches"
-        )
-    if max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
-        raise ParameterError(
-            f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
-            "for it would only lose purchases"
-        )
-    if max_baskets is not None and (max_basket is None or not by_user):
-        raise ParameterError(
-            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
-            "how many baskets of a user count at most"
-        )
-    if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(
-            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
-            "how many of their baskets count"
-        )
-
-
 def _top(top: int) -> int:
     """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
     return whole_number("top", top, least=1, most=_LARGEST_TOP)
 
 
-def _supports_share(spec: MechanismSpec, supports: bool, share: float | Fraction | None) -> Fraction | None:
+def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
+    """Return how many itemsets are wanted where nothing is said of it."""
+    if least is None:
+        return defaults.TOP
+    return defaults.TOP_REACHING if spec.composed else defaults.TOP_PICKED_REACHING
+
+
+def _supports_share(
+    spec: MechanismSpec, supports: bool, share: float | Fraction | None, least: MinSupport | None
+) -> Fraction | None:
     """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        return spec.supports_share if supports else None
+        usual = _REACHING_SHARE if spec.composed and least is not None else spec.supports_share
+        return usual if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it
     exact = exact_fraction("supports_share", share)

@@ -39,6 +39,9 @@ class Outcome(Itemsets):
     units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
     zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
         is the (epsilon, delta) that follows from it; None elsewhere.
+    min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
+        None where the most frequent itemsets were asked for. threshold: the same in units, of a noisy number of them
+        where that is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
         units more than one that was picked with it, of its size or, with union, of any. None where no such number
         follows from public parameters.
@@ -64,6 +67,9 @@ class Outcome(Itemsets):
     units_interval: tuple[int, int] | None = None
     zcdp: ZcdpCost | None = None
     shortfall: int | None = None
+    min_support: float | int | None = None
+    threshold: int | None = None
+    capped: bool = False
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property
@@ -99,8 +105,9 @@ class Outcome(Itemsets):
     @property
     def counted(self) -> bool:
         """Whether levelwise counted its candidates, and left out what does not stand out: of users it may pick them."""
-        purposes = {share.purpose for share in self.shares}
-        return self.mechanism == "levelwise" and (not self.measured or "first count" in purposes)
+        if self.mechanism != "levelwise" or self.min_support is not None:
+            return False
+        return not self.measured or any(share.purpose == "first count" for share in self.shares)
 
     def share_of(self, itemset: Itemset) -> float | None:
         """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.

@@ -37,6 +37,9 @@ class Release(Outcome):
         if self.mechanism == GIVEN:
             given = f"supports of the {self.top:,} itemsets" if self.top > 1 else "support of the itemset"
             return f"The {given} given"
+        if self.min_support is not None:
+            least = self._least
+            return wording.title_reaching(self.mechanism, self.sizes, found=len(self.itemsets), least=least)
         if not self.itemsets:
             return f"No itemset of {wording.of_items(self.sizes)} was released: {self._why_nothing}."
         return wording.title(
@@ -66,6 +69,9 @@ class Release(Outcome):
         """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
+        if self.min_support is not None:
+            marked = sum(itemset.doubtful or False for itemset in self.itemsets)
+            return wording.certainty_reaching(marked, len(self.itemsets), self._least, capped=self.capped, top=self.top)
         told = [itemset.doubtful for itemset in self.itemsets if itemset.doubtful is not None]
         of_each = len(self.sizes) > 1 and not self.union
         lots = () if self.counted else (wording.chance(self.privacy_unit, self.shortfall, of_each=of_each),)
@@ -80,7 +86,18 @@ class Release(Outcome):
 
         It follows from what was asked and from how much came out. It takes a moment to find.
         """
-        return None if self.request is None else advice(self.request, self.units, len(self.itemsets))
+        if self.request is None or self.min_support is not None:
+            return None
+        return advice(self.request, self.units, len(self.itemsets))
+
+    @property
+    def _least(self) -> str:
+        """The least support that was asked for, in words."""
+        assert self.threshold is not None
+        if isinstance(self.min_support, int):
+            return wording.of_units(self.threshold, self.privacy_unit)
+        about = "" if self.units_interval is None else "about "
+        return f"{100 * (self.min_support or 0):.6g} % of all {self.privacy_unit}s ({about}{self.threshold:,})"
 
     @property
     def _order(self) -> str:
@@ -103,6 +120,7 @@ class Release(Outcome):
         mechanism was named, nor the units where their number is not known. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
+        least = {"min_support": self.min_support, "threshold": self.threshold, "capped": self.capped}
         split = {"shares": [share.to_dict() for share in self.shares]} if len(self.shares) > 1 else {}
         noise = self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width}
         return {
@@ -112,6 +130,7 @@ class Release(Outcome):
             **({} if self.reason is None else {"reason": self.reason}),
             "size": self.size,
             **several,
+            **({} if self.min_support is None else least),
             "epsilon": self.epsilon,
             "delta": self.delta,
             **({} if self.zcdp is None else {"rho": float(self.zcdp.rho), "zcdp_delta": float(self.zcdp.delta)}),
@@ -170,6 +189,8 @@ class Release(Outcome):
         """What is said where nothing came out and there is no advice; None elsewhere."""
         if self.itemsets or self.request is None or self.advice is not None:
             return None
+        if self.min_support is not None:
+            return f"To try: a smaller least support, a larger budget, or more {self.privacy_unit}s."
         return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
 
     def __repr__(self) -> str:

@@ -135,3 +135,20 @@ def concentrated(cost: ZcdpCost | None) -> str:
         f" It is {approximately}ρ-zCDP with ρ = {at_least(cost.rho)}, from which this follows, and which adds up with "
         "what other releases spend."
     )
+
+
+def title_reaching(mechanism: str, sizes: Sequence[int], *, found: int, least: str) -> str:
+    """Return which itemsets were released that reach a least support: how many, by what. least: that, in words."""
+    if not found:
+        return f"No itemset of {of_items(sizes)} was found with a noisy support of at least {least}."
+    itemsets = "1 itemset" if found == 1 else f"{found:,} itemsets"
+    return f"{itemsets} of {of_items(sizes)} with a noisy support of at least {least}, found by {mechanism}"
+
+
+def certainty_reaching(marked: int, found: int, least: str, *, capped: bool, top: int) -> tuple[str, ...]:
+    """Return how certain it is that itemsets reach a least support, and that they are all, in sentences."""
+    doubt = f"{MARK} may have less than {least}, by the noise alone." if marked else ""
+    sure = f"{'The others have' if marked else 'They have'} as much but for a probability of 2.5 %, each by itself."
+    cap = f"The cap was reached: only {top:,} were looked at, and more may have as much." if capped else ""
+    missed = cap or "Others may have as much, and not have been found."
+    return " ".join(part for part in (doubt, "" if marked == found else sure) if part), missed

@@ -27,7 +27,7 @@ _STEPS = {
     "count": "the number of units",
     "items": "finding items",
     "candidates": "finding sets of them",
-    **dict.fromkeys(("first count", "histogram", "second count"), "counting these"),
+    **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
 }
 
 
@@ -55,7 +55,7 @@ def _parts(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None)
 
 def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[Text]:
     """Say how many itemsets are missing, and what to ask instead."""
-    if release.itemsets and len(release.itemsets) < release.wanted:
+    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
         yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}.")
     if release.advice is not None:
         call = release.advice.call if spelled is None else spelled(release.advice.changes)
@@ -64,7 +64,7 @@ def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None
         yield Text(release.advice.explanation)
     elif release.hopeless is not None:
         yield Text(release.hopeless)
-    if not release.itemsets and release.counted and not release.keep_all:
+    if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
         yield Text("(--keep-all names some that do not stand out, too.)")
 
 
@@ -90,9 +90,6 @@ def _remarks(release: Release) -> Iterator[str]:
             yield "Picks name itemsets however rare they are: --supports tells which of these stand out from 0."
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
-    if release.units is not None and release.units_interval is not None:
-        low, high = release.units_interval
-        yield f"There are about {release.units:,} {release.privacy_unit}s, {low:,} to {high:,} with 95 % probability."
     if release.noise is not None:
         yield (
             f"Supports count {release.privacy_unit}s{_of_how_many(release)}, with {_NOISE[release.noise.kind]} noise: "
@@ -124,7 +121,7 @@ def _way(release: Release) -> str | None:
     if not release.measured:
         return None
     purposes = {share.purpose for share in release.shares}
-    if "first count" in purposes:
+    if purposes & {"first count", "item count"}:
         return "items first, then sets of them, counted under noise"
     return "items first, then picks of itemsets made of them" if "items" in purposes else "picks of itemsets at once"
 

@@ -17,6 +17,7 @@ from fim_private.levelwise.needs import LevelNeeds
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.prospects import prospects
+from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions, listed, parse_sizes
@@ -126,6 +127,7 @@ class _Planner:
             margin: int | None = level.margin
             item_support, step = math.ceil(level.item_support), level.limit
         else:
+            assert isinstance(run, TopK)
             found = prospects(run.mechanism, self.given.confidence, self.given.candidates(spec, self._selected))
             support, margin = found.support, found.margin
         share, feasible = self.given.among_units(support)

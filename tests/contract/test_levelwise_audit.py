@@ -31,7 +31,7 @@ from fim_private.counting.weighted_items import LocalItems
 from fim_private.dp.accounting import root_below
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.rounded_normal import least_exceeding
-from fim_private.levelwise import discovery, gaussian_budget, two_counts
+from fim_private.levelwise import discovery, gaussian_budget, scaled_count
 from fim_private.levelwise.closed_sets import pairs_of
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.gaussian_budget import GaussianBudget
@@ -619,7 +619,7 @@ Patch = pytest.MonkeyPatch
 
 
 def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
-    for room in (discovery, two_counts):
+    for room in (discovery, scaled_count):
         patch.setattr(room, "clipped_weights", weights)
 
 

@@ -25,7 +25,7 @@ from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
-from fim_private.levelwise import discovery, gaussian_budget, two_counts
+from fim_private.levelwise import discovery, gaussian_budget, scaled_count
 from fim_private.levelwise.candidate_pool import CandidatePool
 from fim_private.levelwise.closed_sets import closed_sets, most_of_size, pairs_of
 from fim_private.levelwise.discovery import Level
@@ -338,7 +338,7 @@ def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
     k = len(units) - 1
     pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
     source: Any = Units(units)
-    return two_counts._held(source, pool, budget, ONE, Randomness.seeded(3))
+    return scaled_count.held_by_units(source, pool, budget, ONE, Randomness.seeded(3))
 
 
 @pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
@@ -358,7 +358,7 @@ def test_noise_alone_leaves_bins_empty() -> None:
     budget = GaussianBudget(Fraction(1, 10_000), "replace-one")  # σ of 141 units
     found = held_by(np.zeros(201, dtype=np.int64), budget)
     assert np.count_nonzero(found.units) <= 0.2 * len(found.units)  # 2.3 % expected
-    assert np.all(found.units[found.units != 0] >= two_counts._EMPTY * 100 * math.sqrt(2))
+    assert np.all(found.units[found.units != 0] >= scaled_count.EMPTY * 100 * math.sqrt(2))
     assert held_by(np.zeros(201, dtype=np.int64)).kept_weight(5) == 1.0  # nothing to lose
 
 
@@ -367,8 +367,7 @@ def bound_for(units: dict[int, int], k: int, estimates: float, budget: GaussianB
     held = np.zeros(k + 1, dtype=np.int64)
     for number, many in units.items():
         held[number] = many
-    pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.full(k, float(estimates)))
-    return two_counts._best_bound(held_by(held), pool, budget, ONE, 1)
+    return scaled_count.best_bound(held_by(held), k, budget, ONE, float(estimates))
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
@@ -385,8 +384,8 @@ def test_the_bound_of_the_second_count_is_the_best_there_is(neighbors: str, mu: 
 
     found = bound_for({held: 10_000}, k, estimate, GaussianBudget(mu**2, neighbors))
     assert found <= k
-    assert found in {*two_counts._BOUNDS, k}
-    assert error(found) <= 1.1 * min(error(bound) for bound in (*two_counts._BOUNDS, k) if bound <= k)
+    assert found in {*scaled_count.BOUNDS, k}
+    assert error(found) <= 1.1 * min(error(bound) for bound in (*scaled_count.BOUNDS, k) if bound <= k)
 
 
 def test_the_bound_follows_what_units_hold() -> None:
@@ -547,7 +546,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         return weights
 
     monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
-    for module in (discovery, two_counts):
+    for module in (discovery, scaled_count):
         monkeypatch.setattr(module, "clipped_weights", clipped_weights)
     return found
 

@@ -31,6 +31,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.gaussian_budget import GRID
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.mechanisms import Exponential, LimitedDomain, registry
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import measured, measured_budget
@@ -38,6 +39,7 @@ from fim_private.mining.allocation import MeasuredAllocation, SupportsBudget
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.measured import Measured, most_items
 from fim_private.mining.measured_budget import Way
+from fim_private.mining.min_support import MinSupport
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.user_lengths import mean_item_weight, users_by_length
@@ -179,7 +181,9 @@ def of_picks(picks: TopK) -> Fraction:
 def spent(asked: MiningOptions, run: Measured, name: str, way: Way) -> dict[str, Fraction]:
     """What each part of a way costs, in zCDP or as μ²/2, by the noise that is drawn and the picks that are made."""
     changed = 1 if asked.neighbors == ADD_REMOVE else 2
-    parts = {"measurement": len(run.rankings) * margin_change(asked) ** 2 / (2 * run.margin_variance)}
+    parts = {"measurement": Fraction(0)}
+    if run.margin_variance is not None:
+        parts["measurement"] += len(run.rankings) * margin_change(asked) ** 2 / (2 * run.margin_variance)
     if name == "direct":
         parts["selection"] = sum(map(of_picks, run.direct), Fraction(0))
     else:
@@ -204,11 +208,14 @@ def check_budget(
 ) -> None:
     """Hold a run to Theorem 14: to one ρ for all ways but levels, to a μ for these, and to δ₀ beside them."""
     run, ways = build(asked)
-    assert {*ways} == {"direct", "levels", *dict(run.picks)}
+    assert {*ways} == {"levels", *dict(run.picks), *(["direct"] if asked.min_support is None else [])}
     naming = Fraction(0)
     if not isinstance(asked.universe, Catalogue):
-        naming = sum((Fraction(picks.mechanism.cost.delta) for picks in run.direct), Fraction(0))
-        assert run.items_delta == run.levels.items_delta == naming
+        assert run.items_delta is not None
+        naming = run.items_delta
+        assert run.levels.items_delta == naming
+        direct = sum((Fraction(picks.mechanism.cost.delta) for picks in run.direct), Fraction(0))
+        assert direct == (naming if asked.min_support is None else 0)
     assert naming < asked.delta
     if asked.rho is not None:
         most = dict.fromkeys(ways, asked.rho)
@@ -258,6 +265,7 @@ def requests(draw: st.DrawFn) -> MiningOptions:
         top=draw(st.integers(1, 100_000)),
         supports_share=draw(st.none() | st.fractions(Fraction(1, 100), Fraction(94, 100), max_denominator=100)),
         count_share=draw(st.sampled_from([None, Fraction(5, 100)])),
+        min_support=draw(st.sampled_from([None, MinSupport(count=9)])),
     )
 
 
@@ -284,7 +292,7 @@ def test_no_way_spends_more_than_its_part(asked: MiningOptions) -> None:
         if asked.sizes[-1] <= 4:
             with pytest.raises(ParameterError):
                 measured_budget.measured(asked)
-        assert isinstance(allocation.selections[0].run, Levelwise)
+        assert isinstance(allocation.selections[0].run, Levelwise | Reaching)
 
 
 BROKEN = [
@@ -296,12 +304,12 @@ BROKEN = [
     ("budget.normal(spent, 1 - _CONCENTRATED)", "budget.normal(spent)"),
     ("budget.normal(spent, 1 - _CONCENTRATED)", "budget.normal(Fraction(0), 1 - _CONCENTRATED)"),
     ("parts.naming / len(rankings)", "parts.naming"),
-    ("(left * rho - measurement) / len(rankings)", "left * rho / len(rankings)"),
-    ("- 2 * measurement - items.spent(share) / 2", "- items.spent(share) / 2"),
-    ("- 2 * measurement - items.spent(share) / 2", "- measurement - items.spent(share) / 2"),
-    ("- 2 * measurement - items.spent(share) / 2", "- 2 * measurement"),
-    ("(2 * counted + 4 * measurement) / mu_squared", "(2 * counted + 2 * measurement) / mu_squared"),
-    ("(2 * counted + 4 * measurement) / mu_squared", "(counted + 4 * measurement) / mu_squared"),
+    ("(left * rho - margins) / len(rankings)", "left * rho / len(rankings)"),
+    ("- margins - measurement - items.spent(share) / 2", "- items.spent(share) / 2"),
+    ("- margins - measurement - items.spent(share) / 2", "- margins - items.spent(share) / 2"),
+    ("- margins - measurement - items.spent(share) / 2", "- margins - measurement"),
+    ("2 * (counted + margins + measurement) / mu_squared", "2 * (counted + margins) / mu_squared"),
+    ("2 * (counted + margins + measurement) / mu_squared", "2 * (margins + measurement) / mu_squared"),
     ("left = 1 - options.extras", "left = 1 - (options.supports_share or 0)"),
     ("items.spent(share) / 2)", "items.spent(share) / 3)"),
 ]

@@ -28,16 +28,20 @@ from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.gaussian_budget import GRID
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import measured
 from fim_private.mining.allocation import BudgetAllocation, MeasuredAllocation
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.measured import Measured
+from fim_private.mining.min_support import MinSupport
 from fim_private.mining.options import MiningOptions
 from fim_private.reading.transactions import Transactions
 
 Told = Callable[[NDArray[np.int64]], Any]
 DELTA = Fraction(1, 1000)
+# Of those that are asked for a least support.
+THRESHOLD = 40
 
 
 @dataclass
@@ -57,6 +61,7 @@ def watched(module: ModuleType, neighbors: str, told: Told) -> Iterator[Watched]
     """Watch what the run of a module does; what it measures is told it."""
     seen, changed = Watched(neighbors), 1 if neighbors == ADD_REMOVE else 2
     found_items, select, find, spectrum = module.found_items, TopK.select, Levelwise.find, LocalSource.spectrum
+    reach = Reaching.find
 
     def noisy(sums: NDArray[np.int64], variance: Fraction, _: Randomness) -> Any:
         seen.noise += [variance] * len(sums)
@@ -79,6 +84,11 @@ def watched(module: ModuleType, neighbors: str, told: Told) -> Iterator[Watched]
         seen.deltas.append(self.items_delta)
         return find(self, *rest)
 
+    def reaches(self: Reaching, *rest: Any) -> Any:
+        seen.cost += sum((self.budget.spent(share) / 2 for *_, share in self.steps), Fraction(0))
+        seen.deltas.append(self.items_delta)
+        return reach(self, *rest)
+
     def asks(self: LocalSource, sizes: Any, universe: Any) -> Any:
         seen.universes.append(universe)
         return spectrum(self, sizes, universe)
@@ -88,6 +98,7 @@ def watched(module: ModuleType, neighbors: str, told: Told) -> Iterator[Watched]
         patch.setattr(module, "found_items", finds)
         patch.setattr(TopK, "select", selects)
         patch.setattr(Levelwise, "find", runs)
+        patch.setattr(Reaching, "find", reaches)
         patch.setattr(LocalSource, "spectrum", asks)
         yield seen
 
@@ -98,12 +109,15 @@ def check(asked: MiningOptions, data: Transactions, way: str, told: Told, module
     assert isinstance(allocation, MeasuredAllocation)
     run = allocation.run
     with watched(module, asked.neighbors, told) as seen:
-        taken, _ = module.Measured.find(run, LocalSource(data), asked.universe, Randomness.seeded(1))
+        taken, _ = module.Measured.find(run, LocalSource(data), asked.universe, Randomness.seeded(1), THRESHOLD)
     assert taken == way
-    expected = [run.margin_variance] * len(run.rankings) + ([] if way == "direct" else [run.length_variance] * 11)
+    expected = [] if run.margin_variance is None else [run.margin_variance] * len(run.rankings)
+    expected += [] if way == "direct" else [run.length_variance] * 11
     assert seen.noise == expected
     listed, replaces = isinstance(asked.universe, Catalogue), asked.neighbors == REPLACE_ONE
-    margin = len(run.rankings) * (4 if replaces and not listed else 1) / (2 * run.margin_variance)
+    margin = Fraction(0)
+    if run.margin_variance is not None:
+        margin = len(run.rankings) * (4 if replaces and not listed else 1) / (2 * run.margin_variance)
     lengths = (2 if replaces else 1) / (2 * run.length_variance)
     supports = allocation.ways[taken].supports
     spent = seen.cost + margin + (0 if way == "direct" else lengths)
@@ -119,7 +133,7 @@ def check(asked: MiningOptions, data: Transactions, way: str, told: Told, module
     else:  # picks among items that are public by then spend none
         assert [delta for delta in seen.deltas if delta != 0] == [naming]
     if way.startswith("picks"):
-        among = seen.universes[len(run.rankings) :]
+        among = seen.universes[0 if run.margin_variance is None else len(run.rankings) :]
         assert all(isinstance(universe, Catalogue) for universe in among)
         named = {universe.items.label(code) for universe in among for code in range(len(universe.items))}
         assert named <= seen.items
@@ -180,6 +194,11 @@ SCRIPTED: list[tuple[str, Told, dict[str, Any]]] = [
     ("levels", script(1, 10), {"top": 30, "listed": True}),
     ("picks", script(20, 10), {"top": 30, "sizes": (1,)}),
     ("levels", script(50, 0), {"top": 30, "sizes": (1,)}),
+    # A least support: nothing but the lengths of users is measured.
+    ("levels", script(0, 0), {"top": 1000, "min_support": MinSupport(count=40)}),
+    ("picks of more items", script(0, 10), {"top": 1000, "min_support": MinSupport(count=40)}),
+    ("picks", script(0, 10), {"top": 9, "sizes": (1,), "min_support": MinSupport(share=Fraction(1, 50))}),
+    ("levels", script(0, 0), {"top": 50, "listed": True, "min_support": MinSupport(count=40)}),
 ]
 DATA: Sequence[Users] = ([], [[(1, 2, 3)]], [[(1, 2)]] * 300, [[range(40)]] * 40)
 
@@ -217,12 +236,15 @@ BROKEN = [
     ("self._among(source, labels, way.picks", "self._among(source, labels, self.picks[0][1].picks"),
     ("labels, way.picks", "labels, TopK(way.picks.mechanism, 2 * way.picks.count)"),
     ('"levels", self.levels.find(', f'"levels", {ALL_OF_IT}.find('),
-    ("weight = mean_item_weight(users,", "weight = mean_item_weight(users_by_length(items) / GRID,"),
+    ("return mean_item_weight(users,", "return mean_item_weight(users_by_length(items) / GRID,"),
     ("noisy_weights(users_by_length(items), self.length_variance", "noisy_weights(users_by_length(items), Fraction(1)"),
     ("noisy_weights(true * GRID, self.margin_variance", "noisy_weights(true * GRID, self.margin_variance / 4"),
     ("self._levels_stand_out(margins[-1]", "self._levels_stand_out(float(true[-1])"),
     ("for margin, need in zip(margins, needs", "for margin, need in zip(true.tolist(), needs"),
 ]
+
+
+METHODS = ("_needed", "_levels_stand_out", "_picks_for", "_among", "_item_weight", "_reaching", "_items_and_picks")
 
 
 def cases() -> list[tuple[MiningOptions, Transactions, str, Told]]:
@@ -248,7 +270,7 @@ def test_a_run_that_is_broken_is_caught(right: str, wrong: str, monkeypatch: pyt
     module = ModuleType("broken_run")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look for it
     exec(compile(code.replace(right, wrong), module.__name__, "exec"), module.__dict__)
-    for name in ("_needed", "_levels_stand_out", "_picks_for", "_among"):
+    for name in METHODS:
         monkeypatch.setattr(Measured, name, vars(module.Measured)[name])
     caught = 0
     for case in cases():

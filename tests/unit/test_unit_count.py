@@ -240,7 +240,7 @@ def test_forms_with_a_noisy_number() -> None:
     assert (frame["support"] <= frame["upper"]).all()
     shown = " ".join(render_table(release, Screen()).split())
     low, high = release.units_interval or (0, 0)
-    assert f"There are about {release.units:,} baskets, {low:,} to {high:,} with 95 % probability." in shown
+    assert f"of {release.units:,} in all ({low:,} to {high:,} with 95 % probability)" in shown
     assert "5.0 % for the number of units" in shown
 
 

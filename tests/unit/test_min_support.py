@@ -1,0 +1,393 @@
+"""`min_support`: what is asked for, what is released, and what is promised of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from real_data import REPOSITORY
+
+import fim_private as fim
+from fim_private.counting import list_itemsets
+from fim_private.counting.found import Found
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError
+from fim_private.levelwise.threshold_recipe import ThresholdRecipe
+from fim_private.mining.allocation import BudgetAllocation, SupportsBudget
+from fim_private.mining.min_support import MinSupport
+from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.unit_count import UNITS_CONFIDENCE, UnitCount
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.reading import read_transactions
+
+BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] * 1400 + [["tea", "jam"]] * 100
+CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
+DATA = read_transactions(BASKETS)
+TWO_PER_CENT = Fraction(2, 100)
+
+
+def mined(data: Any = DATA, **asked: Any) -> fim.Release:
+    return fim.mine(data, **{"seed": 1, "min_support": 0.2, "size": "1-2", **asked})
+
+
+# ------------------------------------------------------------------------------------------------ what is asked for
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "count"),
+    [
+        (0.02, TWO_PER_CENT, None),
+        ("0.02", TWO_PER_CENT, None),
+        (".02", TWO_PER_CENT, None),
+        ("2e-2", TWO_PER_CENT, None),
+        ("2%", TWO_PER_CENT, None),
+        (" 2 % ", TWO_PER_CENT, None),
+        ("0.5%", Fraction(5, 1000), None),
+        (np.float64(0.02), TWO_PER_CENT, None),
+        (Fraction(1, 3), Fraction(1, 3), None),
+        (500, None, 500),
+        ("500", None, 500),
+        (np.int32(500), None, 500),
+        (1, None, 1),
+        ("1", None, 1),
+    ],
+)
+def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: int | None) -> None:
+    assert MinSupport.of(value) == MinSupport(share, count)
+
+
+WRONG: list[Any] = [
+    0,
+    0.0,
+    1.0,
+    -0.1,
+    -5,
+    1.5,
+    500.0,
+    "0",
+    "0%",
+    "100%",
+    "150 %",
+    "-2%",
+    "",
+    "x",
+    "1_0",
+    "1e3",
+    "nan",
+    "٢%",
+    "0x1",
+]
+WRONG += [True, None, float("nan"), float("inf"), [0.02], 1j, 10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+def test_what_is_neither(value: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"^min_support must be a share above 0 and below 1, such as 0\.02 or '2%',"
+    ):
+        MinSupport.of(value)
+
+
+def test_thresholds_are_rounded_up() -> None:
+    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(9835)) == 197
+    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(10_000)) == 200
+    assert MinSupport(share=TWO_PER_CENT).threshold(UnitCount(0)) == 1
+    assert MinSupport(count=7).threshold(None) == 7
+    assert (MinSupport(share=TWO_PER_CENT).asked, MinSupport(count=7).asked) == (0.02, 7)
+
+
+def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
+    noise = SupportNoise.for_budget(Fraction(1, 10), None, 1)
+    most = 1000 + noise.within(UNITS_CONFIDENCE)
+    share = MinSupport(share=Fraction(1, 10))
+    edge = math.ceil(Fraction(most, 10))
+    assert share.is_certain(edge, UnitCount(1000, noise))
+    assert not share.is_certain(edge - 1, UnitCount(1000, noise))
+    assert share.is_certain(100, UnitCount(1000))
+    assert not share.is_certain(99, UnitCount(1000))
+    assert MinSupport(count=5).is_certain(5, None)
+    assert not MinSupport(count=5).is_certain(4, None)
+
+
+# ------------------------------------------------------------------------------------------------ what is promised
+
+MANY = 2000
+
+
+def released(support: int, least: MinSupport, budget: SupportsBudget, units: UnitCount | None, seed: int) -> Any:
+    """What comes out of so many itemsets with this support, none of which is part of another."""
+    cost = PrivacyCost(1, 0)
+    allocation = BudgetAllocation((), budget, cost, (), leaves_out=False, min_support=least)
+    found = [Found((n,), support) for n in range(MANY)]
+    itemsets, noise = allocation.published(found, Randomness.seeded(seed), units)
+    assert noise is not None
+    return itemsets, noise
+
+
+# Of the noise of so many supports at a time, σ is about 60.
+BUDGETS = [
+    SupportsBudget(epsilon=Fraction(MANY, 40)),
+    SupportsBudget(rho=Fraction(MANY, 7200)),
+    SupportsBudget(mu_squared=Fraction(MANY, 3600)),
+]
+SLACK = 3.5 * math.sqrt(0.025 * 0.975 / MANY)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian", "normal"])
+def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
+    threshold = 1000
+    least, width = MinSupport(count=threshold), budget.noise(MANY).half_width
+    for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
+        itemsets, _ = released(support, least, budget, None, 1)
+        assert len(itemsets) <= (most + SLACK) * MANY
+        assert all(itemset.support >= threshold for itemset in itemsets)
+    itemsets, _ = released(threshold + width + 1, least, budget, None, 2)
+    assert len(itemsets) >= (0.975 - SLACK) * MANY
+    for support in (threshold - 1, threshold - width):
+        itemsets, _ = released(support, least, budget, None, 3)
+        assert sum(not itemset.doubtful for itemset in itemsets) <= (0.025 + SLACK) * MANY
+    itemsets, _ = released(threshold + 2 * width + 1, least, budget, None, 4)
+    assert sum(not itemset.doubtful for itemset in itemsets) >= (0.975 - SLACK) * MANY
+    just, _ = released(threshold, least, budget, None, 5)
+    assert 0.4 * MANY < len(just) < 0.6 * MANY
+
+
+@pytest.mark.parametrize("budget", [BUDGETS[0], BUDGETS[2]], ids=["laplace", "normal"])
+def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> None:
+    """With w at 96 %, and the share of v at 99 % beside it."""
+    share, units, runs = Fraction(1, 10), 10_000, 25
+    least, noise = MinSupport(share=share), SupportNoise.for_budget(Fraction(1, 50), None, 1)
+    reach = budget.noise(MANY).within(Fraction(96, 100)) + math.ceil(share * noise.within(UNITS_CONFIDENCE))
+    wrong: dict[str, list[float]] = {"released": [], "missed": [], "sure": []}
+    for seed in range(runs):
+        counted = UnitCount.noisy(units, noise, Randomness.seeded(1000 + seed))
+        low, _ = released(1000 - reach - 1, least, budget, counted, seed)
+        high, _ = released(1000 + reach + 1, least, budget, counted, runs + seed)
+        below, _ = released(999, least, budget, counted, 2 * runs + seed)
+        wrong["released"].append(len(low) / MANY)
+        wrong["missed"].append(1 - len(high) / MANY)
+        wrong["sure"].append(sum(not itemset.doubtful for itemset in below) / MANY)
+    # The number of units is the same for all itemsets of a run, so a run is one draw of it.
+    for name, each in wrong.items():
+        assert np.mean(each) <= 0.025 + 3.5 * np.std(each) / math.sqrt(runs), name
+    assert np.mean(wrong["released"]) > 0.001
+
+
+def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
+    """What is released has a noisy support of at least the threshold, and so has what is said of it."""
+    least = MinSupport(count=100)
+    allocation = BudgetAllocation((), SupportsBudget(epsilon=Fraction(1, 5)), PrivacyCost(1, 0), (), min_support=least)
+    found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
+    sizes = set()
+    for seed in range(60):
+        itemsets, _ = allocation.published(found, Randomness.seeded(seed))
+        assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
+        assert [itemset.support for itemset in itemsets] == sorted((i.support or 0 for i in itemsets), reverse=True)
+        sizes.add(len(itemsets))
+    assert sizes >= {0, 1, 2, 3}
+
+
+# ------------------------------------------------------------------------------------------------ releases
+
+
+def test_what_is_frequent_is_found_and_nothing_else() -> None:
+    release = mined(epsilon=5)
+    found = {itemset.items: itemset for itemset in release}
+    assert set(found) == {("bread",), ("butter",), ("jam",), ("bread", "butter"), ("bread", "jam")}
+    assert (release.min_support, release.threshold, release.top, release.union) == (0.2, 2000, 1000, True)
+    assert release.capped is False
+    assert release.units == 10_000
+    assert not any(itemset.doubtful for itemset in release)
+    assert all(itemset.interval is not None and itemset.interval[0] >= 2000 for itemset in release)
+
+
+def test_the_same_of_a_number_of_units() -> None:
+    release = mined(min_support=2000, epsilon=5, neighbors="add-remove")
+    assert (release.min_support, release.threshold, release.units) == (2000, 2000, None)
+    assert len(release) == 5
+    assert "count" not in {share.purpose for share in release.shares}
+    assert mined(min_support=2000, neighbors="add-remove", count=True).units is not None
+
+
+def test_a_share_under_add_remove_buys_a_number_of_units() -> None:
+    release = mined(neighbors="add-remove", epsilon=5)
+    assert release.units_interval is not None
+    assert "count" in {share.purpose for share in release.shares}
+    assert release.units is not None
+    assert release.threshold == math.ceil(Fraction(1, 5) * release.units)
+    assert len(release) == 5
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"rho": 0.3},
+        {"size": 1},
+        {"size": 2},
+        {"size": "1-4"},
+        {"catalogue": CATALOGUE},
+        {"supports_share": 0.2},
+        {"mechanism": "limited-domain"},
+        {"mechanism": "limited-domain", "rho": 0.3},
+        {"mechanism": "exponential", "catalogue": CATALOGUE},
+        {"delta": 0, "catalogue": CATALOGUE},
+        {"mechanism": "choosing", "max_basket": 2, "top": 4},
+    ],
+    ids=str,
+)
+def test_all_of_the_budget_is_spent_and_no_more(asked: dict[str, Any], neighbors: str) -> None:
+    release = mined(neighbors=neighbors, **asked)
+    assert sum(share.fraction for share in release.shares) == 1
+    whole = {
+        name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0))
+        for name in ("epsilon", "rho", "mu_squared")
+    }
+    if "rho" in asked:
+        assert whole["rho"] + whole["mu_squared"] / 2 == Fraction(3, 10)
+        assert release.zcdp is not None
+    elif whole["epsilon"]:
+        assert whole["epsilon"] == 1
+    assert release.has_supports
+    assert all(itemset.support is not None and itemset.support >= (release.threshold or 0) for itemset in release)
+    assert all(itemset.doubtful is not None for itemset in release)
+    if release.mechanism == "levelwise":
+        supports = [share for share in release.shares if share.purpose == "supports"]
+        assert supports[0].fraction == Fraction(str(asked.get("supports_share", 0.4)))
+
+
+def test_picks_are_looked_at_again() -> None:
+    release = mined(mechanism="limited-domain", top=3)
+    assert release.top == 3
+    assert release.capped
+    assert {itemset.items for itemset in release} == {("bread",), ("bread", "butter"), ("butter",)}
+    assert mined(mechanism="limited-domain").top == 100
+    few = mined(delta=0, catalogue=CATALOGUE)
+    assert few.mechanism == "permute-and-flip"
+    assert few.cost == PrivacyCost(1, 0)
+
+
+def test_the_cap_is_told() -> None:
+    release = mined(min_support=0.1, top=2, epsilon=5)
+    assert release.capped
+    assert len(release) == 2
+    assert "The cap was reached: only 2 were looked at, and more may have as much." in " ".join(release.certainty)
+    assert "Others may have as much, and not have been found." in " ".join(mined(epsilon=5).certainty)
+
+
+def test_users() -> None:
+    visits = pa.table({"customer": [*range(3000)] * 2, "items": [["bread", "butter"]] * 3000 + [["jam"]] * 3000})
+    release = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=2, seed=1)
+    assert {itemset.items for itemset in release} == {("bread",), ("butter",), ("jam",), ("bread", "butter")}
+    assert release.privacy_unit == "user"
+    assert "measurement" in {share.purpose for share in release.shares}
+    assert sum(share.fraction for share in release.shares) == 1
+    few = fim.mine(visits, user="customer", min_support=0.5, size="1-2", epsilon=0.01, seed=1)
+    assert few.abstained
+
+
+def test_nothing_of_no_data() -> None:
+    empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
+    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "add-remove"}, {"size": 1}]
+    for data in empty:
+        for asked in ways:
+            release = mined(data, **asked)
+            assert release.abstained
+            assert not release.itemsets
+
+
+def test_below_the_noise_only_what_stands_out_is_released() -> None:
+    release = mined(min_support=1, epsilon=0.05)
+    assert all(itemset.interval is not None and itemset.interval[0] > 0 for itemset in release)
+    kept = mined(min_support=1, epsilon=0.05, keep_all=True)
+    assert kept.keep_all
+
+
+def test_what_goes_with_it() -> None:
+    with pytest.raises(ParameterError, match="union goes with several sizes"):
+        mined("no such file", size=2, union=True)
+    with pytest.raises(ParameterError, match="top must be"):
+        mined("no such file", top=0)
+    with pytest.raises(ParameterError, match=r"min_support must be a share"):
+        mined("no such file", min_support=1.5)
+    with pytest.raises(ParameterError, match="size must be at most 20 with levelwise"):
+        mined("no such file", size=21, mechanism="levelwise")
+    assert mined("no such file" and DATA, size="2-3").union
+    assert not mined(size=2).union
+
+
+# ------------------------------------------------------------------------------------------------ forms
+
+
+def test_json_has_what_was_asked_for() -> None:
+    found = json.loads(mined(epsilon=5).to_json())
+    assert (found["min_support"], found["threshold"], found["capped"], found["top"]) == (0.2, 2000, False, 1000)
+    assert {itemset["doubtful"] for itemset in found["itemsets"]} == {False}
+    assert json.loads(mined(min_support="2000").to_json())["min_support"] == 2000
+    assert {"min_support", "threshold", "capped"}.isdisjoint(fim.mine(DATA, seed=1).to_dict())
+
+
+def test_the_table_says_what_is_certain() -> None:
+    shown = " ".join(render_table(mined(epsilon=5), Screen()).split())
+    assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000), found by" in shown
+    assert "They have as much but for a probability of 2.5 %, each by itself." in shown
+    near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
+    assert "? may have less than 2,600 baskets, by the noise alone. The others have as much but for" in near
+    assert "of 1,000 asked for" not in near
+    assert "% for counting these" in near
+    nothing = " ".join(render_table(mined(min_support=0.99), Screen()).split())
+    assert (
+        "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all baskets (9,900)." in nothing
+    )
+    assert "To try: a smaller least support, a larger budget, or more baskets." in nothing
+    noisy = mined(neighbors="add-remove", epsilon=5)
+    assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
+
+
+def test_mlxtend_takes_it() -> None:
+    frame = mined(epsilon=5).to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["support"].tolist() == pytest.approx([0.85, 0.6, 0.6, 0.26, 0.25], abs=0.01)
+
+
+# ------------------------------------------------------------------------------------------------ how it is found
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2), (2, 3), tuple(range(1, 21)), (20,)])
+def test_the_parts_of_the_budget_add_up(sizes: tuple[int, ...]) -> None:
+    recipe = ThresholdRecipe.of(sizes)
+    histograms = recipe.histogram * (2 if sizes[-1] > 1 else 1)
+    parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, histograms]
+    assert sum(parts) == 1
+    assert min(part for part in parts if part is not recipe.set_count) > 0
+    assert (recipe.set_count > 0) == (sizes[-1] > 1)
+    assert len(recipe.levels) == sizes[-1] - 1
+
+
+@pytest.mark.parametrize(("share", "size", "least"), [(0.05, "1-3", 0.9), (0.02, "1-3", 0.9), (0.02, "2", 0.85)])
+def test_most_of_what_reaches_the_threshold_is_found(share: float, size: str, least: float) -> None:
+    """Of the corner shop, at ε = 1: and nearly all that is released does reach it."""
+    shop = read_transactions(REPOSITORY / "datasets" / "corner_shop.parquet")
+    threshold = math.ceil(Fraction(str(share)) * shop.units)
+    first, last = int(size[0]), int(size[-1])
+    true = {tuple(items) for n in range(first, last + 1) for items, _ in list_itemsets(shop, n, threshold, shop.units)}
+    recall, precision, sure = [], [], []
+    for seed in range(3):
+        release = fim.mine(shop, min_support=share, size=size, seed=seed)
+        found = {itemset.items for itemset in release}
+        recall.append(len(found & true) / len(true))
+        precision.append(len(found & true) / len(found))
+        certain = [itemset.items for itemset in release if not itemset.doubtful]
+        sure.append(sum(items in true for items in certain) / len(certain))
+    assert min(recall) >= least
+    assert min(precision) >= 0.85
+    assert np.mean(sure) >= 0.98

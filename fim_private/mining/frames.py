@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fim_private.mining.itemset import Itemset
 from fim_private.reading.vocabulary import Item
 
 # The columns beside the itemsets: whole numbers of units, or shares of them. None where nothing was released.
@@ -39,6 +40,25 @@ def pandas_frame(
     made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
     sets = _lists(itemsets) if lists else [frozenset(items) for items in itemsets]
     return pd.DataFrame({"support": made.pop("support"), "itemsets": pd.Series(sets, dtype=object), **made})
+
+
+def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
+    """Return, in order, the itemsets of which all parts with one item less, and so all parts, are returned as well."""
+    kept: set[frozenset[Item]] = set()
+    for itemset in sorted(itemsets, key=lambda each: len(each.items or ())):
+        items = frozenset(itemset.items or ())
+        if len(items) == 1 or all(items - {item} in kept for item in items):
+            kept.add(items)
+    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in kept]
+
+
+def counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:
+    """Return what is known of itemsets in units: their supports and, where these were asked for, lower and upper."""
+    columns = {"support": [itemset.support for itemset in itemsets]}
+    if has_supports:
+        for place, name in enumerate(("lower", "upper")):
+            columns[name] = [itemset.interval and itemset.interval[place] for itemset in itemsets]
+    return columns
 
 
 def _are_numbers(itemsets: Sequence[tuple[Item, ...] | None]) -> bool:

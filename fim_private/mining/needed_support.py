@@ -9,6 +9,7 @@ from fim_private.defaults import CONFIDENCE
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.needs import LevelNeeds
+from fim_private.levelwise.reaching import Reaching
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
 from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.allocation import AllocatedSelection
@@ -49,6 +50,8 @@ def _needed(selection: AllocatedSelection, *, by_user: bool) -> int | None:
         if selection.run.items_delta is None:
             return None
         return LevelNeeds(selection.run, _ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
+    if isinstance(selection.run, Reaching):
+        return None
     mechanism, universe = selection.run.mechanism, selection.universe
     if isinstance(mechanism, TightMargin):
         # Its search seldom stops, and what then decides is this; to follow the search takes seconds.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,6 @@ from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.outcome import Outcome
-from fim_private.reading.vocabulary import Item
 
 __all__ = ["GIVEN", "SCHEMA", "Itemset", "Release"]
 
@@ -240,7 +238,7 @@ class Release(Outcome):
         Where supports were asked for it has lower and upper too (int64), and share (float64) where they can be told as
         shares. Items of both kinds in one release come out as strings, for an Arrow list has one type.
         """
-        columns: dict[str, Any] = _counts(self.itemsets, self.has_supports)
+        columns: dict[str, Any] = frames.counts(self.itemsets, self.has_supports)
         if self.has_shares:
             columns["share"] = list(map(self.share_of, self.itemsets))
         return frames.arrow_table([itemset.items for itemset in self.itemsets], columns)
@@ -264,8 +262,8 @@ class Release(Outcome):
         """
         named = [itemset for itemset in self.itemsets if itemset.items is not None]
         if downward_closed:
-            named = _downward_closed(named)
-        columns: dict[str, Any] = _counts(named, self.has_supports)
+            named = frames.downward_closed(named)
+        columns: dict[str, Any] = frames.counts(named, self.has_supports)
         dtypes = {}
         if relative and self.has_supports:
             if self.units is None:
@@ -292,22 +290,3 @@ class Release(Outcome):
             f"buys a noisy count, or with {relation}='replace-one', where it is public; or take the supports as they "
             "are, in units: to_pandas(relative=False)"
         )
-
-
-def _downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets of which all parts with one item less, and so all parts, are returned as well."""
-    kept: set[frozenset[Item]] = set()
-    for itemset in sorted(itemsets, key=lambda each: len(each.items or ())):
-        items = frozenset(itemset.items or ())
-        if len(items) == 1 or all(items - {item} in kept for item in items):
-            kept.add(items)
-    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in kept]
-
-
-def _counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[int | None]]:
-    """Return what is known of itemsets in units: their supports and, where these were asked for, lower and upper."""
-    columns = {"support": [itemset.support for itemset in itemsets]}
-    if has_supports:
-        for place, name in enumerate(("lower", "upper")):
-            columns[name] = [itemset.interval and itemset.interval[place] for itemset in itemsets]
-    return columns

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading import chunk_sizes
-from fim_private.reading.column_names import numbered, suggests_a_column
+from fim_private.reading.column_names import numbered, suggests_a_column, suggests_item
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.missing_users import MissingUser
 
@@ -214,7 +214,7 @@ def _item_columns(form: InputForm, others: Sequence[Column], options: Options, s
     if len(set(names)) < len(names):
         raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
     if form is InputForm.WIDE:
-        names = numbered(names) or names
+        names = numbered(names) or [name for name in names if suggests_item(name)] or names
     if not names:
         raise DataError(f"{source} has no column of items")
     for column in others:

@@ -72,7 +72,17 @@ def read_polars(frame: Any, options: Options) -> Transactions:
     for option in options.given():
         if (name := getattr(options, option)) in objects:
             raise DataError(f"column {name!r} of the frame holds Python objects; cast it to strings or integers first")
-    return read_arrow(table_source(frame.drop(objects).to_arrow()), options)
+    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
+
+
+def polars_to_arrow(frame: Any) -> pa.Table:
+    """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand on."""
+    try:
+        return frame.to_arrow()
+    except BaseException as error:  # a panic of Rust is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError("the frame has a column that cannot be read; cast it to strings or integers first") from None
 
 
 def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:

@@ -110,6 +110,11 @@ def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: D
     """Lines that another delimiter cuts, and this one does not; or, for white space, that something else cuts."""
     if dialect.delimiter is not None:
         return None
+    if form is InputForm.FIMI and 2 * sum(line.strip()[:1] == '"' for line in sample.lines) > len(sample.lines):
+        return (
+            f"has its items in double quotes, as CSV has: say {parameter('delimiter')} ',' (or another), or "
+            f"{_as_lines(form)} if the quotes are part of the items"
+        )
     cut = 0 if form is InputForm.FIMI else sum(delimiter in line for line in sample.lines)
     for other in DELIMITERS:
         having = [line for line in sample.lines if other in line]

@@ -84,7 +84,7 @@ def table_head(source: Any, options: Options) -> TableHead | None:
         if isinstance(source, pa.Table | pa.RecordBatch):
             return _of_arrow(table_source(source))
         if frames.is_instance(source, "polars", "DataFrame"):
-            return _of_arrow(table_source(source.to_arrow()))
+            return _of_arrow(table_source(frames.polars_to_arrow(source)))
         if frames.is_instance(source, "pandas", "DataFrame"):
             return TableHead(frames.describe_pandas(source), frame=source)
     return None

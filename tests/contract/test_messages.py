@@ -43,7 +43,6 @@ PYTHON_ONLY = {
         "level",
         "lowest",
         "max_itemsets",
-        "min_support",
         "ranks",
         "threads",
     ),

@@ -8,7 +8,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless_rho
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -78,7 +78,7 @@ def count(
             release = count_release(
                 data,
                 itemsets,
-                epsilon=unless_rho(context, epsilon, rho),
+                epsilon=unless(context, "epsilon", epsilon, rho),
                 delta=delta,
                 rho=rho,
                 neighbors=neighbors,

@@ -9,7 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless_rho
+from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -39,13 +39,12 @@ def mine(
         defaults.SIZE
     ),
     top: Annotated[
-        int | None,
+        int,
         typer.Option(
             help="How many itemsets (of each size); with --min-support at most how many (of all sizes): "
             f"{defaults.TOP_REACHING:,}, or {defaults.TOP_PICKED_REACHING} where they are picked.",
-            show_default=str(defaults.TOP),
         ),
-    ] = None,
+    ] = defaults.TOP,
     min_support: Annotated[
         str | None,
         typer.Option(
@@ -138,12 +137,12 @@ def mine(
             release = mine_release(
                 data,
                 size=size,
-                epsilon=unless_rho(context, epsilon, rho),
+                epsilon=unless(context, "epsilon", epsilon, rho),
                 delta=delta,
                 rho=rho,
                 mechanism=mechanism,
                 neighbors=neighbors,
-                top=top,
+                top=unless(context, "top", top, min_support),
                 min_support=min_support,
                 union=union,
                 supports=supports,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+_Value = TypeVar("_Value")
 
 Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")]
 Rho = Annotated[
@@ -45,8 +47,8 @@ Seed = Annotated[
 ]
 
 
-def unless_rho(context: typer.Context, epsilon: float, rho: float | None) -> float | None:
-    """Return epsilon; None where it was not typed, for rho was in its place. context: of the command."""
-    source = context.get_parameter_source("epsilon")
+def unless(context: typer.Context, name: str, value: _Value, instead: object) -> _Value | None:
+    """Return an option's value; None where it was not typed, and another, which asks otherwise, was given instead."""
+    source = context.get_parameter_source(name)
     was_typed = source is not None and source.name != "DEFAULT"
-    return epsilon if was_typed or rho is None else None
+    return value if was_typed or instead is None else None

@@ -32,7 +32,6 @@ from fim_private.reading import read_catalogue
 _LARGEST_TOP = 100_000
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
-_LARGEST_SIZE = 1_000_000
 _THIRD = Fraction(1, 3)
 _LEAST_SHARE = Fraction(1, 10**6)
 # The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
@@ -128,7 +127,7 @@ def checked_options(
     mechanism: str,
     neighbors: str,
     top: int | None,
-    min_support: Any,
+    min_support: Any = None,
     union: bool,
     supports: bool,
     supports_share: float | Fraction | None,
@@ -220,8 +219,6 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
         raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
-    if sizes[-1] > _LARGEST_SIZE:  # a release has a column for each item
-        raise ParameterError(f"{parameter('size')} must be at most {_LARGEST_SIZE:,}, not {shown(sizes[-1])}")
     return sizes
 
 

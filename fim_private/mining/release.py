@@ -19,6 +19,7 @@ __all__ = ["GIVEN", "SCHEMA", "Itemset", "Release"]
 SCHEMA = 1
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
+_MOST_COLUMNS = 10_000
 
 
 class Release(Outcome):
@@ -218,7 +219,9 @@ class Release(Outcome):
         spreadsheet_safe: whether an apostrophe is put before text that a spreadsheet would run as a formula (it begins
             with =, +, -, @, a tab or a line break, and is no number); without it all text is as it was.
         """
-        columns = max(self.sizes)
+        # Of sizes that no basket has there are no more columns than a spreadsheet has.
+        found = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
+        columns = max(found, min(max(self.sizes), _MOST_COLUMNS))
         bounds = ["lower", "upper"] if self.has_supports else []
         share = ["share"] if self.has_shares else []
         names = [f"item_{place}" for place in range(1, columns + 1)]

@@ -98,8 +98,14 @@ def _remarks(release: Release) -> Iterator[str]:
 
 
 def _of_how_many(release: Release) -> str:
-    """Return how many units there are, where that is known exactly."""
-    return "" if release.units is None or release.units_interval is not None else f", of {release.units:,} in all"
+    """Return how many units there are, where that is known, and how exactly."""
+    if release.units is None:
+        return ""
+    noisy = ""
+    if release.units_interval is not None:
+        low, high = release.units_interval
+        noisy = f" ({low:,} to {high:,} with 95 % probability)"
+    return f", of {release.units:,} in all{noisy}"
 
 
 def _missing(release: Release) -> str:

@@ -151,6 +151,8 @@ def make_up(path: Path, columns: list[str]) -> None:
 
 
 def make_up_catalogue(path: Path) -> None:
+    if path.exists():
+        return
     assert path.suffix in (".csv", ".txt"), "a catalogue in the documents is text"
     path.write_text("".join(f"{item}\n" for item in [*ITEMS, "jam", "rye"]))
 
@@ -178,7 +180,7 @@ def make_up_inputs(folder: Path, command: str) -> None:
     sources = files if files != ["-"] else [word for word in words[: words.index(verb)] if Path(word).suffix]
     for source in sources:
         make_up(folder / source.lstrip("<"), columns)
-    if "--itemsets" in option:
+    if "--itemsets" in option and not (folder / option["--itemsets"]).exists():
         (folder / option["--itemsets"]).write_text("milk,tea\n")
     if "--catalogue" in option:
         make_up_catalogue(folder / option["--catalogue"])

@@ -152,6 +152,7 @@ def test_whatever_was_asked_there_is_advice_or_none(
     options |= {"neighbors": "add-remove" if private else "replace-one"}
     try:
         request = asked(**options)
+        request.selections()  # a catalogue may be too small for a size: nothing is asked then
     except fim.ParameterError:
         return
     one = advice(request, units, 0)

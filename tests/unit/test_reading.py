@@ -448,9 +448,9 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("content", [b"wine\xff\n", b"wine%\xe9t\xe9\n", b'"wine"%"\xe9t\xe9"\n'])
 @pytest.mark.parametrize(("name", "delimiter"), [("a.dat", b" "), ("a.csv", b","), ("a.tsv", b"\t")])
 def test_text_that_is_not_utf8(name: str, delimiter: bytes, content: bytes, tmp_path: Path) -> None:
-    message(
-        DataError, file(tmp_path, name, content.replace(b"%", delimiter)), name, "UTF-8", "encoding, such as cp1252"
-    )
+    path = file(tmp_path, name, content.replace(b"%", delimiter))
+    form = "fimi" if name == "a.dat" else "lines"  # said, since quotes are no part of the former
+    message(DataError, path, name, "UTF-8", "encoding, such as cp1252", input_format=form)
 
 
 def test_long_text_that_is_not_utf8(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ _BINARY_SUFFIXES = {
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _LONGEST_MAGIC = 6
 _GZIP = b"\x1f\x8b"
+# Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
+_OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 # What the system says of a path, not of what is inside.
 _NOT_OPENED = {
     errno.ENAMETOOLONG: "the name is too long; rename it",
@@ -105,10 +107,10 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
     compressed = suffixes[-1:] == [".gz"]
     suffix = "".join(suffixes[-2:-1] if compressed else suffixes[-1:])
     mode = path.stat().st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+    if stat.S_ISFIFO(mode) and str(path).startswith(_OPEN_FILES):
         return _pipe(path, path.open("rb"))
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise DataError(f"{_name(path)} is no regular file and no pipe; name a file, or - for standard input")
+        raise DataError(f"{_name(path)} is no regular file; send it to standard input and name it -")
     with path.open("rb") as stream:
         magic = stream.read(_LONGEST_MAGIC)
     if not magic:

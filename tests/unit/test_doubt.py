@@ -148,6 +148,7 @@ def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], le
         assert wrong_and_marked >= 1
 
 
+@pytest.mark.full
 def test_where_items_are_lost_all_are_doubtful() -> None:
     """Of sixty planted pairs no item is found at so small an ε: what comes out is none of them, and says so."""
     random = np.random.default_rng(5)

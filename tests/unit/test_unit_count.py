@@ -95,7 +95,7 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kin
     assert abs(release.units - (700 if "user" in asked else 2000)) < 10 * width + 1
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["one", "rho", "levelwise", "users"])
 def test_it_is_drawn_from_its_law(name: str) -> None:
     data, asked, kind = COMPOSED[name]

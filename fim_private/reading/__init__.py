@@ -254,7 +254,7 @@ def _table_of(frame: Any) -> pa.Table:
     """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
     try:
         return frames.polars_to_arrow(frame) if hasattr(frame, "to_arrow") else pa.table(frame)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
 
 

@@ -677,7 +677,11 @@ def test_spectra_equal_those_of_pyfim_on_real_files(name: str, size: int) -> Non
     import pyarrow.parquet as pq
 
     path = real_data(f"{name}.parquet")
-    baskets = pq.read_table(path)["items"].to_pylist()
+    # One item of the groceries is "cream cheese ", with a blank that means nothing.
+    baskets = [
+        [str(item).strip() for item in basket] if name == "groceries" else basket
+        for basket in pq.read_table(path)["items"].to_pylist()
+    ]
     floor = 1 if size == 2 else max(2, len(baskets) // 200)
     found = fim.eclat(baskets, target="s", supp=-floor, zmin=size, zmax=size, report="a")
     expected = spectrum_of([support for _, support in found])

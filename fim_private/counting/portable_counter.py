@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting.counter import Top, levels_of
 from fim_private.counting.item_ranks import rank_order
-from fim_private.counting.work_limit import Effort, Meter, itemset_occurrences
+from fim_private.counting.work_limit import Effort, Meter, itemset_occurrences, refuse_long
 from fim_private.reading.transactions import Transactions
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
@@ -101,6 +101,7 @@ class PortableCounter:
             ceiling = int(ranked[self._size - 1]) + 1 if len(ranked) >= self._size else 1
         if ceiling <= self._min_support:
             return Top([], self._min_support)
+        refuse_long(self._size, self.most_work)
         if wanted is None:
             self._effort.refuse_infeasible(self._size, self.most_work)
         # As much as a reader of the top may want: each further scan lowers the floor.
@@ -163,13 +164,21 @@ def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
 def _scan(
     transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
 ) -> Iterator[_Found]:
-    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order."""
+    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order, depth first."""
     rows = _frequent_rows(transactions, supports, size, floor)
     by_rank = _stable_order(rows.rank)
     frontier = _Frontier(
         np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
     )
-    yield from _extend(rows, frontier, size - 1, floor, meter)
+    waiting = [_extend(rows, frontier, size, floor, meter)]
+    while waiting:
+        extended = next(waiting[-1], None)
+        if isinstance(extended, _Found):
+            yield extended
+        elif extended is None:
+            waiting.pop()
+        else:
+            waiting.append(_extend(rows, extended, size, floor, meter))
 
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
@@ -209,8 +218,11 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
     return order
 
 
-def _extend(rows: _FrequentRows, frontier: _Frontier, remaining: int, floor: int, meter: Meter) -> Iterator[_Found]:
-    """Extend every partial itemset by `remaining` more frequent items, depth first, a batch at a time."""
+def _extend(
+    rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
+) -> Iterator[_Frontier | _Found]:
+    """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of that size at last."""
+    remaining = size - frontier.chosen.shape[1]
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
@@ -224,9 +236,11 @@ def _extend(rows: _FrequentRows, frontier: _Frontier, remaining: int, floor: int
             whole = int(np.searchsorted(group, group[end], side="left"))
             end = whole if whole > begin else int(np.searchsorted(group, group[end], side="right"))
         batch = slice(begin, end)
-        yield from _extend_batch(
-            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining, floor, meter
+        extended = _extend_batch(
+            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining == 1, floor, meter
         )
+        if extended is not None:
+            yield extended
         begin = end
 
 
@@ -236,10 +250,11 @@ def _extend_batch(
     group: NDArray[np.int64],
     entry: NDArray[np.int64],
     room: NDArray[np.int64],
-    remaining: int,
+    last_item: bool,
     floor: int,
     meter: Meter,
-) -> Iterator[_Found]:
+) -> _Frontier | _Found | None:
+    """Extend some partial itemsets by one item; None where nothing reaches the floor."""
     total = int(room.sum())
     meter(total)
     before = np.cumsum(room) - room
@@ -252,17 +267,16 @@ def _extend_batch(
     frequent = support >= floor
     extension, support = extension[frequent], support[frequent]
     if not len(extension):
-        return
+        return None
     owner, last = base + extension // width, extension % width
-    if remaining == 1:
-        yield _Found(chosen, owner, last, support)
-        return
+    if last_item:
+        return _Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
     kept = extension[index] == key
     index, candidate = index[kept], candidate[kept]
     order = _stable_order(index)
     longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
-    yield from _extend(rows, _Frontier(longer, index[order], candidate[order]), remaining - 1, floor, meter)
+    return _Frontier(longer, index[order], candidate[order])
 
 
 def _count(

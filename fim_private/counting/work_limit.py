@@ -19,6 +19,8 @@ from fim_private.defaults import MAX_WORK
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import WorkLimitError, parameter
 
+# Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
+_LONG, _MOST_PARTS = 256, 1 << 29
 # How often a count shows progress.
 _PROGRESS_SECONDS = 0.05
 
@@ -138,6 +140,18 @@ def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
     """
     counts = np.bincount(lengths)
     return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
+
+
+def refuse_long(size: int, occurrences: int) -> None:
+    """Raise WorkLimitError for itemsets so long that to write out their parts, item by item, takes too much memory.
+
+    occurrences: as itemset_occurrences has it.
+    """
+    if size > _LONG and size**2 * occurrences > _MOST_PARTS:
+        raise WorkLimitError(
+            f"itemsets of more than {_LONG} items are counted only where hardly any basket has so many: "
+            f"ask for a smaller {parameter('size')}"
+        )
 
 
 def _figure(number: int) -> str:

@@ -50,6 +50,8 @@ def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
             lower = lower * square_lower >> bits
             upper = min((upper * square_upper >> bits) + 1, one)
         exponent >>= 1
+        if exponent and square_upper <= 1:
+            return 0, 1  # the factors that are left are below a unit
         if exponent:
             square_lower = square_lower * square_lower >> bits
             square_upper = min((square_upper * square_upper >> bits) + 1, one)

@@ -26,8 +26,8 @@ class Neighbors(StrEnum):
     ADD_REMOVE = "add-remove"
 
 
-# Far above what anybody counts, and still quick to reckon with and to write.
-LARGEST_INTEGER = 10**1000
+# Far above what anybody counts; Python writes no integer of more than 4,300 digits.
+_LARGEST_TOLD = 10**1000
 # Outside these ranges a guarantee says nothing, or so much that nothing could be released. Arithmetic is exact within.
 EPSILON_RANGE = (1e-9, 1e9)
 DELTA_RANGE = (1e-300, 1.0)
@@ -115,15 +115,20 @@ def exact_neighbors(neighbors: str) -> Neighbors:
 
 
 def positive_integer(name: str, value: int) -> int:
-    """Return the value, a Python or numpy integer, as a Python int from 1 to 10^1000.
+    """Return the value, a Python or numpy integer, as a Python int >= 1.
 
     Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
     """
     return whole_number(name, value, least=1)
 
 
-def whole_number(name: str, value: int, *, least: int, most: int = LARGEST_INTEGER) -> int:
-    """Return the value, a Python or numpy integer, as a Python int from `least` to `most`.
+def public_integer(name: str, value: int) -> int:
+    """Return a number that is told again, in results and errors: as positive_integer, and at most 10^1000."""
+    return whole_number(name, value, least=1, most=_LARGEST_TOLD)
+
+
+def whole_number(name: str, value: int, *, least: int, most: int | None = None) -> int:
+    """Return the value, a Python or numpy integer, as a Python int from `least` to `most`, None for no end.
 
     Raises ParameterError, which names the parameter `name`, for anything else, booleans among it.
     """
@@ -133,7 +138,7 @@ def whole_number(name: str, value: int, *, least: int, most: int = LARGEST_INTEG
         integer = least - 1
     if integer < least:
         raise ParameterError(f"{parameter(name)} must be a whole number of at least {least}, not {shown(value)}")
-    if integer > most:
+    if most is not None and integer > most:
         limit = f"{most:,}" if most < 10**15 else f"1e{len(str(most)) - 1}"
         raise ParameterError(f"{parameter(name)} must be at most {limit}, not {shown(value)}")
     return integer

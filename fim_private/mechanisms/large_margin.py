@@ -172,14 +172,21 @@ def _correction(epsilon: float) -> float:
 
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
     """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is, 120 digits do."""
-    e, d = exact_epsilon(epsilon), exact_delta(delta)
-    value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + _correction(float(e))
+    e, d, correction = _budget(epsilon, delta)
+    value = _paper_margin(float(e), float(d), math.log(rank), math.log(rank + 1)) + correction
     if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
         return math.ceil(value)
     return _precise_threshold(e, d, rank)
 
 
 # A float and the Fraction equal to it mean different epsilons, so the cache is typed.
+@lru_cache(maxsize=16, typed=True)
+def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fraction, Fraction, float]:
+    """Return what the thresholds of a budget have in common: epsilon, delta and the correction for integer noise."""
+    e, d = exact_epsilon(epsilon), exact_delta(delta)
+    return e, d, _correction(float(e))
+
+
 @lru_cache(maxsize=16, typed=True)
 def _remembered(
     threshold: Callable[[float | Fraction, float | Fraction, int], int],
@@ -191,8 +198,8 @@ def _remembered(
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
-    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits and more."""
-    context = Context(prec=120 + 2 * len(str(rank)), Emin=-999_999, Emax=999_999)
+    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits: of a longer rank the logarithm takes no more."""
+    context = Context(prec=120, Emin=-999_999, Emax=999_999)
 
     def log(x: Fraction) -> Decimal:
         return context.ln(context.divide(Decimal(x.numerator), Decimal(x.denominator)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+from fim_private.spectrum import candidate_itemsets
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,14 @@ class PublicParameters:
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket."""
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket.
+
+        Raises ParameterError for more than can be reckoned with.
+        """
         if self.max_basket is None:
             return None
-        return (self.max_baskets or 1) * sum(math.comb(self.max_basket, size) for size in self.sizes)
+        able = [size for size in self.sizes if size <= self.max_basket]
+        return (self.max_baskets or 1) * sum(candidate_itemsets(self.max_basket, size, "max_basket") for size in able)
 
     def rank(self, default: int) -> int:
         """Return max_rank as it was asked for, or the default."""

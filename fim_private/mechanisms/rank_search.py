@@ -24,6 +24,11 @@ from fim_private.spectrum import SupportSpectrum
 
 Threshold = Callable[[int], int]
 
+# Digits, in bits, with which a draw begins.
+_BITS = 128
+# What doubles are off at most when they add up hazards of so many ranks, generously.
+_ROUNDING, _MANY = 1e-6, 1 << 20
+
 
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
     """Return the spectrum with no more candidates than doubles can count, 1e300, for distributions.
@@ -89,8 +94,12 @@ class Search:
 
     def _following(self, first: int, last: int) -> int:
         """Return the first rank after `first` with another threshold, last + 1 if there is none."""
-        threshold = self.threshold(first)
-        return least_integer(lambda rank: self.threshold(rank) != threshold, first + 1, last + 1)
+        threshold, step = self.threshold(first), 1
+        # Mostly it is near, and the last rank may have thousands of digits.
+        while first + step <= last and self.threshold(first + step) == threshold:
+            step *= 2
+        nearest, end = first + step // 2 + 1, min(first + step, last + 1)
+        return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
 
     def draw(self, randomness: Randomness) -> int | None:
         """Draw the stopping rank, exactly; None if no rank up to last_rank stops."""
@@ -99,13 +108,35 @@ class Search:
     def draw_given(self, shared: int, randomness: Randomness) -> int | None:
         """Draw the stopping rank, as draw does, given the noise X that all steps share, in units."""
         uniform = UniformReal(randomness=randomness)
-        for bits in precisions(128):
+        if self._surely_never_stops((uniform.digits(_BITS) + 1) / (1 << _BITS), shared):
+            return None
+        for bits in precisions(_BITS):
             digits = uniform.digits(bits)
             try:
                 return self._invert((digits, digits + 1), shared, bits)
             except _NeedsMoreBits:
                 continue
         raise AssertionError("precisions() never ends")  # pragma: no cover
+
+    def _surely_never_stops(self, uniform: float, shared: int) -> bool:
+        """Tell whether all hazards together are less than what survival must lose to fall to the uniform number.
+
+        uniform: a bound from above. By doubles, with room for their rounding: False where that leaves it open. No level
+        is read that the search would not read.
+        """
+        if self.last_rank > _MANY:
+            return False
+        maximum, left = self.maximum, 1 - uniform - _ROUNDING
+        for run in self.runs():
+            for segment in self.segments(run):
+                slack = maximum - self.threshold(segment.first) + shared
+                # Thresholds only rise and supports are at least 0: no later hazard is above this one.
+                if self.noise.most_hazard(slack) * (self.last_rank - segment.first + 1) < left:
+                    return True
+                left -= (segment.last - segment.first + 1) * self.noise.most_hazard(slack - run.next_support)
+                if left <= 0:
+                    return False
+        return True
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where that is open."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -56,6 +57,10 @@ class StepNoise(Protocol):
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits`` times the probability that a step stops; slack includes X."""
+        ...
+
+    def most_hazard(self, slack: int) -> float:
+        """Return a bound, from above up to rounding, of the probability that a step stops; slack includes X."""
         ...
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,6 +110,14 @@ class TwoSidedSteps:
         """Bound ``2**bits * P(Z_ℓ < slack)``, which is P(Z_ℓ >= 1 - slack), as Z_ℓ is symmetric."""
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
 
+    def most_hazard(self, slack: int) -> float:
+        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
+        return math.exp((slack - 1) * self._step_rate) if slack <= 0 else 1.0
+
+    @cached_property
+    def _step_rate(self) -> float:
+        return float(1 / self.step_scale)
+
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ >= slack): (n,) float64."""
         scale = float(self.step_scale)
@@ -147,6 +160,14 @@ class OneSidedSteps:
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
         return exp_bounds(self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits)
+
+    def most_hazard(self, slack: int) -> float:
+        """Return P(Z_ℓ >= -slack)."""
+        return math.exp(self._step_rate * min(slack, 0))
+
+    @cached_property
+    def _step_rate(self) -> float:
+        return float(self.step_rate)
 
     def log_stay(self, slack: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ln P(Z_ℓ < -slack), which is minus infinity from 0 on: (n,) float64."""

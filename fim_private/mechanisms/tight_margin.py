@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Self
 
@@ -104,12 +105,7 @@ class TightMargin:
     def _thresholds(self) -> Threshold:
         """Return τ with its rates at hand: a search asks for those of 10,000 ranks and more."""
         choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
-        step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
-
-        def threshold(rank: int) -> int:
-            return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
-
-        return threshold
+        return _remembered(choice, float(self.noise.step_rate), math.log(float(exact_delta(self.delta))))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
@@ -162,3 +158,14 @@ class TightMargin:
         """Return the rank search of a spectrum."""
         # At the last rank the search ends whatever its margin.
         return Search(spectrum, self._thresholds(), self.last_rank(spectrum) - 1, self.noise)
+
+
+@lru_cache(maxsize=16)
+def _remembered(choice: float, step: float, tail: float) -> Threshold:
+    """Return τ for the rates of the choice and of a step, and ln δ; it remembers, as a search is done for each pick."""
+
+    @lru_cache(maxsize=1 << 14)
+    def threshold(rank: int) -> int:
+        return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
+
+    return threshold

@@ -16,7 +16,7 @@ from fim_private.dp.parameters import (
     exact_fraction,
     exact_neighbors,
     flag,
-    positive_integer,
+    public_integer,
     whole_number,
 )
 from fim_private.dp.privacy_budget import PrivacyBudget
@@ -152,7 +152,7 @@ def checked_options(
     relation = exact_neighbors(neighbors)
     universe = _universe(catalogue, universe_size)
     caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
-    checked = {name: None if cap is None else positive_integer(name, cap) for name, cap in caps.items()}
+    checked = {name: None if cap is None else public_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
         raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
@@ -207,14 +207,14 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)[1:-1]}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
             raise ParameterError(_SIZES.format(shown(size)))
         first, last = int(match[1]), int(match[2] or match[1])
         if first > last:
             raise ParameterError(_SIZES.format(shown(size)))
         size = first if match[2] is None else range(first, last + 1)
-    sizes = tuple(positive_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
+    sizes = tuple(public_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
@@ -268,5 +268,5 @@ def _universe(catalogue: Any, universe_size: int | None) -> Universe:
     if catalogue is not None:
         return Catalogue(read_catalogue(catalogue))
     if universe_size is not None:
-        return SizedUniverse(positive_integer("universe_size", universe_size))
+        return SizedUniverse(public_integer("universe_size", universe_size))
     return UNKNOWN

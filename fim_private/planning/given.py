@@ -11,7 +11,7 @@ from fim_private.dp.parameters import (
     exact_epsilon,
     exact_fraction,
     exact_neighbors,
-    positive_integer,
+    public_integer,
 )
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism, registry
@@ -62,7 +62,7 @@ class Given:
         object.__setattr__(self, "neighbors", exact_neighbors(self.neighbors).value)
         for name in ("units", "size", "universe_size", "max_basket", "max_baskets", "max_rank"):
             if (value := getattr(self, name)) is not None or name == "size":
-                object.__setattr__(self, name, positive_integer(name, value))  # a numpy integer is no plain value
+                object.__setattr__(self, name, public_integer(name, value))  # a numpy integer is no plain value
         object.__setattr__(self, "confidence", float(exact_fraction("confidence", self.confidence)))
         if self.max_rank is not None and self.max_rank > _LARGEST_RANK:
             raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")

@@ -113,7 +113,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         (["plan", "--size", "x"], "Error: --size must be a whole number, not 'x'"),
         (["plan", "--typical-basket", "0"], "Error: --typical-basket must be a number of items from 1"),
         (
-            ["plan", "--epsilons", "one", "--figure", "x.png"],
+            ["plan", "--epsilons", "1,one", "--figure", "x.png"],
             "Error: --epsilons must be a number such as 0.5 or 1e-6, not 'one'",
         ),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),

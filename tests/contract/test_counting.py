@@ -31,7 +31,7 @@ from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
@@ -447,3 +447,25 @@ def test_all_pairs_of_retail(count: CountItemsets) -> None:
     # Every basket of k items holds C(k, 2) pairs.
     pairs = sum(math.comb(len(set(basket)), 2) for basket in plain_baskets("retail.dat"))
     assert sum(support * multiplicity for support, multiplicity in levels) == pairs
+
+
+@pytest.mark.parametrize("baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]])
+def test_long_itemsets_of_few_baskets_are_counted(baskets: list[range]) -> None:
+    """Longer than what the kernel takes, and than Python recurses."""
+    size = len(baskets[0])
+    data = read_transactions(baskets)
+    assert list(itemset_spectrum(data, size).levels()) == [(baskets.count(baskets[0]), 1)] + (
+        [(1, 1)] if len(baskets[-1]) == size else []
+    )
+
+
+def test_an_itemset_of_a_thousand_items() -> None:
+    assert list(itemset_spectrum(read_transactions([range(1200)] * 2), 1200).levels()) == [(2, 1)]
+
+
+@pytest.mark.parametrize("size", [257, 1000])
+def test_long_itemsets_of_longer_baskets_are_refused_at_once(size: int) -> None:
+    data = read_transactions([range(2000)] * 10)
+    with pytest.raises(WorkLimitError, match="itemsets of more than 256 items are counted only where hardly any"):
+        next(itemset_spectrum(data, size).levels())
+    assert list(itemset_spectrum(data, 2001).levels()) == []

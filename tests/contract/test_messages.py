@@ -24,6 +24,7 @@ SOURCES = {
 NAMING = {
     "parameter",
     "positive_integer",
+    "public_integer",
     "whole_number",
     "exact_fraction",
     "flag",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,11 @@ def test_power_of_an_astronomic_exponent_is_decided_by_more_bits() -> None:
         lower, upper = power_bounds(((1 << bits) - hazard - 1, (1 << bits) - hazard), 10**60, bits)
     assert abs(lower / 2**512 - 0.36787944117144233) < 1e-12
     assert abs(upper / 2**512 - 0.36787944117144233) < 1e-12
+
+
+@pytest.mark.parametrize("base", [(0, 0), (1, 2), (1 << 32, 1 << 40)])
+def test_a_power_below_a_unit_is_between_none_and_one(base: tuple[int, int]) -> None:
+    assert power_bounds(base, 10**6000, 64) == (0, 1)
 
 
 @given(st.integers(-2000, 2000), st.fractions(Fraction(1, 20), 50))

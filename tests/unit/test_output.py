@@ -3,6 +3,8 @@ is spent."""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import re
 import threading
@@ -235,6 +237,51 @@ def test_a_file_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypatc
         entered(path)
     assert path.read_text() == "old"
     assert names(tmp_path) == ["release.json"]
+
+
+def test_a_folder_that_may_not_be_searched_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stat = os.stat
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if str(path).startswith(f"{tmp_path}/"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    with pytest.raises(OutputError, match=r"cannot write .*: permission denied; choose another output$"):
+        entered(tmp_path / "release.json")
+    monkeypatch.undo()
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("r" * 256, "the name is too long"),
+        ("loop", "its links lead back to themselves"),
+        ("loop/release.json", "its links lead back to themselves"),
+        ("nul\0.json", "no file can have this name"),
+    ],
+)
+def test_names_that_no_file_has_fail_at_once(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OutputError, match=rf"^cannot write .*: {reason}; choose another output$") as caught:
+        entered(tmp_path / name)
+    assert "\n" not in str(caught.value)
+    assert names(tmp_path) == ["loop"]
+
+
+def test_nothing_is_there_while_it_is_made(tmp_path: Path) -> None:
+    """Whoever is killed without warning leaves nothing behind, but for the moment in which the file is written."""
+    with staged(tmp_path / "release.json") as write:
+        write("text")
+        assert names(tmp_path) == []
+
+
+def test_half_a_surrogate_pair_is_written_as_its_escape(tmp_path: Path) -> None:
+    with staged(tmp_path / "release.json") as write:
+        write('["\ud800", "é"]')
+    assert json.loads((tmp_path / "release.json").read_text(encoding="utf-8")) == ["\ud800", "é"]
 
 
 def test_a_folder_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.dp.cost import Exact, PrivacyCost
@@ -136,6 +138,47 @@ def test_csv_quotes_what_must_be() -> None:
         ["item_1", "item_2", "item_3", "support"],
         [*items, ""],
     ]
+
+
+RUN_BY_SPREADSHEETS = [
+    "=cmd()|'x'!A1",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\ttab",
+    "\rreturn",
+    "\nline",
+    "＝1+1",
+    "-",
+    "+x",
+    "=1,2",
+]
+LEFT_ALONE: list[int | str] = [-1, 39, "-1", "+44", "-1.50", "tea", "1=2", "'quoted", " =1+1", "a@b", "", "☕"]
+
+
+def cells(text: str) -> list[str]:
+    _, row = csv.reader(io.StringIO(text, newline=""))
+    return row[:-1]
+
+
+def test_no_cell_is_a_formula_unless_that_is_asked_for() -> None:
+    labels: tuple[int | str, ...] = (*LEFT_ALONE, *RUN_BY_SPREADSHEETS)
+    found = release(Itemset(labels), size=len(labels))
+    plain = [str(label) for label in LEFT_ALONE]
+    assert cells(found.to_csv()) == [*plain, *(f"'{text}" for text in RUN_BY_SPREADSHEETS)]
+    assert cells(found.to_csv(spreadsheet_safe=False)) == [*plain, *RUN_BY_SPREADSHEETS]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_no_separator_makes_a_cell_of_a_part_of_a_label(separator: str) -> None:
+    text = release(Itemset((f"tea{separator}=1+1",)), size=1).to_csv()
+    assert text.splitlines()[1] == f'"tea{separator}=1+1",'
+
+
+@given(st.lists(st.one_of(st.integers(), st.text(st.characters(exclude_categories=["Cs"]))), min_size=1, max_size=4))
+def test_csv_is_read_back_as_it_was(labels: list[int | str]) -> None:
+    text = release(Itemset(tuple(labels)), size=len(labels)).to_csv(spreadsheet_safe=False)
+    assert cells(text) == [str(label) for label in labels]
 
 
 # --------------------------------------------------------------------------------------------- Arrow

@@ -1,0 +1,305 @@
+"""What terminals, locales, spreadsheets, signals and odd paths do to the commands, as processes."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from patience import PATIENCE
+
+from fim_private.reading.files import file_errors
+
+RUN = [sys.executable, "-m", "fim_private"]
+LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]
+PLANS = [
+    "plan --units 100000",
+    "plan --units 100000 --universe-size 1000 --max-basket 30",
+    "plan --top 10,50 --typical-basket 10 --supports",
+]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    unwanted = ("LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "COLUMNS", "TERM", "FORCE_COLOR", "NO_COLOR")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    return {**kept, "PYTHONWARNINGS": "error", **changes}
+
+
+def run(
+    *arguments: object, folder: Path | None = None, locale: Mapping[str, str] = MappingProxyType({"PYTHONUTF8": "1"})
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*RUN, *map(str, arguments)],
+        cwd=folder,
+        env=environment(**locale),
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("words") / "words.parquet"
+    pq.write_table(pa.table({"items": [LABELS] * 700}), path)
+    return path
+
+
+# ------------------------------------------------------------------------------------------- locales
+
+LOCALES: list[dict[str, str]] = [
+    {"PYTHONUTF8": "1"},
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "latin-1"},
+    {"PYTHONIOENCODING": "utf-16"},
+    {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=str)
+@pytest.mark.one_in(2)
+def test_json_is_valid_in_every_locale(words: Path, locale: dict[str, str]) -> None:
+    done = run("mine", words, "--size", 4, "--format", "json", locale=locale)
+    assert (done.stderr, done.returncode) == (b"", 0)
+    assert sorted(json.loads(done.stdout)["itemsets"][0]["items"]) == sorted(LABELS)
+    assert done.stdout.isascii() is ("1" not in locale.values())
+    for command in ("plan", "audit --mechanism distance --trials 0"):
+        done = run(*command.split(), "--format", "json", locale=locale)
+        assert (done.stderr, done.returncode) == (b"", 0)
+        assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=str)
+@pytest.mark.one_in(4)
+def test_csv_is_utf8_in_every_locale(words: Path, locale: dict[str, str]) -> None:
+    done = run("mine", words, "--size", 4, "--format", "csv", locale=locale)
+    assert (done.stderr, done.returncode) == (b"", 0)
+    _, row = csv.reader(io.StringIO(done.stdout.decode("utf-8"), newline=""))
+    assert sorted(row[:4]) == sorted([*LABELS[:2], "'=cmd()|'x'!A1", LABELS[3]])
+
+
+def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
+    done = run("mine", words, "--format", "json", "--size", 4, "--output", "a.json", folder=tmp_path, locale=LOCALES[1])
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [*PLANS, "audit --mechanism distance --trials 0"])
+@pytest.mark.one_in(2)
+def test_an_ascii_table_is_aligned(command: str) -> None:
+    done = run(*command.split(), locale={"PYTHONIOENCODING": "ascii"})
+    assert (done.stderr, done.returncode) == (b"", 0)
+    table = [line for line in done.stdout.decode("ascii").splitlines() if line[:1] in "+|"]
+    assert len({len(line) for line in table}) == 1
+    assert len(table) > 4
+    assert rb"\u" not in done.stdout
+
+
+# -------------------------------------------------------------------------------------------- widths
+
+
+def on_terminal(columns: int, *arguments: object) -> str:
+    """Run on a terminal so many columns wide, and return what it shows without styles."""
+    pty = pytest.importorskip("pty")
+    reader, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*RUN, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        env=environment(TERM="xterm", COLUMNS=str(columns), PYTHONUTF8="1"),
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        try:
+            while block := os.read(reader, 1 << 16):
+                shown += block
+        except OSError:
+            pass  # how Linux says that the other side is closed
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=PATIENCE) == 0
+    os.close(reader)
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r\n", "\n")
+
+
+def words_of(text: str) -> set[str]:
+    return {word for word in re.split(r"[\s│╭╮╰╯─┬┴┼├┤:]+", text) if word}
+
+
+@pytest.mark.parametrize("columns", [80, 60, 40])
+@pytest.mark.parametrize(
+    "command", [*PLANS, "audit --mechanism tight-margin --trials 0", "mine WORDS --top 3 --supports"]
+)
+@pytest.mark.one_in(5)
+def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int) -> None:
+    arguments = shlex.split(command.replace("WORDS", shlex.quote(str(words))))
+    seed = ["--seed", 1] if arguments[0] == "mine" else []
+    shown = on_terminal(columns, *arguments, *seed)
+    assert max(map(len, shown.splitlines())) <= columns
+    whole = run(*arguments, *seed).stdout.decode()
+    # Where a table is shown row by row, what is no figure is left out.
+    assert words_of(shown) <= words_of(whole)
+    assert "…" not in shown
+
+
+@pytest.mark.parametrize("columns", [120, 80, 60, 40])
+@pytest.mark.parametrize("command", ["", "mine", "plan", "audit"])
+@pytest.mark.one_in(4)
+def test_no_word_of_the_help_is_broken(command: str, columns: int) -> None:
+    shown = on_terminal(columns, *command.split(), "--help")
+    assert max(map(len, shown.splitlines())) <= columns
+    whole = on_terminal(250, *command.split(), "--help")
+    assert words_of(shown) - {"Usage", "Options", "Commands", "Arguments", "-h,"} <= words_of(whole)
+    for option in re.findall(r"--[a-z-]+", whole):
+        assert option in shown
+
+
+# ------------------------------------------------------------------------------------ paths and memory
+
+
+def refused(done: subprocess.CompletedProcess[bytes]) -> str:
+    """What a command said that was refused: one line, and nothing else."""
+    text = done.stderr.decode()
+    assert (done.stdout, done.returncode) == (b"", 2)
+    assert text.startswith("Error: ")
+    assert text.count("\n") == 1
+    return text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mine", "LONG.dat"], "cannot be opened: the name is too long"),
+        (["mine", "loop"], "cannot be opened: its links lead back to themselves"),
+        (["mine", "loop/x.dat"], "cannot be opened: its links lead back to themselves"),
+        (["mine", "file/x.dat"], "cannot be opened: a part of its path is no folder"),
+        (["mine", "b.dat", "--catalogue", "LONG"], "cannot be opened: the name is too long"),
+        (["mine", "b.dat", "--catalogue", "loop"], "cannot be opened: its links lead back to themselves"),
+        (["mine", "b.dat", "--output", "LONG"], "the name is too long; choose another --output"),
+        (["mine", "b.dat", "--output", "loop"], "its links lead back to themselves; choose another --output"),
+        (["mine", "b.dat", "--output", "loop/x"], "its links lead back to themselves; choose another --output"),
+        (["mine", "b.dat", "--output", ""], "cannot write to an empty path"),
+        (["mine", "b.dat", "--output", "b.dat"], "it is an input"),
+        (["mine", "b.dat", "--output", "same.dat"], "it is an input"),
+        (["plan", "--output", "LONG"], "the name is too long; choose another --output"),
+        (["audit", "--output", "loop"], "its links lead back to themselves; choose another --output"),
+        (["plan", "--epsilons", "1", "--figure", "LONG.png"], "the name is too long; choose another --figure"),
+        (["plan", "--epsilons", "1", "--figure", "loop/x.svg"], "lead back to themselves; choose another --figure"),
+    ],
+    ids=str,
+)
+@pytest.mark.one_in(4)
+def test_odd_paths_are_refused_in_one_line(tmp_path: Path, arguments: Sequence[str], message: str) -> None:
+    (tmp_path / "b.dat").write_text("1 2\n" * 700)
+    (tmp_path / "same.dat").hardlink_to(tmp_path / "b.dat")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = run(*(argument.replace("LONG", "x" * 300) for argument in arguments), folder=tmp_path)
+    assert message in refused(done)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def run_with(tmp_path: Path, lines: str, *arguments: str, **modules: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line after some lines of Python, with modules that stand before all others."""
+    for name, source in modules.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    program = f"import sys; sys.argv = ['fim-private', *{arguments!r}]\n{textwrap.dedent(lines)}\n"
+    program += "from fim_private.cli import main\nmain()\n"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(PYTHONPATH=path),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+OUT_OF_MEMORY = "Error: memory ran out, and nothing was written; free some, or ask for less\n"
+
+
+@pytest.mark.parametrize("place", ["read_transactions", "checked_options", "LocalSource", "Release"])
+@pytest.mark.one_in(2)
+def test_memory_that_runs_out_is_one_line(tmp_path: Path, place: str) -> None:
+    (tmp_path / "b.dat").write_text("1 2\n" * 700)
+    lines = f"""
+        from fim_private import mining
+        def fail(*_, **__): raise MemoryError("so many bytes")
+        mining.{place} = fail
+    """
+    done = run_with(tmp_path, lines, "mine", str(tmp_path / "b.dat"), "--output", str(tmp_path / "out.json"))
+    assert refused(done) == OUT_OF_MEMORY
+    assert [path.name for path in tmp_path.iterdir()] == ["b.dat"]
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), pa.ArrowMemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")]
+)
+def test_a_file_that_there_is_no_memory_for_is_not_called_damaged(error: Exception) -> None:
+    with pytest.raises(MemoryError), file_errors(Path("b.dat")):
+        raise error
+
+
+def test_too_little_memory_to_load_a_library_is_one_line(tmp_path: Path) -> None:
+    said = "raise ImportError('libarrow.so: failed to map segment from shared object')\n"
+    done = run_with(tmp_path, "", "mine", "b.dat", pyarrow=said)
+    assert refused(done) == OUT_OF_MEMORY
+
+
+# ------------------------------------------------------------------------------------------- signals
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow"])
+def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: str) -> None:
+    """Whatever is being imported: the first of it is not before the command line takes notice."""
+    pressed = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    done = run_with(tmp_path, "", "mine", "b.dat", **{module: pressed})
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 130)
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_a_signal_while_a_file_is_written_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
+    out = tmp_path / "plan.json"
+    lines = f"""
+        import os, shutil, signal
+        from pathlib import Path
+        replace = Path.replace
+        def interrupted(self, target):
+            assert list(self.parent.glob(".fim-private.*.part")) == [self]
+            os.kill(os.getpid(), signal.{name})
+        Path.replace = interrupted
+    """
+    done = run_with(tmp_path, lines, "plan", "--output", str(out))
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", code)
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    lines = """
+        import os, signal
+        from fim_private.output import audit_table
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        shown = audit_table.render_audit
+        def hung_up(*arguments):
+            os.kill(os.getpid(), signal.SIGHUP)
+            return shown(*arguments)
+        audit_table.render_audit = hung_up
+    """
+    done = run_with(tmp_path, lines, "audit", "--mechanism", "distance", "--trials", "0")
+    assert (done.stderr, done.returncode) == (b"", 0)

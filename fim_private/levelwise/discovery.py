@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -53,12 +53,14 @@ class Level:
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
     weighed: the sum of all noisy weights of that size, those that were not kept too; 0 where it is not asked for.
+    lost: the noisy weight up to which others were not kept, in units; -inf where none was lost.
     """
 
     sets: Itemsets
     weights: NDArray[np.float64]
     deviation: float
     weighed: float = 0.0
+    lost: float = -inf
 
     @cached_property
     def logs(self) -> Mapping[tuple[int, ...], float]:
@@ -68,12 +70,17 @@ class Level:
 
     def first(self, count: int) -> Level:
         """Return the first `count`."""
-        return replace(self, sets=self.sets[:count], weights=self.weights[:count])
+        return self._kept(np.arange(len(self.sets))[:count])
 
     def best(self, count: int) -> Level:
         """Return the `count` of the highest weights, descending."""
-        best = np.argsort(-self.weights, kind="stable")[:count]
-        return replace(self, sets=self.sets[best], weights=self.weights[best])
+        return self._kept(np.argsort(-self.weights, kind="stable")[:count])
+
+    def _kept(self, places: NDArray[np.intp]) -> Level:
+        """Return those at these places, which have the highest weights of all."""
+        weights = self.weights[places]
+        lost = max(self.lost, float(weights.min(initial=inf))) if len(places) < len(self.sets) else self.lost
+        return replace(self, sets=self.sets[places], weights=weights, lost=lost)
 
 
 def found_items(
@@ -87,13 +94,16 @@ def found_items(
     sums = items.sums(clipped_weights(1, MOST_ITEMS_OF_UNIT, GRID))
     codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
     noisy = noisy_sums(sums[codes], variance, randomness)
+    lost = -inf
     if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
-        named = (noisy >= item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)).astype(np.bool_)
-        codes, noisy = codes[named], noisy[named]
+        threshold = item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)
+        named = (noisy >= threshold).astype(np.bool_)
+        codes, noisy, lost = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
-    best = np.argsort(-weights, kind="stable")[: recipe.most_items]
-    numbers = np.arange(len(best), dtype=np.int32)[:, None]
-    return codes[best], Level(numbers, weights[best], sqrt(variance))
+    order = np.argsort(-weights, kind="stable")
+    numbers = np.arange(len(order), dtype=np.int32)[:, None]
+    found = Level(numbers, weights[order], sqrt(variance), lost=lost).first(recipe.most_items)
+    return codes[order[: recipe.most_items]], found
 
 
 def found_levels(
@@ -126,7 +136,8 @@ def _pairs(
     # Only the best go on: it is quicker to name no others.
     best = np.argpartition(-weights, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
     best.sort()
-    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()))
+    lost = float(weights[best].min()) if cells > len(best) else -inf
+    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost)
 
 
 def _larger(
@@ -140,7 +151,7 @@ def _larger(
 ) -> Level:
     """Return the itemsets all of whose parts were found, by their estimates."""
     sets = closed_sets(levels[size - 1].sets)
-    if len(sets) > recipe.most_closed:
+    if left_behind := len(sets) > recipe.most_closed:
         likely = part_logs(sets, levels[size - 1]).mean(axis=1)
         sets = sets[np.sort(np.argsort(-likely, kind="stable")[: recipe.most_closed])]
     if not len(sets):
@@ -148,7 +159,8 @@ def _larger(
     variance = budget.variance(share, 1, len(sets))
     weights = noisy_weights(counts.sums([sets], clipped_weights(1, len(sets), GRID)), variance, randomness)
     estimates = shrunken(weights, float(variance), parts_features(sets, levels))
-    return Level(sets, estimates, sqrt(variance))
+    # Those that were not weighed, as their parts are rarer, would not have weighed more than the least that was.
+    return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
 
 
 def part_logs(sets: Itemsets, parts: Level) -> NDArray[np.float64]:

@@ -8,9 +8,9 @@ Three things can put an itemset wrongly among those that are sought:
 - one of its items was not found at all.
 
 So an itemset is beyond doubt where its estimate lies above what was left out of the second count by more than the noise
-of two counts explains, and above the support that a lost one can have: the least weight that went on at any step, and
-what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the root of how many
-candidates a unit holds; what they stand for is estimated.
+of two counts explains, and above the support that a lost one can have: at any step the weight up to which some did not
+go on, and what the noise there can hide, times what a weight stands for in units. Weights are scaled, by the root of
+how many candidates a unit holds; what they stand for is estimated.
 
 Measured with the seeds 0 to 99 on the corner shop and five public data sets, twelve requests each at ε of 0.1 to 5, for
 1 to 4 items (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
@@ -60,11 +60,11 @@ def doubtful(
 def _lost(counted: Counted, levels: Mapping[int, Level], pool: CandidatePool) -> dict[int, float]:
     """Return by size the support that an itemset of it can have, about, that did not go on from its level."""
     went_on = {sets.shape[1]: len(sets) for sets, _ in pool.parts}
+    lost = {size: level.best(went_on.get(size, len(level.sets))).lost for size, level in levels.items()}
     return {
-        size: (level.best(went_on.get(size, len(level.sets))).weights.min() + _WITHIN * level.deviation)
-        * _units_of_weight(size, counted.pool, levels)
-        for size, level in levels.items()
-        if went_on.get(size, len(level.sets))
+        size: (weight + _WITHIN * levels[size].deviation) * _units_of_weight(size, counted.pool, levels)
+        for size, weight in lost.items()
+        if weight > -math.inf
     }
 
 

@@ -47,11 +47,11 @@ def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
 
 
 def levels(items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0) -> dict[int, Level]:
-    """Nine items and the pairs of the first with all others, of the same weights but for the least of each."""
+    """Nine items and the pairs of the first with all others. Items and pairs up to these weights were lost."""
     nine, eight = sets(*((n,) for n in range(9)), size=1), sets(*((0, n) for n in range(1, 9)), size=2)
     return {
-        1: Level(nine, np.array([1000.0] * 8 + [items]), deviation),
-        2: Level(eight, np.array([100.0] * 7 + [pair]), deviation, weighed),
+        1: Level(nine, np.array([1000.0] * 9), deviation, lost=items),
+        2: Level(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
     }
 
 
@@ -77,21 +77,22 @@ def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() 
 
 
 def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
-    """A pair of weight 50 went on, and a weight of 1 stands for 5 units here: so one of 249 units may not have."""
+    """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249 may be among them."""
     found = levels(1.0, 50.0)
     counted = pairs(*[500.0] * 7, 249.0)
     everything = [*range(8)]
     assert marks(counted, everything, found) == [False] * 7 + [True]
     more = Counted(CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0)
     assert marks(more, everything, found) == [False] * 8
-    noisier = {size: Level(level.sets, level.weights, 10.0, level.weighed) for size, level in found.items()}
+    noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
     assert marks(more, everything, noisier) == [False] * 7 + [True]
+    nothing_lost = {size: replace(level, lost=-math.inf) for size, level in noisier.items()}
+    assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
 def test_an_item_that_was_not_found_takes_its_pairs_with_it() -> None:
-    """Items of 60 went on. With √2 · 2W₂/W₁ = 3 a unit holds 9 items, and a weight of 1 stands for 3 units: 180."""
-    weight = 8 * 1000.0 + 60
-    found = levels(60.0, 1.0, weighed=3 * weight / math.sqrt(2))
+    """Items up to 60 were lost. With √2 W₂/W₁ = 3 a unit holds 9 items, and a weight of 1 stands for 3 units: 180."""
+    found = levels(60.0, 1.0, weighed=3 * 9_000 / math.sqrt(2))
     counted = pairs(500, 179, 181)
     assert marks(counted, [0, 1, 2], found) == [False, True, False]
 
@@ -101,6 +102,23 @@ def test_sizes_are_ranked_each_by_itself_or_together() -> None:
     both = Counted(CandidatePool((singles, sets((0, 1), (0, 2), size=2)), np.array([900.0, 450.0, 440.0, 100.0])), 10.0)
     assert marks(both, [0, 2], LITTLE_LOST) == [False, False]
     assert marks(both, [0, 2], LITTLE_LOST, union=True) == [False, True]
+
+
+def test_a_level_knows_up_to_which_weight_it_lost_others() -> None:
+    level = Level(sets((0,), (1,), (2,), size=1), np.array([9.0, 3.0, 5.0]), 1.0)
+    assert level.lost == level.best(3).lost == level.first(3).lost == level.best(99).lost == -math.inf
+    assert (level.best(2).lost, level.best(1).lost) == (5.0, 9.0)
+    assert level.best(2).best(2).lost == 5.0
+    assert replace(level, lost=7.0).best(2).lost == 7.0
+    assert replace(level, lost=1.0).best(2).lost == 5.0
+
+
+def test_where_everything_was_found_and_kept_nothing_is_in_doubt() -> None:
+    for baskets in ([["bread", "butter"]] * 2000, [["milk", "tea"]] * 900 + [["jam", "tea"]] * 500):
+        for seed in range(5):
+            release = fim.mine(baskets, mechanism="levelwise", top=3, seed=seed)
+            assert release
+            assert not any(itemset.doubtful for itemset in release)
 
 
 # ---------------------------------------------------------------------------------------------- whole releases

@@ -1,4 +1,5 @@
-"""Runs of levelwise whose noisy weights are given beforehand: what each step adds to them is then seen without noise.
+"""Runs of levelwise, for the best or for what reaches a threshold, whose noisy weights are given beforehand: what each
+step adds to them is then seen without noise.
 
 A run sees its data through noisy weights alone. So with the same noisy weights two neighbours must go the same way, to
 the same itemsets, and what is left between them is how far the sums of each step are apart: its sensitivity, for that
@@ -7,9 +8,11 @@ past. Everything but the noise is the package's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 from unittest import mock
 
@@ -18,8 +21,9 @@ import numpy as np
 from fim_private.counting import Effort, LocalSource
 from fim_private.counting.universe import UNKNOWN, Universe
 from fim_private.dp.randomness import Randomness
-from fim_private.levelwise import discovery, gaussian_budget, levelwise
+from fim_private.levelwise import discovery, gaussian_budget, reaching, two_counts
 from fim_private.levelwise.levelwise import Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.reading import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -27,7 +31,6 @@ GRID = 1 << 16
 Basket = tuple[str, ...]
 # A unit's baskets: one, or those of a user.
 Unit = tuple[Basket, ...]
-_COUNTED = ("first count", "histogram", "second count")
 
 
 def purchases(units: Sequence[Unit], *, by_user: bool = False) -> Transactions:
@@ -108,7 +111,7 @@ class _Recorder:
     steps: list[Step] = field(default_factory=list)
     items: dict[str, int] = field(default_factory=dict)
     weights: tuple[int, ...] = ()
-    counted_from: int | None = None
+    purpose: str = "items"
     sums: Any = None
 
     def see_sums(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,10 +123,14 @@ class _Recorder:
 
         return noisy
 
-    def see_counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def see_counting(self, function: Callable[..., Any], purposes: Iterator[str]) -> Callable[..., Any]:
+        """The function that counts candidates, what it is for noted: each time the next of the purposes."""
+
         def counted(*rest: Any, **more: Any) -> Any:
-            self.counted_from = len(self.steps)
-            return function(*rest, **more)
+            self.purpose = next(purposes)
+            found = function(*rest, **more)
+            self.purpose = "candidates"
+            return found
 
         return counted
 
@@ -133,28 +140,47 @@ class _Recorder:
         if not step:
             labels = [label for label, value in self.items.items() if value or self.universe != UNKNOWN]
             values = [self.script.items.get(label, 0) for label in labels]
-            purpose = "items"
         else:
             stream = np.random.default_rng([self.script.seed, step])
             most = int(5 * float(sigma2) ** 0.5) + 40 * GRID
             values = stream.integers(-most // 4, most, size).tolist()
-            purpose = "candidates" if self.counted_from is None else _COUNTED[step - self.counted_from]
         assert size == len(values) == len(self.sums)
-        self.steps.append(Step(purpose, tuple(self.sums.tolist()), Fraction(sigma2)))
+        self.steps.append(Step(self.purpose, tuple(self.sums.tolist()), Fraction(sigma2)))
+        self.purpose = "candidates"
         return np.array(values, dtype=np.int64) - self.sums
 
 
-def played(run: Levelwise, transactions: Transactions, script: Script, universe: Universe = UNKNOWN) -> Played:
-    """The run on these data with these noisy weights. Items that the script lacks are not named: theirs are 0."""
+def played(
+    run: Levelwise | Reaching,
+    transactions: Transactions,
+    script: Script,
+    universe: Universe = UNKNOWN,
+    threshold: int = 1,
+) -> Played:
+    """The run on these data with these noisy weights. Items that the script lacks are not named: theirs are 0.
+
+    threshold: what is to be reached, of a run that looks for that.
+    """
     recorder = _Recorder(script, universe)
     source: Any = _Source(transactions, recorder)
-    with (
-        mock.patch.object(gaussian_budget, "rounded_normal", recorder.noise),
-        mock.patch.object(gaussian_budget, "noisy_sums", recorder.see_sums(gaussian_budget.noisy_sums)),
-        mock.patch.object(discovery, "noisy_sums", recorder.see_sums(vars(discovery)["noisy_sums"])),
-        mock.patch.object(levelwise, "counted_twice", recorder.see_counting(vars(levelwise)["counted_twice"])),
-    ):
-        found = run.find(source, universe, Randomness.seeded(0))
+    room, counts = (
+        (two_counts, ("first count", "second count"))
+        if isinstance(run, Levelwise)
+        else (reaching, ("item count", "set count"))
+    )
+    purposes = {"weighed": iter(counts), "held_by_units": repeat("histogram")}
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(gaussian_budget, "rounded_normal", recorder.noise))
+        for place in (gaussian_budget, discovery):
+            seen = recorder.see_sums(vars(place)["noisy_sums"])
+            stack.enter_context(mock.patch.object(place, "noisy_sums", seen))
+        for name, its in purposes.items():
+            stack.enter_context(mock.patch.object(room, name, recorder.see_counting(vars(room)[name], its)))
+        randomness = Randomness.seeded(0)
+        if isinstance(run, Levelwise):
+            found = run.find(source, universe, randomness)
+        else:
+            found = run.find(source, universe, threshold, randomness)
     return Played(
         tuple(recorder.steps),
         tuple((one.items or (), one.doubtful) for one in found),

@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,17 +26,19 @@ class Measured:
 
 
 def run_once(command: Sequence[str | Path]) -> Measured:
-    """Run a command as a process of its own."""
-    start = time.perf_counter()
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, encoding="utf-8")
-    assert process.stdout is not None
-    output = process.stdout.read()
-    process.stdout.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command[0]} ended with exit code {process.returncode}")
+    """Run a command as a process of its own. What it writes to stderr is shown where it fails."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        start = time.perf_counter()
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=errors, encoding="utf-8")
+        assert process.stdout is not None
+        output = process.stdout.read()
+        process.stdout.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise SystemExit(f"{errors.read()}{command[0]} ended with exit code {process.returncode}")
     return Measured(seconds, usage.ru_maxrss * 1024, output)
 
 

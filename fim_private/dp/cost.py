@@ -73,7 +73,8 @@ def by_digits(value: Any) -> Any:
     if not isinstance(value, float):
         if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
             return value
-        value = float(value)  # such as numpy's float32
+        # Such as numpy's float32, whose digits are fewer than those of the float that is equal to it.
+        return Fraction(str(value)) if math.isfinite(value) else float(value)
     return Fraction(repr(float(value))) if math.isfinite(value) else value
 
 

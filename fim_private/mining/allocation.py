@@ -182,7 +182,7 @@ class BudgetAllocation:
         threshold = least.threshold(units)
         enough = [(one.items or (), value) for one, value in zip(named, values, strict=True) if value >= threshold]
         sets, kept = [items for items, _ in enough], [value for _, value in enough]
-        lowest = noisy_supports.consistent(sets, kept, noise.within(least.support_confidence)).lower
+        lowest = noisy_supports.consistent(sets, kept, noise.within(least.confidence(units))).lower
         rows = [
             replace(itemset, doubtful=not least.is_certain(low, units))
             for itemset, low in zip(told(sets, kept, noise, units), lowest, strict=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fim_private.dp.cost import by_digits
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.parameters import exact_number
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.noisy_supports import CONFIDENCE
 from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UNITS_CONFIDENCE, UnitCount
 
@@ -38,7 +39,7 @@ class MinSupport:
             return cls(count=exact)
         raise ParameterError(
             f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole number "
-            f"of baskets (or users) of at least 1, not {value!r}"
+            f"of baskets (or users) of at least 1, not {shown(value)}"
         )
 
     @property
@@ -46,10 +47,10 @@ class MinSupport:
         """It as a plain number: a share as a float, a number of units as an int."""
         return float(self.share) if self.share is not None else self.count or 0
 
-    @property
-    def support_confidence(self) -> Fraction:
-        """With which probability the interval of a support holds it that tells whether it is certain."""
-        return CONFIDENCE if self.share is None else SUPPORT_CONFIDENCE
+    def confidence(self, units: UnitCount | None) -> Fraction:
+        """Return with which probability the interval of a support must hold it that tells whether it is certain."""
+        noisy = self.share is not None and units is not None and units.noise is not None
+        return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
 
     def threshold(self, units: UnitCount | None) -> int:
         """Return the least whole number of units that is as much, >= 1. units: how many there are, about or exactly."""
@@ -59,7 +60,7 @@ class MinSupport:
         return max(math.ceil(self.share * units.number), 1)
 
     def is_certain(self, lowest: int, units: UnitCount | None) -> bool:
-        """Tell whether a support has at least as much that is no less than `lowest` with `support_confidence`.
+        """Tell whether a support has at least as much that is no less than `lowest` with that `confidence`.
 
         Of a noisy number of units, it has to be enough for the most there may be.
         """
@@ -70,22 +71,13 @@ class MinSupport:
 
 
 def _exact(value: Any) -> int | Fraction | None:
-    """Return what was typed as a number: a whole one, or a rational that need not be; None for what is none."""
-    if isinstance(value, str):
-        if (match := _NUMBER.fullmatch(value.strip())) is None or len(value) > 2 * _MOST_DIGITS:
-            return None
-        digits, percent = match.groups()
-        if percent:
-            return Fraction(digits) / 100
-        return int(digits) if digits.isdigit() else Fraction(digits)
-    if isinstance(value, bool):
+    """Return what was given as a number: a whole one, or a rational that need not be; None for what is none."""
+    if not isinstance(value, str):
+        exact = exact_number(value)
+        return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact
+    if (match := _NUMBER.fullmatch(value.strip())) is None or len(value) > 2 * _MOST_DIGITS:
         return None
-    if isinstance(value, float):
-        found = by_digits(value)
-        return found if isinstance(found, Fraction) else None
-    if isinstance(value, Fraction):
-        return value
-    try:
-        return int(value.__index__())
-    except (AttributeError, TypeError):
-        return None
+    digits, percent = match.groups()
+    if percent:
+        return Fraction(digits) / 100
+    return int(digits) if digits.isdigit() else Fraction(digits)

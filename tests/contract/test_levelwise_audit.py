@@ -31,15 +31,17 @@ from fim_private.counting.weighted_items import LocalItems
 from fim_private.dp.accounting import root_below
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.rounded_normal import least_exceeding
-from fim_private.levelwise import discovery, gaussian_budget, scaled_count
+from fim_private.levelwise import discovery, gaussian_budget, reaching, scaled_count
 from fim_private.levelwise.closed_sets import pairs_of
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
+from fim_private.levelwise.reaching import Reaching
 from fim_private.mechanisms import registry
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
+from fim_private.mining.min_support import MinSupport
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue
 from fim_private.reading.transactions import Transactions
@@ -71,7 +73,7 @@ def most_items() -> int:
 
 @dataclass(frozen=True)
 class Ask:
-    """What levelwise is asked for."""
+    """What levelwise is asked for. least: the support to be reached, where it is asked for that."""
 
     sizes: tuple[int, ...] = (2,)
     top: int = 3
@@ -82,11 +84,12 @@ class Ask:
     delta: Fraction = Fraction(1, 10**6)
     neighbors: oracles.Neighbors = "add-remove"
     keep_all: bool = True
+    least: int | None = None
 
     def __str__(self) -> str:
         sizes = f"{self.sizes[0]}-{self.sizes[-1]}" if len(self.sizes) > 1 else str(self.sizes[0])
         said = ["union"] * self.union + ["supports"] * self.supports + ["listed"] * self.listed
-        said += ["cut"] * (not self.keep_all)
+        said += ["cut"] * (not self.keep_all) + [f"least {self.least}"] * (self.least is not None)
         return " ".join([f"size {sizes}", *said, f"ε={self.epsilon} δ={float(self.delta):g}", self.neighbors])
 
     @cached_property
@@ -104,16 +107,21 @@ class Ask:
                 self.sizes,
                 self.top,
                 self.union,
-                Fraction(15, 100) if self.supports else None,
+                self.supports_share if self.supports else None,
                 self.universe,
                 keep_all=self.keep_all,
+                min_support=None if self.least is None else MinSupport(count=self.least),
             )
         )
 
     @property
-    def run(self) -> Levelwise:
+    def supports_share(self) -> Fraction:
+        return Fraction(15 if self.least is None else 40, 100)
+
+    @property
+    def run(self) -> Levelwise | Reaching:
         [selection] = self.allocation.selections
-        assert isinstance(selection.run, Levelwise)
+        assert isinstance(selection.run, Levelwise if self.least is None else Reaching)
         return selection.run
 
     @property
@@ -144,6 +152,14 @@ ASKS = with_both_relations(
         Ask((1, 2, 3), top=4, union=True, supports=True),
         Ask((2, 3), supports=True, listed=True),
         Ask((1, 2), top=2, supports=True, keep_all=False),
+    ]
+)
+# What reaches a threshold.
+REACHING = with_both_relations(
+    [
+        Ask((1,), top=100, supports=True, least=2),
+        Ask((1, 2, 3), top=5, union=True, supports=True, least=1),
+        Ask((2, 3), top=100, union=True, supports=True, listed=True, least=40),
     ]
 )
 
@@ -191,7 +207,9 @@ class Plays:
             # As high above it as it takes for items to be told apart, and for any threshold in use.
             above = {item: edge + (2000 + 10 * ITEMS.index(item)) * GRID for item in named}
             script = Script(dict.fromkeys(ITEMS, edge - 1) | above, seed)
-            self._played[key] = played(self._ask.run, self._data(key[0]), script, self._ask.universe)
+            self._played[key] = played(
+                self._ask.run, self._data(key[0]), script, self._ask.universe, self._ask.least or 0
+            )
         return self._played[key]
 
 
@@ -225,21 +243,16 @@ def spent_by(ask: Ask, shared: Sequence[str], one: Played, other: Played) -> dic
         else:
             assert len(step.sums) == len(its.sums), "candidates are not the same"
             moved = step.moved(its)
-        assert step.sigma2 == its.sigma2
-        [share] = [
-            share
-            for purpose, sizes, share in run.steps
-            if purpose == step.purpose and (purpose != "candidates" or sizes == (place + 1,))
-        ]
-        used[f"{step.purpose} {names[:place].count(step.purpose)}"] = (
-            Fraction(moved) / step.sigma2 / run.budget.spent(share)
-        )
+        assert step.sigma2 == its.sigma2, "noise is not the same"
+        before = names[:place].count(step.purpose)
+        share = [share for purpose, _, share in run.steps if purpose == step.purpose][before]
+        used[f"{step.purpose} {before}"] = Fraction(moved) / step.sigma2 / run.budget.spent(share)
     if ask.supports and one.supports:
         budget = ask.allocation.supports
         assert budget is not None
         moved = sum((x - y) ** 2 for x, y in zip(one.supports, other.supports, strict=True))
         used["supports"] = (
-            moved / budget.noise(len(one.supports)).parameter / (Fraction(15, 100) * run.budget.mu_squared)
+            moved / budget.noise(len(one.supports)).parameter / (ask.supports_share * run.budget.mu_squared)
         )
     return used
 
@@ -270,19 +283,30 @@ def test_each_stage_keeps_to_its_part_of_the_budget(ask: Ask) -> None:
     assert used == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("ask", REACHING, ids=str)
+def test_each_stage_of_what_reaches_a_threshold_keeps_to_its_part(ask: Ask) -> None:
+    used = check_stages(ask, basket_pairs(ask.neighbors, 1), seeds=2)
+    expected = dict.fromkeys(("items 0", "histogram 0", "item count 0", "supports"), 1.0)
+    expected |= {f"candidates {size - 2}": 1 for size in range(2, ask.sizes[-1] + 1)}
+    if ask.sizes[-1] > 1:
+        expected |= dict.fromkeys(("histogram 1", "set count 0"), 1.0)
+    assert used == pytest.approx(expected, rel=1e-4)
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("ask", ASKS, ids=str)
+@pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_on_all_small_databases(ask: Ask) -> None:
     check_stages(ask, basket_pairs(ask.neighbors, 3), seeds=3)
 
 
-@pytest.mark.parametrize("ask", ASKS[:2], ids=str)
+@pytest.mark.parametrize("ask", [*ASKS[:2], *REACHING[2:4]], ids=str)
 def test_each_stage_keeps_to_its_part_for_users(ask: Ask) -> None:
     check_stages(ask, user_pairs(ask.neighbors)[:: 2 if ask.neighbors == "add-remove" else 40], by_user=True)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("ask", ASKS, ids=str)
+@pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
     check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True, seeds=2)
 
@@ -299,7 +323,7 @@ def test_each_stage_keeps_to_its_part_where_long_units_are_cut(
     check_stages(replace(ask), pairs, by_user=by_user)
 
 
-@pytest.mark.parametrize("ask", [*ASKS, Ask((20,)), Ask(tuple(range(1, 21)), top=100_000)], ids=str)
+@pytest.mark.parametrize("ask", [*ASKS, *REACHING, Ask((20,)), Ask(tuple(range(1, 21)), top=100_000)], ids=str)
 def test_the_parts_add_up_to_the_promise(ask: Ask) -> None:
     run, budget = ask.run, ask.allocation.supports
     spent = [run.budget.spent(share) for _, _, share in run.steps]
@@ -474,6 +498,10 @@ WHOLE: list[tuple[Ask, int, float]] = [
     (Ask((1,), epsilon=Fraction(4), delta=Fraction(1, 2), neighbors="replace-one"), 1, 0.94),
     (Ask((1,), epsilon=Fraction(4), delta=Fraction(1, 2)), 1, 0.94),
     (Ask(epsilon=Fraction(3), delta=Fraction(1, 10), neighbors="replace-one"), 1, 0.17),
+    (replace(REACHING[4], least=1), 0, 0.9),
+    (replace(REACHING[5], least=1), 0, 0.15),
+    (replace(REACHING[2], epsilon=Fraction(3), delta=Fraction(1, 10)), 30, 0.5),
+    (replace(REACHING[3], epsilon=Fraction(3), delta=Fraction(1, 10)), 1, 0.1),
 ]
 
 
@@ -495,6 +523,7 @@ def test_the_whole_keeps_its_promise_on_all_small_databases(ask: Ask) -> None:
 def law_of(ask: Ask, database: Database, factor: float = 1.0) -> dict[frozenset[tuple[str, ...]], float]:
     """P(each set of itemsets released). factor: by which all noise is wrong."""
     run, square = ask.run, Fraction(factor) ** 2
+    assert isinstance(run, Levelwise)
     return laws.release_law(
         [frozenset(item for basket in unit for item in basket) for unit in database],
         ask.sizes,
@@ -570,7 +599,9 @@ class Drawn:
 
     def releases(self, draws: int, *, by_user: bool = False) -> Counter[Any]:
         source = LocalSource(purchases(self.database, by_user=by_user), Effort(threads=1))
-        found = (self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
+        run = self.ask.run
+        assert isinstance(run, Levelwise)
+        found = (run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
         return Counter(frozenset(one.items for one in each) for each in found)
 
 
@@ -710,9 +741,47 @@ def one_for_all_cut(patch: Patch) -> None:
     patch.setattr(Transactions, "cut_to", commonest)
 
 
+def bound_of_the_data(patch: Patch) -> None:
+    """Weights are scaled to what the fullest unit holds."""
+
+    def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
+        units = counts.held(pool.sets).astype(np.float64)
+        return scaled_count.Held(np.maximum(np.arange(len(units)), 0.5), units)
+
+    def fullest(held: Any, candidates: int, *rest: Any) -> int:
+        return max(int(held.held[held.units > 0].max(initial=1)), 1)
+
+    patch.setattr(reaching, "held_by_units", bare)
+    patch.setattr(reaching, "best_bound", fullest)
+
+
+def chosen_by_support(patch: Patch) -> None:
+    """What goes on to the supports is what has them."""
+    whole = vars(reaching)["_Run"].candidates
+
+    def chosen(run: Any, counts: Any, items: Any) -> Any:
+        pool = whole(run, counts, items)
+        if not len(pool):
+            return pool
+        supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
+        return pool.at(np.flatnonzero(supports >= run.threshold))
+
+    patch.setattr(vars(reaching)["_Run"], "candidates", chosen)
+
+
 def in_baskets(neighbors: oracles.Neighbors) -> Callable[[], object]:
     # A new Ask has nothing in its cache.
     return lambda: check_stages(replace(ASKS[0], neighbors=neighbors), basket_pairs(neighbors, 1))
+
+
+def reaching_in_baskets(neighbors: oracles.Neighbors, size: int = 3) -> Callable[[], object]:
+    ask = Ask((2, 3) if size > 1 else (1,), 100, union=size > 1, supports=True, neighbors=neighbors, least=2)
+    return lambda: check_stages(replace(ask), basket_pairs(neighbors, 1), seeds=2)
+
+
+def reaching_in_users() -> object:
+    ask = Ask((1, 2), 100, union=True, supports=True, least=3)
+    return check_stages(ask, user_pairs("add-remove")[10:20], by_user=True)
 
 
 def in_users() -> object:
@@ -746,6 +815,16 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], object]]] = [
     (one_for_all_cut, in_baskets("add-remove")),
     (less_noise, in_baskets("add-remove")),
     (less_noise, everything),
+    (no_clip, reaching_in_baskets("add-remove")),
+    (no_clip, reaching_in_baskets("replace-one", 1)),
+    (rounded_up, reaching_in_baskets("add-remove")),
+    (as_if_added, reaching_in_baskets("replace-one")),
+    (no_threshold, reaching_in_baskets("add-remove")),
+    (pairs_of_the_data, reaching_in_baskets("add-remove")),
+    (bound_of_the_data, reaching_in_baskets("add-remove")),
+    (chosen_by_support, reaching_in_baskets("add-remove", 1)),
+    (less_noise, reaching_in_baskets("replace-one")),
+    (clip_by_basket, reaching_in_users),
 ]
 
 

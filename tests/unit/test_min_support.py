@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ from fim_private.errors import ParameterError
 from fim_private.levelwise.threshold_recipe import ThresholdRecipe
 from fim_private.mining.allocation import BudgetAllocation, SupportsBudget
 from fim_private.mining.min_support import MinSupport
-from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.noisy_supports import CONFIDENCE, SupportNoise
 from fim_private.mining.unit_count import UNITS_CONFIDENCE, UnitCount
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
@@ -53,6 +54,8 @@ def mined(data: Any = DATA, **asked: Any) -> fim.Release:
         ("0.5%", Fraction(5, 1000), None),
         (np.float64(0.02), TWO_PER_CENT, None),
         (Fraction(1, 3), Fraction(1, 3), None),
+        (Decimal("0.02"), TWO_PER_CENT, None),
+        (np.float32(0.02), TWO_PER_CENT, None),
         (500, None, 500),
         ("500", None, 500),
         (np.int32(500), None, 500),
@@ -85,15 +88,31 @@ WRONG: list[Any] = [
     "٢%",
     "0x1",
 ]
-WRONG += [True, None, float("nan"), float("inf"), [0.02], 1j, 10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)]
+WRONG += [
+    Decimal(500),
+    Decimal("nan"),
+    "x" * 10**6,
+    np.bool_(True),
+    True,
+    None,
+    float("nan"),
+    float("inf"),
+    [0.02],
+    1j,
+    10**18,
+    "9" * 50,
+    "0." + "9" * 60,
+    Fraction(3, 2),
+]
 
 
-@pytest.mark.parametrize("value", WRONG, ids=repr)
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
 def test_what_is_neither(value: Any) -> None:
     with pytest.raises(
         ParameterError, match=r"^min_support must be a share above 0 and below 1, such as 0\.02 or '2%',"
-    ):
+    ) as caught:
         MinSupport.of(value)
+    assert len(str(caught.value)) < 240
 
 
 def test_thresholds_are_rounded_up() -> None:
@@ -114,6 +133,8 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     assert share.is_certain(100, UnitCount(1000))
     assert not share.is_certain(99, UnitCount(1000))
     assert MinSupport(count=5).is_certain(5, None)
+    assert share.confidence(UnitCount(1000, noise)) == Fraction(96, 100)
+    assert share.confidence(UnitCount(1000)) == MinSupport(count=5).confidence(UnitCount(1000, noise)) == CONFIDENCE
     assert not MinSupport(count=5).is_certain(4, None)
 
 

@@ -114,6 +114,11 @@ def test_numbers_of_any_kind(value: Any) -> None:
     assert exact_rho(value) == exact_delta_or_zero(value) == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("value", [0.1, np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), Decimal("0.1")])
+def test_floats_of_any_width_are_what_their_digits_say(value: Any) -> None:
+    assert exact_epsilon(value) == Exact(value) == Fraction(1, 10)
+
+
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, np.float32(0), np.int8(0), Fraction(0), Decimal(0)])
 def test_a_delta_of_zero_of_any_kind(value: Any) -> None:
     assert exact_delta_or_zero(value) == 0

@@ -56,6 +56,12 @@ class Release(Outcome):
         return wording.protected(self.privacy_unit, self.missing_user)
 
     @property
+    def caps(self) -> dict[str, int | None]:
+        """The public caps on what of a unit counts, by parameter: max_basket, max_baskets; None where there is none."""
+        asked = self.request
+        return {} if asked is None else {"max_basket": asked.max_basket, "max_baskets": asked.max_baskets}
+
+    @property
     def guarantee(self) -> str:
         """The guarantee, in one sentence."""
         if not self.private:
@@ -115,8 +121,8 @@ class Release(Outcome):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).
 
-        What was not asked for has no key: top, shares, noise, intervals and keep_all; nor has the reason where the
-        mechanism was named, nor the units where their number is not known. noise is None where nothing was named.
+        What was not asked for has no key: top, caps, shares, noise, intervals and keep_all; nor has the reason where
+        the mechanism was named, nor the units where their number is not known. noise is None where nothing was named.
         """
         several = {"top": self.top} if self.wanted > 1 else {}
         least = {"min_support": self.min_support, "threshold": self.threshold, "capped": self.capped}
@@ -137,6 +143,7 @@ class Release(Outcome):
             "privacy_unit": self.privacy_unit,
             **({} if self.units is None else {"units": self.units}),
             **({} if self.units_interval is None else {"units_interval": list(self.units_interval)}),
+            **{name: cap for name, cap in self.caps.items() if cap is not None},
             **({"keep_all": True} if self.keep_all else {}),
             "abstained": self.abstained,
             "itemsets": [itemset.to_dict() | self._share_values(itemset) for itemset in self.itemsets],

@@ -95,6 +95,14 @@ def _remarks(release: Release) -> Iterator[str]:
             f"Supports count {release.privacy_unit}s{_of_how_many(release)}, with {_NOISE[release.noise.kind]} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
+    yield from _caps(**release.caps)
+
+
+def _caps(max_basket: int | None = None, max_baskets: int | None = None) -> Iterator[str]:
+    """Say what was left out of long baskets and of users with many."""
+    if max_basket is not None:
+        of_users = "" if max_baskets is None else f", and {max_baskets:,} of a user's baskets,"
+        yield f"No more than {max_basket:,} items of a basket{of_users} counted: in the whole data supports may be larger."
 
 
 def _of_how_many(release: Release) -> str:

@@ -561,6 +561,21 @@ def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> N
         fim.mine(read, user="customer")
 
 
+def test_what_is_released_tells_the_caps_on_baskets() -> None:
+    how: dict[str, Any] = {"size": 1, "epsilon": 5, "supports": True, "mechanism": "limited-domain", "seed": 3}
+    baskets = fim.mine(VISITS, max_basket=2, **how)
+    assert (baskets.to_dict()["max_basket"], "max_baskets" in baskets.to_dict()) == (2, False)
+    shown = " ".join(render_table(baskets, Screen()).split())
+    assert "No more than 2 items of a basket counted: in the whole data supports may be larger." in shown
+    users = fim.mine(VISITS, user="customer", max_basket=2, max_baskets=1, **how)
+    assert (users.to_dict()["max_basket"], users.to_dict()["max_baskets"]) == (2, 1)
+    shown = " ".join(render_table(users, Screen()).split())
+    assert "No more than 2 items of a basket, and 1 of a user's baskets, counted: in the whole data supports" in shown
+    whole = fim.mine(VISITS, **how)
+    assert "max_basket" not in whole.to_dict()
+    assert "of a basket counted" not in render_table(whole, Screen())
+
+
 def test_the_rule_for_rows_without_a_user_goes_with_what_was_read() -> None:
     table = VISITS.set_column(0, "customer", pa.array([None] * 1400 + [""] * 5000))
     read = fim.read_transactions(table, user="customer", missing_user="own-unit")

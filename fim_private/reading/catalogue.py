@@ -85,9 +85,14 @@ def catalogue_of_values(values: Any) -> Vocabulary:
 
 def _listed(values: object) -> list[object]:
     """Return a collection as a list. Raises DataError for what is none."""
+    wrong = DataError(f"a catalogue must be a path or a collection of items, not {type(values).__name__}")
     if isinstance(values, bytes) or not isinstance(values, Iterable):
-        raise DataError(f"a catalogue must be a path or a collection of items, not {type(values).__name__}")
-    return list(values)
+        raise wrong
+    try:
+        iterator = iter(values)
+    except TypeError:  # an array of no dimensions claims to be iterable
+        raise wrong from None
+    return list(iterator)
 
 
 def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:

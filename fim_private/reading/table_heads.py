@@ -43,7 +43,9 @@ class TableHead:
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the first different values of columns, as texts."""
         if self.frame is not None:
-            return {name: _shown(self.frame[name].head(100).tolist()) for name in names}
+            head = self.frame.head(100)
+            columns = {name: head.iloc[:, place] for place, name in enumerate(head.columns)}  # of one name, the last
+            return {name: _shown(columns[name].tolist()) for name in names}
         if self.source is None or not names:
             return {}
         roles = Roles(InputForm.WIDE, tuple(names))

@@ -31,6 +31,11 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
+def test_columns_of_one_name() -> None:
+    frame = pd.DataFrame([[[], None, "x"]], columns=["items", "note", "note"])
+    assert [column.name for column in fim.inspect(frame).columns] == ["items", "note", "note"]
+
+
 def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
     seen = fim.inspect(path)

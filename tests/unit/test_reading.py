@@ -666,6 +666,7 @@ def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
         (5, "not int"),
         ([True], "not bool"),
         ([["a"]], "not list"),
+        (np.array(5), "not ndarray"),
         (pa.table({"a": [SECRET], "b": [1]}), "'a' (string)"),
         (pa.table({"item": [SECRET], "label": ["x"]}), "one named item"),
         (pa.table({"item": [[SECRET]]}), "list"),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, combinations_with_replacement
 
 import oracles
 import selection_oracles
@@ -148,23 +148,35 @@ def _normal_chances(sigma2: Fraction) -> dict[int, Decimal]:
 
 
 def _normal_excess(sigma2: Fraction, moved: int, ratio: Decimal) -> Decimal:
-    """As Noise.excess without the tails: value by value, and of the last one up to where P > ratio Q."""
-    chances, below, falling = _normal_table(sigma2)
-    if moved == 1:
-        last = bisect_left(falling, -ratio)  # as many values as have P/Q above the ratio
-        return below[last] - ratio * below[max(last - 1, 0)]
-    parts = zip(chances, falling, strict=True)
-    return sum((p * _normal_excess(sigma2, moved - 1, -ratio / minus) for p, minus in parts), Decimal(0))
+    """As Noise.excess without the tails: up to two of the noises from a table, the others value by value."""
+    falling, likely, unlikely = _normal_table(sigma2, min(moved, 2))
+    rest = _normal_cells(sigma2, moved - 2) if moved > 2 else [(Decimal(1), Decimal(1))]
+    excess = Decimal(0)
+    for p, q in rest:
+        place = bisect_left(falling, -ratio * q / p)  # so many values have P > ratio Q
+        excess += p * likely[place] - ratio * q * unlikely[place]
+    return excess
 
 
 @cache
-def _normal_table(sigma2: Fraction) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
-    """P(z) in ascending order of z, P(before each), and -P(z)/Q(z), Q(z) being P(z - 1), which rises."""
+def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]:
+    """P and Q of all values of so many noises, Q being P one apart; those of the same values in any order together."""
     chances = list(_normal_chances(sigma2).values())
-    below = [Decimal(0), *accumulate(chances)]
-    ratios = [-p / q for p, q in zip(chances, [chances[0] * _TAIL, *chances], strict=False)]
-    assert ratios == sorted(ratios)
-    return chances, below, ratios
+    one = list(zip(chances, [chances[0] * _TAIL, *chances], strict=False))
+    cells = []
+    for values in combinations_with_replacement(one, moved):
+        orders = math.factorial(moved) // math.prod(map(math.factorial, Counter(values).values()))
+        cells.append((orders * math.prod(p for p, _ in values), orders * math.prod(q for _, q in values)))
+    return cells  # type: ignore[return-value]
+
+
+@cache
+def _normal_table(sigma2: Fraction, moved: int) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
+    """-P/Q of all values of so many noises, ascending; and the sums of P, and of Q, of what stands before each."""
+    cells = sorted(((-p / q, p, q) for p, q in _normal_cells(sigma2, moved)), key=lambda cell: cell[0])
+    likely = [Decimal(0), *accumulate(p for _, p, _ in cells)]
+    unlikely = [Decimal(0), *accumulate(q for _, _, q in cells)]
+    return [edge for edge, _, _ in cells], likely, unlikely
 
 
 @cache

@@ -149,7 +149,7 @@ def refuse_long(size: int, occurrences: int) -> None:
     """
     if size > _LONG and size**2 * occurrences > _MOST_PARTS:
         raise WorkLimitError(
-            f"to count itemsets of more than {_LONG} items takes too much memory, unless hardly any basket has so many: "
+            f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
             f"ask for a smaller {parameter('size')}"
         )
 

@@ -102,7 +102,9 @@ def _caps(max_basket: int | None = None, max_baskets: int | None = None) -> Iter
     """Say what was left out of long baskets and of users with many."""
     if max_basket is not None:
         of_users = "" if max_baskets is None else f", and {max_baskets:,} of a user's baskets,"
-        yield f"No more than {max_basket:,} items of a basket{of_users} counted: in the whole data supports may be larger."
+        yield (
+            f"No more than {max_basket:,} items of a basket{of_users} counted: in the whole data supports may be larger."
+        )
 
 
 def _of_how_many(release: Release) -> str:

@@ -80,7 +80,7 @@ def run(
         randomness = Randomness.seeded(seed)
         taken, found = allocation.find(data, randomness)
         supports = {one.items: one.support for one in found}
-        for place, each in enumerate(taken.published(found, randomness)[0]):
+        for place, each in enumerate(taken.published(found, randomness).itemsets):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)

@@ -7,6 +7,7 @@ count           `fim-private count`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
 release_options The options that mine and count share.
+rule_options    The options of association rules.
 source_options  How a file is read, for all commands that read one.
 destination     Where output goes, the screen or a file, and what --format takes.
 mechanism_help  What help texts say of mechanisms.

@@ -10,6 +10,7 @@ from fim_private import defaults
 from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -28,7 +29,8 @@ EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
-    "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%"
+    "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
+    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules"
 )
 
 
@@ -72,6 +74,9 @@ def mine(
         typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
     ] = False,
     count: Count = False,
+    rules: WithRules = False,
+    min_confidence: MinConfidence = None,
+    min_lift: MinLift = None,
     epsilon: Epsilon = defaults.EPSILON,
     delta: Delta = defaults.DELTA,
     rho: Rho = None,
@@ -131,7 +136,9 @@ def mine(
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
     from fim_private.cli.progress import progress_bar
     from fim_private.mining import mine as mine_release
+    from fim_private.mining.release_rules import rules_csv, rules_of
 
+    limits = rule_limits(rules, min_confidence, min_lift)
     with destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = mine_release(
@@ -159,6 +166,7 @@ def mine(
                 item=item,
                 items=items,
                 count=count,
+                rules=rules,
                 delimiter=delimiter,
                 header=header,
                 encoding=encoding,
@@ -167,12 +175,14 @@ def mine(
                 progress=progress,
                 seed=seed,
             )
+        made = None if limits is None else rules_of(release, *limits)
         if output_format is ReleaseFormat.JSON:
-            write.json(release.to_json())
+            write.json(release.to_json(made))
         elif output_format is ReleaseFormat.CSV:
-            write.csv(release.to_csv())
+            write.csv(release.to_csv() if made is None else rules_csv(made))
         else:
             from fim_private.cli.retyped import retyped
             from fim_private.output.release_table import render_table
 
-            write(render_table(release, screen_for(output), spelled=lambda changes: retyped(context, changes)))
+            spelled = lambda changes: retyped(context, changes)  # noqa: E731
+            write(render_table(release, screen_for(output), spelled=spelled, rules=made))

@@ -14,6 +14,7 @@ measured_budget The budget of such a run, and of each of its ways.
 min_support     The least support that is asked for, and which itemsets have it for certain.
 caps            Public caps, and which mechanism has a use for them.
 unit_count      How many units there are, exactly or with noise, and shares of them.
+known_itemsets  Itemsets that are public before they are counted, and their true supports.
 given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
 user_lengths    How many items users have, and what an item weighs then.
@@ -22,6 +23,8 @@ needed_support  About how many units must have an itemset for it to come out.
 advice          What to ask instead where too little came out.
 outcome         What leaves: itemsets, and the guarantee they were released under.
 release         The forms it leaves in: for people, and as JSON and CSV.
+plain_values    A release as plain values, the JSON schema.
+release_rules   Its association rules, and the forms of these.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
@@ -42,6 +45,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
 from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
+from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.reading import read_transactions, reads_users
@@ -64,6 +68,7 @@ def mine(
     supports_share: float | Fraction | None = None,
     keep_all: bool = False,
     count: bool = False,
+    rules: bool = False,
     max_rank: int | None = None,
     max_basket: int | None = None,
     max_baskets: int | None = None,
@@ -120,6 +125,9 @@ def mine(
         above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
+    rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its
+        itemsets are then released, too (Release.parts), and the number of units, under the same budget. Turns on
+        supports and count.
     count: whether the number of units is released, so that supports can be told as shares. Under "replace-one" it is
         public, and always released; under "add-remove" 5 % of the budget buys a noisy one.
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
@@ -174,6 +182,7 @@ def mine(
         max_baskets=max_baskets,
         catalogue=catalogue,
         universe_size=universe_size,
+        rules=rules,
         by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
     allocation = allocation_of(options)
@@ -204,7 +213,8 @@ def mine(
         warn(cautions_of_units(allocation.cost, source.units, unit), stacklevel=2)
     threshold = None if options.min_support is None else options.min_support.threshold(units)
     taken, found = allocation.find(source, randomness, threshold)
-    itemsets, noise = taken.published(found, randomness, units)
+    count_parts = (lambda parts: supports_of(GivenItemsets.of(parts), source)) if options.rules else None
+    published = taken.published(found, randomness, units, count_parts)
     return Release(
         mechanism=options.mechanism.name,
         sizes=options.sizes,
@@ -213,19 +223,24 @@ def mine(
         neighbors=options.neighbors,
         privacy_unit=unit,
         private=randomness.private,
-        abstained=not itemsets,
-        itemsets=itemsets,
+        abstained=not published.itemsets,
+        itemsets=published.itemsets,
+        parts=published.parts,
         missing_user=source.missing_user,
         top=options.top,
         union=options.union,
         shares=taken.shares,
-        noise=noise,
+        noise=published.noise,
         reason=options.reason,
         keep_all=options.keep_all,
         shortfall=taken.shortfall,
         request=options,
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
+        units_noise=None if units is None else units.noise,
+        with_parts=options.rules,
+        max_basket=options.max_basket,
+        max_baskets=options.max_baskets,
         min_support=None if options.min_support is None else options.min_support.asked,
         threshold=threshold,
         capped=threshold is not None and taken.most is not None and len(found) >= taken.most,

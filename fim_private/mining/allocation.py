@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset
+from fim_private.mining.known_itemsets import parts_of
 from fim_private.mining.measured import Measured
 from fim_private.mining.min_support import MinSupport
 from fim_private.mining.noisy_supports import SupportNoise
@@ -104,6 +105,19 @@ class SupportsBudget:
 
 
 @dataclass(frozen=True)
+class Published:
+    """What leaves of what was found: itemsets, the noise of their supports, and the parts of them with supports.
+
+    noise: None where no supports leave. parts: every part of the itemsets that is not among them, where they were
+    asked for.
+    """
+
+    itemsets: tuple[Itemset, ...]
+    noise: SupportNoise | None
+    parts: tuple[Itemset, ...] = ()
+
+
+@dataclass(frozen=True)
 class BudgetAllocation:
     """What is decided before the data is read.
 
@@ -143,11 +157,17 @@ class BudgetAllocation:
         return max(picks.margin for picks in self.picks)
 
     def published(
-        self, found: list[Found], randomness: Randomness, units: UnitCount | None = None
-    ) -> tuple[tuple[Itemset, ...], SupportNoise | None]:
+        self,
+        found: list[Found],
+        randomness: Randomness,
+        units: UnitCount | None = None,
+        count_parts: Callable[[Sequence[tuple[Item, ...]]], Sequence[int]] | None = None,
+    ) -> Published:
         """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
 
-        units: how many there are, None where that is not released.
+        units: how many there are, None where that is not released. count_parts: gives the true supports of the parts
+        of what was found, where these are to leave as well; which they are follows from what was found, that is, from
+        what is public by then.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
@@ -157,38 +177,34 @@ class BudgetAllocation:
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
         if self.supports is None or not named:
-            return tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None
+            return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None)
+        sets, supports = [one.items or () for one in named], [one.support for one in named]
+        parts = [] if count_parts is None else parts_of(sets)
+        if count_parts is not None and parts:
+            supports += count_parts(parts)
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
-        noise = self.supports.noise(len(named))
-        values = noisy_supports.release([one.support for one in named], noise, randomness=randomness)
-        if self.min_support is not None:
-            return (*self._reaching(self.min_support, named, values, noise, units), *unnamed), noise
-        made = told([one.items or () for one in named], values, noise, units)
-        itemsets = [replace(itemset, doubtful=one.doubtful) for itemset, one in zip(made, named, strict=True)]
-        for selection in self.selections:
-            itemsets = selection.with_doubts(itemsets)
+        noise = self.supports.noise(len(supports))
+        values = noisy_supports.release(supports, noise, randomness=randomness)
+        if self.min_support is None:
+            made = told([*sets, *parts], values, noise, units)
+            itemsets = [replace(each, doubtful=one.doubtful) for each, one in zip(made, named, strict=False)]
+            for selection in self.selections:
+                itemsets = selection.with_doubts(itemsets)
+        else:
+            # As they were drawn, before inclusion changes them.
+            threshold = self.min_support.threshold(units)
+            enough = [place for place in range(len(sets)) if values[place] >= threshold]
+            others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
+            order = [*enough, *others]
+            kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
+            made = told(*kept, noise, units)
+            lowest = noisy_supports.consistent(*kept, noise.within(self.min_support.confidence(units))).lower
+            sure = [self.min_support.is_certain(low, units) for low in lowest[: len(enough)]]
+            itemsets = [replace(each, doubtful=not certain) for each, certain in zip(made, sure, strict=False)]
         left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
-        return (*sorted(left, key=lambda itemset: -(itemset.support or 0)), *unnamed), noise
-
-    def _reaching(
-        self,
-        least: MinSupport,
-        named: Sequence[Found],
-        values: Sequence[int],
-        noise: SupportNoise,
-        units: UnitCount | None,
-    ) -> list[Itemset]:
-        """Return the itemsets whose noisy supports are enough: as they were drawn, before inclusion changes them."""
-        threshold = least.threshold(units)
-        enough = [(one.items or (), value) for one, value in zip(named, values, strict=True) if value >= threshold]
-        sets, kept = [items for items, _ in enough], [value for _, value in enough]
-        lowest = noisy_supports.consistent(sets, kept, noise.within(least.confidence(units))).lower
-        rows = [
-            replace(itemset, doubtful=not least.is_certain(low, units))
-            for itemset, low in zip(told(sets, kept, noise, units), lowest, strict=True)
-            if not self.leaves_out or (itemset.interval or (0,))[0] > 0
-        ]
-        return sorted(rows, key=lambda itemset: -(itemset.support or 0))
+        left.sort(key=lambda itemset: -(itemset.support or 0))
+        needed = {*parts_of([one.items or () for one in left])} if count_parts is not None else set()
+        return Published((*left, *unnamed), noise, tuple(one for one in made if one.items in needed))
 
     @property
     def shortfall(self) -> int | None:

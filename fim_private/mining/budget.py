@@ -52,8 +52,7 @@ def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocati
 
 def _check_noise(allocation: BudgetAllocation, options: MiningOptions) -> None:
     """Raise ParameterError if noisy supports may not fit into 64 bits, in which they are handed on."""
-    most = options.top * len(options.sizes)
-    if allocation.supports is not None and allocation.supports.noise(most).half_width >= 1 << 56:
+    if allocation.supports is not None and allocation.supports.noise(options.most_supports).half_width >= 1 << 56:
         share, budget = parameter("supports_share"), parameter("epsilon" if options.rho is None else "rho")
         raise ParameterError(f"{share} leaves next to nothing for supports; raise it, or {budget}")
 

@@ -6,17 +6,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
-from fim_private.counting.universe import Catalogue
 from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
@@ -26,14 +22,12 @@ from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
-from fim_private.mining.given_itemsets import GivenItemsets, given_itemsets
+from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
 from fim_private.reading import read_transactions
-
-# Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
-_ITEMS_AT_ONCE = 8_192
 
 
 def count(
@@ -130,6 +124,7 @@ def count(
         noise=allocated.noise,
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
+        units_noise=None if units is None else units.noise,
     )
 
 
@@ -176,42 +171,3 @@ def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _A
     noise = SupportNoise.for_mu_squared(spent["supports"], len(given.itemsets))
     count = SupportsBudget(mu_squared=spent["count"]) if part else None
     return _Allocated(noise, count, budget.cost(nothing, normal=True), tuple(shares))
-
-
-def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
-    """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
-
-    Items that no unit has are counted like all others. Raises WorkLimitError where counting is out of reach.
-    """
-    items = source.items(Catalogue(given.vocabulary))
-    supports: dict[tuple[int, ...], int] = {}
-    if singles := [codes for codes in given.codes if len(codes) == 1]:
-        each = np.append(0, np.ones(len(given.vocabulary), dtype=np.int64))
-        sums = items.sums(each)
-        supports |= {codes: int(sums[codes[0]]) for codes in singles}
-    for together in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
-        used = sorted({code for codes in together for code in codes})
-        number = {code: place for place, code in enumerate(used)}
-        by_size: dict[int, list[tuple[int, ...]]] = {}
-        for codes in together:
-            by_size.setdefault(len(codes), []).append(codes)
-        sets = [np.array([[number[c] for c in codes] for codes in own], dtype=np.int32) for own in by_size.values()]
-        counts = items.among(np.array(used, dtype=np.int64))
-        sums = counts.sums(sets, np.append(0, np.ones(len(together), dtype=np.int64)))
-        in_order = [codes for own in by_size.values() for codes in own]
-        supports |= dict(zip(in_order, map(int, sums.tolist()), strict=True))
-    return [supports[codes] for codes in given.codes]
-
-
-def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the itemsets in parts that have no more different items than one pass may look for."""
-    part: list[tuple[int, ...]] = []
-    used: set[int] = set()
-    for codes in ordered:
-        if part and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
-            yield part
-            part, used = [], set()
-        part.append(codes)
-        used.update(codes)
-    if part:
-        yield part

@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,13 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.csv_cells import as_it_was
+from fim_private.mining.known_itemsets import GivenItemsets
 from fim_private.mining.release import Itemset, Release
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, file_errors, open_file
 from fim_private.reading.frames import is_instance
 from fim_private.reading.missing_values import is_missing
-from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
 
 MOST_ITEMSETS = 100_000
 MOST_ITEMS = 1_000
@@ -30,24 +30,6 @@ MOST_ITEMS = 1_000
 _COLUMNS = ("itemsets", "items")
 _INT64 = range(-(2**63), 2**63)
 _NUMBER = re.compile(INTEGER_TOKEN)
-
-
-@dataclass(frozen=True)
-class GivenItemsets:
-    """Itemsets in the order given, all different.
-
-    itemsets: (k,) their items, each once: integers, then strings, ascending. vocabulary: of all their items.
-    codes: (k,) the codes of their items in it, ascending.
-    """
-
-    itemsets: tuple[tuple[Item, ...], ...]
-    vocabulary: Vocabulary
-    codes: tuple[tuple[int, ...], ...]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many items they have, ascending, each number once."""
-        return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
 
 def given_itemsets(source: Any) -> GivenItemsets:
@@ -95,12 +77,7 @@ def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError]) -> 
         places[itemset] = place
     if not places:
         raise error(f"{name} must hold at least one itemset")
-    labels = list(dict.fromkeys(item for itemset in places for item in itemset))
-    vocabulary, code = mixed_vocabulary(labels)
-    code_of = dict(zip(labels, code.tolist(), strict=True))
-    label_of = {number: label for label, number in code_of.items()}
-    codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in places)
-    return GivenItemsets(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
+    return GivenItemsets.of(places)
 
 
 def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any]:

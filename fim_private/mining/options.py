@@ -38,6 +38,8 @@ _LEAST_SHARE = Fraction(1, 10**6)
 COUNT_SHARE = Fraction(5, 100)
 # The part of the budget for supports that decide which itemsets levelwise releases.
 _REACHING_SHARE = Fraction(40, 100)
+# Rules take the supports of all parts of an itemset: twice as many for each item more.
+_LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -52,6 +54,7 @@ class MiningOptions:
     none are bought.
     min_support: the least support that is asked for; None where the most frequent are.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
+    rules: whether supports of all parts of the itemsets are released, too, as association rules need.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets.
     """
@@ -74,6 +77,13 @@ class MiningOptions:
     rho: Fraction | None = None
     count_share: Fraction | None = None
     min_support: MinSupport | None = None
+    rules: bool = False
+
+    @property
+    def most_supports(self) -> int:
+        """How many supports are released at most, with those of parts."""
+        most = self.top if self.union else self.top * len(self.sizes)
+        return most * (2 ** self.sizes[-1] - 1) if self.rules else most
 
     @property
     def extras(self) -> Fraction:
@@ -139,6 +149,7 @@ def checked_options(
     catalogue: Any,
     universe_size: int | None,
     by_user: bool,
+    rules: bool = False,
 ) -> MiningOptions:
     """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
@@ -147,7 +158,12 @@ def checked_options(
     """
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)
-    keep_all, count = flag("keep_all", keep_all), flag("count", count)
+    keep_all, count, rules = flag("keep_all", keep_all), flag("count", count), flag("rules", rules)
+    if rules:
+        # Supports of the parts, and the number of units: without them there is no lift.
+        if sizes[-1] == 1:
+            raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
+        supports = count = True
     least = None if min_support is None else MinSupport.of(min_support)
     relation = exact_neighbors(neighbors)
     universe = _universe(catalogue, universe_size)
@@ -178,7 +194,7 @@ def checked_options(
             f"{parameter('supports_share')} must be below {float(1 - counted)} with {parameter('count')}, which takes "
             f"{float(counted)}"
         )
-    return MiningOptions(
+    asked = MiningOptions(
         spec,
         budget.epsilon,
         budget.delta,
@@ -197,7 +213,14 @@ def checked_options(
         budget.rho,
         counted,
         least,
+        rules,
     )
+    if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
+        raise ParameterError(
+            f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
+            f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
+        )
+    return asked
 
 
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:

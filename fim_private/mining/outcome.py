@@ -37,6 +37,9 @@ class Outcome(Itemsets):
     units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
         replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
     units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
+    units_noise: the noise of units; None where it is exact or None.
+    parts: every part of the itemsets that is not among them, with its noisy support, where rules were asked for;
+        with_parts: whether they were. max_basket, max_baskets: the public caps on what of a basket and a user counted.
     zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
         is the (epsilon, delta) that follows from it; None elsewhere.
     min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
@@ -70,6 +73,11 @@ class Outcome(Itemsets):
     min_support: float | int | None = None
     threshold: int | None = None
     capped: bool = False
+    units_noise: SupportNoise | None = None
+    parts: tuple[Itemset, ...] = ()
+    with_parts: bool = False
+    max_basket: int | None = None
+    max_baskets: int | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property

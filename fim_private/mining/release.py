@@ -13,10 +13,12 @@ from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.outcome import Outcome
+from fim_private.mining.plain_values import plain_values
+from fim_private.mining.release_rules import rules_frame, rules_of, rules_values
+from fim_private.rules.association import Rules
 
-__all__ = ["GIVEN", "SCHEMA", "Itemset", "Release"]
+__all__ = ["GIVEN", "Itemset", "Release"]
 
-SCHEMA = 1
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
 _MOST_COLUMNS = 10_000
@@ -54,12 +56,6 @@ class Release(Outcome):
     def protected(self) -> str:
         """Whom the guarantee is about, in words."""
         return wording.protected(self.privacy_unit, self.missing_user)
-
-    @property
-    def caps(self) -> dict[str, int | None]:
-        """The public caps on what of a unit counts, by parameter: max_basket, max_baskets; None where there is none."""
-        asked = self.request
-        return {} if asked is None else {"max_basket": asked.max_basket, "max_baskets": asked.max_baskets}
 
     @property
     def guarantee(self) -> str:
@@ -119,37 +115,8 @@ class Release(Outcome):
         return "none was picked, or none stood out from the noise" if self.measured else "the mechanism abstained"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md).
-
-        What was not asked for has no key: top, caps, shares, noise, intervals and keep_all; nor has the reason where
-        the mechanism was named, nor the units where their number is not known. noise is None where nothing was named.
-        """
-        several = {"top": self.top} if self.wanted > 1 else {}
-        least = {"min_support": self.min_support, "threshold": self.threshold, "capped": self.capped}
-        split = {"shares": [share.to_dict() for share in self.shares]} if len(self.shares) > 1 else {}
-        noise = self.noise and {"kind": str(self.noise.kind), "half_width": self.noise.half_width}
-        return {
-            "schema": SCHEMA,
-            "private": self.private,
-            "mechanism": self.mechanism,
-            **({} if self.reason is None else {"reason": self.reason}),
-            "size": self.size,
-            **several,
-            **({} if self.min_support is None else least),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            **({} if self.zcdp is None else {"rho": float(self.zcdp.rho), "zcdp_delta": float(self.zcdp.delta)}),
-            "neighbors": str(self.neighbors),
-            "privacy_unit": self.privacy_unit,
-            **({} if self.units is None else {"units": self.units}),
-            **({} if self.units_interval is None else {"units_interval": list(self.units_interval)}),
-            **{name: cap for name, cap in self.caps.items() if cap is not None},
-            **({"keep_all": True} if self.keep_all else {}),
-            "abstained": self.abstained,
-            "itemsets": [itemset.to_dict() | self._share_values(itemset) for itemset in self.itemsets],
-            **split,
-            **({"noise": noise} if self.has_supports else {}),
-        }
+        """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
+        return plain_values(self)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -208,16 +175,27 @@ class Release(Outcome):
     def _repr_html_(self) -> str:
         return self._glance().html()
 
-    def _share_values(self, itemset: Itemset) -> dict[str, Any]:
-        """Return the share of an itemset, with its interval, as plain values; nothing where supports have no shares."""
-        if not self.has_shares:
-            return {}
-        bounds = self.share_interval_of(itemset)
-        return {"share": self.share_of(itemset), **({} if bounds is None else {"share_interval": list(bounds)})}
+    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
+        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
 
-    def to_json(self) -> str:
-        """Return the release as one line of JSON, schema 1."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        The release must have been mined with rules=True, so that it has supports of all parts of its itemsets (parts).
+        antecedents, consequents: frozensets. antecedent support, consequent support, support, confidence, lift,
+            leverage, conviction, zhangs_metric: as mlxtend.frequent_patterns.association_rules computes them of
+            to_pandas(): from noisy supports, and so noisy. Of each but the first two there are _lower and _upper, the
+            ends of an interval: all intervals of one rule hold what they are of with 95 % probability together.
+        doubtful: whether these leave open whether the two sides are together more, or less, often than by chance, or
+            whether the rule has as much confidence and lift as was asked for.
+        min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
+        Rules whose lift is high for certain come first (by the lower end of its interval), doubtful ones last. Looking
+        at rules spends no privacy: they follow from what is released.
+        Raises ParameterError for limits out of range, and where the release has not what rules need.
+        """
+        return rules_frame(rules_of(self, min_confidence, min_lift))
+
+    def to_json(self, rules: Rules | None = None) -> str:
+        """Return the release as one line of JSON, schema 1; with rules, under that key (docs/architecture.md)."""
+        made = {} if rules is None else {"rules": rules_values(rules)}
+        return json.dumps(self.to_dict() | made, ensure_ascii=False)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
@@ -256,9 +234,9 @@ class Release(Outcome):
     def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it as it is, but raises a KeyError where a part of an
-        itemset is not among them. So for rules ask for size="1-2" (or more) and supports=True, and take
-        to_pandas(downward_closed=True).
+        `mlxtend.frequent_patterns.association_rules` takes it as it is, if it was mined with rules=True: the parts of
+        the itemsets then follow them. (Of other releases it raises a KeyError where a part of an itemset is missing;
+        to_pandas(downward_closed=True) leaves such itemsets out.)
 
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout
@@ -270,7 +248,7 @@ class Release(Outcome):
         Raises ParameterError where supports were asked for, but the number of units is not known (add-remove without
         count): there are no shares then, and rules made of counts would be wrong.
         """
-        named = [itemset for itemset in self.itemsets if itemset.items is not None]
+        named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = frames.downward_closed(named)
         columns: dict[str, Any] = frames.counts(named, self.has_supports)

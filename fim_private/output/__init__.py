@@ -1,6 +1,7 @@
 """What is shown and written: tables, figures, files.
 
 release_table    A release for people: a table, the guarantee in a sentence, what to try.
+rules_table      Its association rules.
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
 audit_table      Audits for people.

@@ -16,6 +16,8 @@ from fim_private.mining.budget_share import Share
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
 from fim_private.output.console import Screen
+from fim_private.output.rules_table import rules_parts
+from fim_private.rules.association import Rules
 
 # What the noise of supports is called, and what the steps of levelwise are for, in words.
 _NOISE = {
@@ -31,15 +33,24 @@ _STEPS = {
 }
 
 
-def render_table(release: Release, screen: Screen, *, spelled: Callable[[Mapping[str, Any]], str] | None = None) -> str:
+def render_table(
+    release: Release,
+    screen: Screen,
+    *,
+    spelled: Callable[[Mapping[str, Any]], str] | None = None,
+    rules: Rules | None = None,
+) -> str:
     """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
 
-    spelled: writes a request with some parameters changed; unless given, as a call of Python.
+    spelled: writes a request with some parameters changed; unless given, as a call of Python. rules: to be shown after
+    the itemsets.
     """
-    return screen.render(_parts(release, spelled))
+    return screen.render(_parts(release, spelled, rules))
 
 
-def _parts(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[RenderableType]:
+def _parts(
+    release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None
+) -> Iterator[RenderableType]:
     """Yield what is shown, from the title to the guarantee."""
     if release.abstained:
         yield Group(Text(release.title, style="bold"))  # a Group is wrapped between words, a bare Text is not
@@ -47,6 +58,8 @@ def _parts(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None)
         yield Text(release.title, style="bold")
         yield _rows(release)
         yield from map(Text, release.certainty)
+    if rules is not None:
+        yield from rules_parts(release, rules)
     yield from _advice(release, spelled)
     if not release.abstained:
         yield from map(Text, _remarks(release))
@@ -95,15 +108,13 @@ def _remarks(release: Release) -> Iterator[str]:
             f"Supports count {release.privacy_unit}s{_of_how_many(release)}, with {_NOISE[release.noise.kind]} noise: "
             f"within {release.noise.half_width:,} with 95 % probability, each by itself."
         )
-    yield from _caps(**release.caps)
-
-
-def _caps(max_basket: int | None = None, max_baskets: int | None = None) -> Iterator[str]:
-    """Say what was left out of long baskets and of users with many."""
-    if max_basket is not None:
-        of_users = "" if max_baskets is None else f", and {max_baskets:,} of a user's baskets,"
+    if release.parts:
+        yield f"Supports of {len(release.parts):,} parts of these itemsets, for the rules, are in the other forms."
+    if release.max_basket is not None:
+        of_users = "" if release.max_baskets is None else f", and {release.max_baskets:,} of a user's baskets,"
         yield (
-            f"No more than {max_basket:,} items of a basket{of_users} counted: in the whole data supports may be larger."
+            f"No more than {release.max_basket:,} items of a basket{of_users} counted: "
+            "in the whole data supports may be larger."
         )
 
 

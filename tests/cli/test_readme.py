@@ -168,7 +168,7 @@ def make_up_inputs(folder: Path, command: str) -> None:
     for word in rest:
         if word in ("--help", "-h"):
             return
-        if word in ("--supports", "--union", "--count"):
+        if word in ("--supports", "--union", "--count", "--rules"):
             continue
         if word.startswith("--"):
             name, _, value = word.partition("=")

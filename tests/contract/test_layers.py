@@ -33,10 +33,11 @@ MAY_IMPORT = {
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
-    "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise",
+    "rules": "errors reading",  # they see what is released, and nothing else
+    "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise rules",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors glance dp reading mechanisms mining planning auditing",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing output",
+    "output": "errors glance dp reading mechanisms mining planning auditing rules",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing output rules",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

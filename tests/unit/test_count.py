@@ -23,8 +23,8 @@ from fim_private.counting import LocalSource
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
 from fim_private.mining import counting_given
-from fim_private.mining.counting_given import supports_of
 from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.mining.known_itemsets import supports_of
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
 from fim_private.reading import read_transactions

@@ -595,7 +595,8 @@ def test_intervals_cover_and_supports_are_unbiased() -> None:
     errors: dict[Any, list[int]] = {}
     sigma = 0.0
     for _ in range(runs):
-        itemsets, noise = made.published(made.selections[0].find(source, randomness), randomness)
+        published = made.published(made.selections[0].find(source, randomness), randomness)
+        itemsets, noise = published.itemsets, published.noise
         assert noise is not None
         sigma = math.sqrt(noise.parameter)
         supports = [itemset.support or 0 for itemset in itemsets]

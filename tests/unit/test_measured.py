@@ -383,7 +383,7 @@ def test_each_way_is_taken_where_it_is_meant_to_be(
         assert items is not None
         assert len(items) in held
         assert support == sum(any({*items} <= {*basket} for basket in baskets) for baskets in users)
-    _, kind = taken.published(found, Randomness.seeded(2))
+    kind = taken.published(found, Randomness.seeded(2)).noise
     assert kind is not None
     assert kind.kind == (NoiseKind.NORMAL if name == "levels" else NoiseKind.GAUSSIAN)
 

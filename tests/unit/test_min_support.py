@@ -148,7 +148,8 @@ def released(support: int, least: MinSupport, budget: SupportsBudget, units: Uni
     cost = PrivacyCost(1, 0)
     allocation = BudgetAllocation((), budget, cost, (), leaves_out=False, min_support=least)
     found = [Found((n,), support) for n in range(MANY)]
-    itemsets, noise = allocation.published(found, Randomness.seeded(seed), units)
+    published = allocation.published(found, Randomness.seeded(seed), units)
+    itemsets, noise = published.itemsets, published.noise
     assert noise is not None
     return itemsets, noise
 
@@ -209,7 +210,7 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
     sizes = set()
     for seed in range(60):
-        itemsets, _ = allocation.published(found, Randomness.seeded(seed))
+        itemsets = allocation.published(found, Randomness.seeded(seed)).itemsets
         assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
         assert [itemset.support for itemset in itemsets] == sorted((i.support or 0 for i in itemsets), reverse=True)
         sizes.add(len(itemsets))

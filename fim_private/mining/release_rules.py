@@ -1,0 +1,135 @@
+"""The association rules of a release, and the forms they leave in: a frame with mlxtend's columns, JSON and CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from fim_private.errors import ParameterError, parameter
+from fim_private.mining.csv_cells import csv_line
+from fim_private.mining.outcome import Outcome
+from fim_private.mining.unit_count import UnitCount
+from fim_private.reading.vocabulary import Item
+from fim_private.rules.association import KnownSupport, KnownUnits, Rules, association_rules, least
+
+# The metrics that have intervals, in mlxtend's order.
+_MEASURED = ("support", "confidence", "lift", "leverage", "conviction", "zhangs_metric")
+
+
+def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
+    """Return the rules of a release, the surest first.
+
+    Raises ParameterError for limits out of range; where the supports, or the number of units, that rules need were not
+    released; and where a part of an itemset is missing.
+    """
+    lowest = least("min_confidence", min_confidence), least("min_lift", min_lift)
+    if outcome.with_parts and (outcome.noise is None or not outcome.units):
+        return association_rules([], _nothing, noisy_units=False)  # it abstained, or there is nobody
+    noise = outcome.noise
+    itemsets = [one for one in outcome.itemsets if one.items is not None and one.interval is not None]
+    known = {frozenset(one.items or ()): one for one in (*itemsets, *outcome.parts)}
+    lacking = any(
+        frozenset(one.items or ()) - {item} not in known
+        for one in known.values()
+        if len(one.items or ()) > 1
+        for item in one.items or ()
+    )
+    if noise is None or outcome.units is None or lacking:
+        raise ParameterError(
+            "this release has not all that rules need, which is supports of the parts of its itemsets, too, and the "
+            f"number of {outcome.privacy_unit}s: mine with {parameter('rules')}=True"
+        )
+
+    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
+        wider = noise.within(confidence) - noise.half_width
+        supports = {
+            items: KnownSupport(one.support or 0, max(one.interval[0] - wider, 0), one.interval[1] + wider)
+            for items, one in known.items()
+            if one.interval is not None
+        }
+        units = UnitCount(outcome.units or 0, outcome.units_noise)
+        return supports, KnownUnits(units.number, *units.within(confidence))
+
+    return association_rules(
+        [one.items or () for one in itemsets],
+        within,
+        noisy_units=outcome.units_noise is not None,
+        min_confidence=lowest[0],
+        min_lift=lowest[1],
+    )
+
+
+def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
+    return {}, KnownUnits(0, 0, 0)
+
+
+def _columns(rules: Rules) -> dict[str, Any]:
+    """Return the numbers of rules by the names that mlxtend has for them, then the ends of their intervals."""
+    columns: dict[str, Any] = {
+        "antecedent support": rules.antecedent_support,
+        "consequent support": rules.consequent_support,
+        "support": rules.support,
+        **rules.metrics,
+    }
+    for name in _MEASURED:
+        columns[f"{name}_lower"], columns[f"{name}_upper"] = rules.bounds[name]
+    return columns
+
+
+def rules_frame(rules: Rules) -> Any:
+    """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
+    import pandas as pd
+
+    sides = {
+        name: pd.Series([frozenset(items) for items in each], dtype=object)
+        for name, each in (("antecedents", rules.antecedents), ("consequents", rules.consequents))
+    }
+    return pd.DataFrame({**sides, **_columns(rules), "doubtful": rules.doubtful})
+
+
+def rules_values(rules: Rules) -> list[dict[str, Any]]:
+    """Return rules as plain values for JSON; what is infinite is None."""
+    named = {"support": rules.support, **rules.metrics}
+
+    def number(value: float) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+    return [
+        {
+            "antecedents": list(rules.antecedents[place]),
+            "consequents": list(rules.consequents[place]),
+            "antecedent_support": number(rules.antecedent_support[place]),
+            "consequent_support": number(rules.consequent_support[place]),
+            **{
+                key: value
+                for name in _MEASURED
+                for key, value in (
+                    (name, number(named[name][place])),
+                    (f"{name}_interval", [number(end[place]) for end in rules.bounds[name]]),
+                )
+            },
+            "doubtful": bool(rules.doubtful[place]),
+        }
+        for place in range(len(rules))
+    ]
+
+
+def rules_csv(rules: Rules, *, spreadsheet_safe: bool = True) -> str:
+    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame."""
+    return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in _rows(rules))
+
+
+def _rows(rules: Rules) -> Iterator[list[float | str]]:
+    sides = {"antecedent": rules.antecedents, "consequent": rules.consequents}
+    widths = {name: max(map(len, each), default=1) for name, each in sides.items()}
+    columns = _columns(rules)
+    heads = [f"{name}_{place}" for name in sides for place in range(1, widths[name] + 1)]
+    yield [*heads, *(name.replace(" ", "_") for name in columns), "doubtful"]
+    for place in range(len(rules)):
+        items = [
+            item for name, each in sides.items() for item in [*each[place], *[""] * (widths[name] - len(each[place]))]
+        ]
+        numbers = [float(values[place]) for values in columns.values()]
+        yield [*items, *numbers, str(bool(rules.doubtful[place])).lower()]

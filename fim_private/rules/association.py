@@ -1,0 +1,139 @@
+"""The rules A → C of itemsets whose parts all have supports, with intervals that hold what they are of.
+
+Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has noise
+of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so with 95 %
+all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.reading.vocabulary import Item
+from fim_private.rules.metrics import METRICS, Numbers, RuleCounts, bounds
+
+CONFIDENCE = Fraction(95, 100)
+
+
+@dataclass(frozen=True)
+class KnownSupport:
+    """What is released of an itemset's support, in units: an estimate, and between which two it lies."""
+
+    estimate: int
+    lower: int
+    upper: int
+
+
+@dataclass(frozen=True)
+class KnownUnits:
+    """How many units there are, about or exactly, and between which two numbers."""
+
+    number: int
+    lower: int
+    upper: int
+
+
+# Returns what is known with so much probability: of each support, and of the number of units.
+Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules, those that are surest first.
+
+    antecedents, consequents: (rules,) their items. antecedent_support, consequent_support, support: (rules,) shares of
+    all units. metrics: by name, (rules,). bounds: the same with support, (lowest, highest): all those of a rule hold
+    with 95 % probability together. doubtful: (rules,) whether these leave open whether its sides are together more, or
+    less, often than by chance, or whether it reaches what was asked for.
+    """
+
+    antecedents: tuple[tuple[Item, ...], ...]
+    consequents: tuple[tuple[Item, ...], ...]
+    antecedent_support: Numbers
+    consequent_support: Numbers
+    support: Numbers
+    metrics: Mapping[str, Numbers]
+    bounds: Mapping[str, tuple[Numbers, Numbers]]
+    doubtful: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.antecedents)
+
+    def at(self, places: NDArray[np.intp]) -> Rules:
+        """Return the rules at these places, in this order."""
+        return Rules(
+            tuple(self.antecedents[place] for place in places),
+            tuple(self.consequents[place] for place in places),
+            self.antecedent_support[places],
+            self.consequent_support[places],
+            self.support[places],
+            {name: values[places] for name, values in self.metrics.items()},
+            {name: (low[places], high[places]) for name, (low, high) in self.bounds.items()},
+            self.doubtful[places],
+        )
+
+
+def least(name: str, value: float) -> float:
+    """Return the least confidence or lift asked for. Raises ParameterError for what is no number, or out of range."""
+    highest = 1 if name == "min_confidence" else np.inf
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
+        between = "between 0 and 1" if highest == 1 else "of at least 0"
+        raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
+    return float(value)
+
+
+def association_rules(
+    itemsets: Sequence[tuple[Item, ...]],
+    known: Known,
+    *,
+    noisy_units: bool,
+    min_confidence: float = 0.0,
+    min_lift: float = 0.0,
+) -> Rules:
+    """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
+
+    itemsets: with supports above 0; those of one item make no rules. known: returns supports of them and of all their
+    parts. noisy_units: whether the number of units is noisy.
+    The surest are those whose lift is highest at least: by the lower end of its interval; doubtful ones come last.
+    """
+    supports, units = known(1 - (1 - CONFIDENCE) / (4 if noisy_units else 3))
+    sides = [
+        (tuple(side), tuple(item for item in itemset if item not in side), itemset)
+        for itemset in itemsets
+        if len(itemset) > 1 and supports[frozenset(itemset)].estimate > 0
+        for size in range(1, len(itemset))
+        for side in combinations(itemset, size)
+    ]
+
+    def counts(of: Callable[[KnownSupport], int], number: int) -> RuleCounts:
+        one = [[of(supports[frozenset(part)]) for part in parts] for parts in sides]
+        first, second, both = np.array(one, dtype=np.float64).reshape(-1, 3).T
+        return RuleCounts(both, first, second, np.full(len(one), float(number)))
+
+    told = counts(lambda each: each.estimate, max(units.number, 1))
+    lowest, highest = counts(lambda each: each.lower, units.lower), counts(lambda each: each.upper, units.upper)
+    limits = {name: bounds(name, lowest, highest) for name in METRICS}
+    most = np.maximum(highest.units, 1)
+    limits["support"] = lowest.both / most, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    found = Rules(
+        tuple(first for first, _, _ in sides),
+        tuple(second for _, second, _ in sides),
+        np.minimum(told.antecedent / told.units, 1.0),
+        np.minimum(told.consequent / told.units, 1.0),
+        np.minimum(told.both / told.units, 1.0),
+        {name: metric(told) for name, metric in METRICS.items()},
+        limits,
+        ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1))
+        | (limits["lift"][0] < min_lift)
+        | (limits["confidence"][0] < min_confidence),
+    )
+    kept = np.flatnonzero((found.metrics["confidence"] >= min_confidence) & (found.metrics["lift"] >= min_lift))
+    order = np.lexsort((-found.metrics["lift"][kept], -limits["lift"][0][kept], found.doubtful[kept]))
+    return found.at(kept[order])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from fim_private.mining import mine
     from fim_private.mining.counting_given import count
+    from fim_private.mining.loaded import load
     from fim_private.mining.release import Itemset, Release
     from fim_private.planning import Plan, plan
     from fim_private.planning.top_plan import plan_top
@@ -74,6 +75,7 @@ __all__ = [
     "compare",
     "count",
     "inspect",
+    "load",
     "mine",
     "plan",
     "plan_top",
@@ -103,6 +105,7 @@ _HOME = {
     "read_catalogue": "reading",
     "read_transactions": "reading",
     "Itemset": "mining.release",
+    "load": "mining.loaded",
     "Release": "mining.release",
     "select": "selecting",
     "SupportSpectrum": "spectrum",

@@ -4,12 +4,14 @@ commands        The commands, and what becomes of their errors.
 inspect         `fim-private inspect`.
 mine            `fim-private mine`.
 count           `fim-private count`.
+show            `fim-private show`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
 release_options The options that mine and count share.
 rule_options    The options of association rules.
 source_options  How a file is read, for all commands that read one.
-destination     Where output goes, the screen or a file, and what --format takes.
+destination     Where output goes, the screen or a file.
+release_output  How a release is written, and what --format takes.
 mechanism_help  What help texts say of mechanisms.
 narrow_help     Help for narrow screens.
 retyped         The command that was typed, with some options changed.

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
+from fim_private.cli.destination import OutputFile, destination
 from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.release_output import Format, format_of, write_release
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -56,13 +57,7 @@ def count(
     encoding: Encoding = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
-    output_format: Annotated[
-        ReleaseFormat,
-        typer.Option(
-            "--format",
-            help="How to write the release. In csv an apostrophe stands before text that a spreadsheet would run.",
-        ),
-    ] = ReleaseFormat.TABLE,
+    output_format: Format = None,
     output: OutputFile = None,
     seed: Seed = None,
 ) -> None:
@@ -73,6 +68,7 @@ def count(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining.counting_given import count as count_release
 
+    form = format_of(output_format, output)
     with destination(output, inputs=[data, itemsets]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = count_release(
@@ -96,11 +92,4 @@ def count(
                 progress=progress,
                 seed=seed,
             )
-        if output_format is ReleaseFormat.JSON:
-            write.json(release.to_json())
-        elif output_format is ReleaseFormat.CSV:
-            write.csv(release.to_csv())
-        else:
-            from fim_private.output.release_table import render_table
-
-            write(render_table(release, screen_for(output)))
+        write_release(write, release, form, output)

@@ -53,14 +53,6 @@ class Format(StrEnum):
     JSON = "json"
 
 
-class ReleaseFormat(StrEnum):
-    """How a release is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
 def output_path(text: str) -> Path:
     """Return the path of a file to write, as it was typed.
 
@@ -93,7 +85,7 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
         return
     if any(_is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
-    from fim_private.output.files import staged
+    from fim_private.whole_files import staged
 
     with staged(output) as write:
         yield Write(write)

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, ReleaseFormat, destination, screen_for
+from fim_private.cli.destination import OutputFile, destination
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.release_output import Format, format_of, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
     BasketColumn,
@@ -123,22 +124,17 @@ def mine(
         int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
     ] = None,
     max_work: MaxWork = defaults.MAX_WORK,
-    output_format: Annotated[
-        ReleaseFormat,
-        typer.Option(
-            "--format",
-            help="How to write the release. In csv an apostrophe stands before text that a spreadsheet would run.",
-        ),
-    ] = ReleaseFormat.TABLE,
+    output_format: Format = None,
     output: OutputFile = None,
     seed: Seed = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
     from fim_private.cli.progress import progress_bar
     from fim_private.mining import mine as mine_release
-    from fim_private.mining.release_rules import rules_csv, rules_of
+    from fim_private.mining.release_rules import rules_of
 
     limits = rule_limits(rules, min_confidence, min_lift)
+    form = format_of(output_format, output)
     with destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = mine_release(
@@ -175,14 +171,8 @@ def mine(
                 progress=progress,
                 seed=seed,
             )
-        made = None if limits is None else rules_of(release, *limits)
-        if output_format is ReleaseFormat.JSON:
-            write.json(release.to_json(made))
-        elif output_format is ReleaseFormat.CSV:
-            write.csv(release.to_csv() if made is None else rules_csv(made))
-        else:
-            from fim_private.cli.retyped import retyped
-            from fim_private.output.release_table import render_table
+        from fim_private.cli.retyped import retyped
 
-            spelled = lambda changes: retyped(context, changes)  # noqa: E731
-            write(render_table(release, screen_for(output), spelled=spelled, rules=made))
+        made = None if limits is None else rules_of(release, *limits)
+        spelled = lambda changes: retyped(context, changes)  # noqa: E731
+        write_release(write, release, form, output, rules=made, spelled=spelled)

@@ -25,6 +25,9 @@ outcome         What leaves: itemsets, and the guarantee they were released unde
 release         The forms it leaves in: for people, and as JSON and CSV.
 plain_values    A release as plain values, the JSON schema.
 release_rules   Its association rules, and the forms of these.
+release_files   It as a file: JSON, Parquet, CSV and Markdown.
+loaded          A release from such a file.
+markdown        A table and notes as Markdown.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.

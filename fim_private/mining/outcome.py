@@ -48,6 +48,7 @@ class Outcome(Itemsets):
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
         units more than one that was picked with it, of its size or, with union, of any. None where no such number
         follows from public parameters.
+    said_advice: of a release that was loaded, what it advised when it was saved; None where it did not.
     request: what was asked for, from which advice follows; None where itemsets were given.
     """
 
@@ -78,6 +79,7 @@ class Outcome(Itemsets):
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
+    said_advice: str | None = field(default=None, compare=False)
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property

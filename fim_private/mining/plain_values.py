@@ -18,7 +18,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
     reason where the mechanism was named, nor the units where their number is not known. noise is None where nothing was
     named.
     """
-    zcdp = outcome.zcdp
+    zcdp, sizes = outcome.zcdp, outcome.sizes
     optional: dict[str, Any] = {
         "units": outcome.units,
         "units_interval": outcome.units_interval and list(outcome.units_interval),
@@ -36,6 +36,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "mechanism": outcome.mechanism,
         **({} if outcome.reason is None else {"reason": outcome.reason}),
         "size": outcome.size,
+        **({} if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else {"sizes": [*sizes]}),
         **({"top": outcome.top} if outcome.wanted > 1 else {}),
         **({"union": True} if outcome.union else {}),
         **({} if outcome.min_support is None else least),

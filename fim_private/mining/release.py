@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +13,11 @@ from fim_private.mining import frames, wording
 from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
+from fim_private.mining.markdown import escaped, markdown
 from fim_private.mining.outcome import Outcome
 from fim_private.mining.plain_values import plain_values
-from fim_private.mining.release_rules import rules_frame, rules_of, rules_values
+from fim_private.mining.release_files import save
+from fim_private.mining.release_rules import rules_cells, rules_frame, rules_of, rules_values
 from fim_private.rules.association import Rules
 
 __all__ = ["GIVEN", "Itemset", "Release"]
@@ -116,7 +119,7 @@ class Release(Outcome):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
-        return plain_values(self)
+        return plain_values(self) | ({"advice": self._advised[0]} if self._advised else {})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -153,6 +156,8 @@ class Release(Outcome):
     @property
     def _advised(self) -> list[str]:
         """The advice as a line, if there is any."""
+        if self.said_advice is not None:
+            return [self.said_advice]
         if self.advice is None:
             return [self.hopeless] if self.hopeless else []
         return [f"To find more: {self.advice}" if self.itemsets else f"To try: {self.advice}"]
@@ -219,6 +224,21 @@ class Release(Outcome):
             row += ["" if (part := self.share_of(itemset)) is None else part] if share else ()
             rows.append(row)
         return "".join(csv_line(row, spreadsheet_safe=spreadsheet_safe) for row in rows)
+
+    def to_markdown(self, rules: Rules | None = None) -> str:
+        """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
+        rows = [self.cells(itemset) for itemset in self.itemsets]
+        first = markdown(self.title, self.columns, rows, [*self.certainty, *self._advised])
+        told = "" if rules is None else markdown(*rules_cells(rules, self), [])
+        return "\n".join(part for part in (first, told, f"{escaped(self.guarantee)}\n") if part)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv or .md.
+
+        Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
+        Raises ParameterError for another ending, and OutputError where the file cannot be written.
+        """
+        save(self, path)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).

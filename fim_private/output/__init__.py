@@ -11,5 +11,4 @@ layout           A table within the width of a screen, no word broken.
 figure           A figure as a file.
 plan_figure      What each mechanism needs, against ε.
 top_plan_figure  What each mechanism needs, against how many itemsets are asked for.
-files            A file is written whole or not at all.
 """

@@ -9,9 +9,9 @@ from fim_private.dp.cost import at_least
 from fim_private.errors import parameter
 from fim_private.mechanisms.registry import spec_named
 from fim_private.output.figure import draw_units, figure_image, figure_kind
-from fim_private.output.files import staged
 from fim_private.planning.results import of_units, percent
 from fim_private.planning.top_results import TopPlan
+from fim_private.whole_files import staged
 
 # So many numbers, and no more, are each named on the axis.
 _LABELS = 12

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "errors": "",
     "defaults": "",
     "glance": "",
+    "whole_files": "errors",
     "dp": "errors",
     "spectrum": "errors dp",
     "reading": "errors",  # nothing about privacy
@@ -34,10 +35,10 @@ MAY_IMPORT = {
     "auditing": "errors defaults dp spectrum mechanisms",
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
-    "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise rules",
+    "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise rules whole_files",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors glance dp reading mechanisms mining planning auditing rules",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing output rules",
+    "output": "errors whole_files glance dp reading mechanisms mining planning auditing rules",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing output rules whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

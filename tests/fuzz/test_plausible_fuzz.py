@@ -129,6 +129,7 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
         options = {"input_format": "one-hot"}
     elif form == "lines":
         rows = [list(items) for _, _, items in bought.rows]
+        assume(any(len(row) > 1 for row in rows))  # so that the delimiter is there
         options = {"input_format": "lines", "delimiter": delimiter}
     else:
         rows = [[item.replace(" ", "_") for item in items] for _, _, items in bought.rows]

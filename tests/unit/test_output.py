@@ -19,7 +19,7 @@ from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
 from fim_private.output.audit_table import render_audit
 from fim_private.output.console import Screen
-from fim_private.output.files import staged
+from fim_private.whole_files import staged
 
 
 def shown(screen: Screen, **options: Any) -> str:

@@ -1,0 +1,146 @@
+"""A release from the file that it was saved to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.errors import DataError, shown
+from fim_private.mining.budget_share import Share
+from fim_private.mining.itemset import Itemset
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.plain_values import SCHEMA
+from fim_private.mining.release import Release
+from fim_private.mining.release_files import METADATA
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Return the release that a file has: one saved as .json or .parquet.
+
+    It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact.
+    Raises DataError for a file that cannot be read, or has no release.
+
+    >>> import tempfile, fim_private as fim
+    >>> release = fim.count([["tea"]] * 90, [["tea"]], seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release.save(f"{folder}/tea.json")
+    ...     load(f"{folder}/tea.json")[["tea"]].support == release[["tea"]].support
+    True
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
+    place = Path(path).expanduser()
+    name = repr(str(path))
+    wrong = DataError(f"{name} is no release: load what was saved as .json or .parquet")
+    try:
+        text = _of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes()
+        values = json.loads(text)
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
+    except (ValueError, RecursionError):
+        raise wrong from None
+    if not isinstance(values, dict) or "schema" not in values:
+        raise wrong
+    if values["schema"] != SCHEMA:
+        raise DataError(f"{name} has a release of schema {shown(values['schema'])}; this version reads schema {SCHEMA}")
+    try:
+        return release_of(values)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise wrong from None
+
+
+def _of_parquet(place: Path) -> bytes:
+    """Return the JSON in the metadata of a Parquet file. Raises ValueError where there is none."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.read_schema(place).metadata
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+    return bytes((metadata or {}).get(METADATA, b""))
+
+
+def release_of(values: Mapping[str, Any]) -> Release:
+    """Return the release of plain values, as plain_values has them.
+
+    Raises LookupError, TypeError, ValueError or ArithmeticError for others.
+    """
+    first, _, last = str(values["size"]).partition("-")
+    sizes = range(int(first), int(last or first) + 1)
+    shares = tuple(map(_share, values.get("shares", ())))
+    if not shares and "noise" in values:
+        shares = (Share("supports", tuple(sizes), Fraction(1)),)
+    given = {
+        name: values.get(name)
+        for name in (
+            *("missing_user", "reason", "units", "shortfall", "min_support", "threshold"),
+            *("max_basket", "max_baskets"),
+        )
+    }
+    has_rho = "rho" in values
+    return Release(
+        mechanism=str(values["mechanism"]),
+        sizes=tuple(values.get("sizes", sizes)),
+        cost=PrivacyCost(float(values["epsilon"]), float(values["delta"])),
+        zcdp=ZcdpCost(float(values["rho"]), float(values["zcdp_delta"])) if has_rho else None,
+        neighbors=str(values["neighbors"]),
+        privacy_unit=str(values["privacy_unit"]),
+        private=bool(values["private"]),
+        abstained=bool(values["abstained"]),
+        itemsets=tuple(map(_itemset, values["itemsets"])),
+        parts=tuple(map(_itemset, values.get("parts", ()))),
+        with_parts="parts" in values,
+        top=int(values.get("top", 1)),
+        union=bool(values.get("union", False)),
+        shares=shares,
+        noise=_noise(values.get("noise")),
+        keep_all=bool(values.get("keep_all", False)),
+        units_interval=_pair(values.get("units_interval")),
+        units_noise=_noise(values.get("units_noise")),
+        capped=bool(values.get("capped", False)),
+        said_advice=values.get("advice"),
+        **given,
+    )
+
+
+def _itemset(values: Mapping[str, Any]) -> Itemset:
+    """Return an itemset of plain values."""
+    items = values["items"]
+    if items is not None and not all(isinstance(item, int | str) for item in items):
+        raise ValueError("items must be integers and strings")
+    support = values["support"]
+    return Itemset(
+        None if items is None else tuple(items),
+        None if support is None else int(support),
+        _pair(values.get("interval")),
+        values.get("doubtful"),
+        _pair(values.get("share_interval")),
+    )
+
+
+def _pair(values: Any) -> Any:
+    """Return an interval as a tuple, None where there is none."""
+    if values is None:
+        return None
+    low, high = values
+    return low, high
+
+
+def _share(values: Mapping[str, Any]) -> Share:
+    """Return a part of the budget."""
+    spent = ("epsilon", "delta", "rho", "mu_squared")
+    parts = {name: None if (part := values.get(name)) is None else Exact(float(part)) for name in spent}
+    return Share(values["purpose"], tuple(values["sizes"]), Fraction(repr(float(values["fraction"]))), **parts)
+
+
+def _noise(values: Mapping[str, Any] | None) -> SupportNoise | None:
+    """Return the noise of supports; how many it is enough for is not kept."""
+    if values is None:
+        return None
+    return SupportNoise(NoiseKind(values["kind"]), Fraction(values["parameter"]), int(values["half_width"]), 1, None)

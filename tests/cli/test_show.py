@@ -1,0 +1,79 @@
+"""`fim-private show`, and the forms in which a release is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from real_data import REPOSITORY
+from test_cli import run as run_in
+
+SHOP = "datasets/corner_shop.parquet"
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return run_in(REPOSITORY, *words)
+
+
+def mined(folder: Path, name: str, *options: str) -> Path:
+    path = folder / name
+    done = run("mine", SHOP, "--top", "4", "--seed", "1", "--output", str(path), *options)
+    assert (done.returncode, done.stdout) == (0, "")
+    return path
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.parquet"])
+def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
+    path = mined(tmp_path, name, "--rules")
+    shown = run("show", str(path), "--rules", "--min-lift", "2")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "association rules of these itemsets, the surest first" in shown.stdout
+    assert "{semi-skimmed milk, tea bags}" in shown.stdout
+    as_json = run("show", str(path), "--format", "json")
+    assert len(json.loads(as_json.stdout)["itemsets"]) == 4
+    assert run("show", str(path), "--format", "csv").stdout.startswith("item_1,item_2,support,lower,upper,share\n")
+    assert run("show", str(path), "--format", "markdown").stdout.startswith("**4 itemsets of 2 items")
+    again = tmp_path / "again.parquet"
+    assert run("show", str(path), "--output", str(again)).returncode == 0
+    assert run("show", str(again), "--format", "json").stdout == as_json.stdout
+
+
+def test_the_name_of_the_output_tells_the_form(tmp_path: Path) -> None:
+    assert json.loads(mined(tmp_path, "r.json").read_text())["top"] == 4
+    assert mined(tmp_path, "r.csv").read_text().startswith("item_1,item_2,")
+    assert mined(tmp_path, "r.md").read_text().startswith("**4 itemsets")
+    assert mined(tmp_path, "r.parquet").read_bytes().startswith(b"PAR1")
+    assert mined(tmp_path, "r.txt").read_text().startswith("4 itemsets of 2 items")
+    assert mined(tmp_path, "t.json", "--format", "table").read_text().startswith("4 itemsets of 2 items")
+    rules = mined(tmp_path, "rules.csv", "--rules").read_text()
+    assert rules.startswith("antecedent_1,consequent_1,antecedent_support,")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show", "missing.json"], "Error: 'missing.json' cannot be read: No such file or directory\n"),
+        (["show", SHOP], f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
+        (["mine", SHOP, "--format", "parquet"], "Error: cannot write Parquet to the screen; name a file with --output"),
+        (["mine", SHOP, "--min-lift", "2"], "Error: --min-lift goes with --rules\n"),
+        (["mine", SHOP, "--rules", "--min-confidence", "2"], "Error: --min-confidence must be a number between 0 and "),
+        (
+            ["mine", SHOP, "--rules", "--size", "1"],
+            "Error: --rules needs itemsets of two items or more: raise --size\n",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(words: list[str], said: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+def test_rules_of_a_release_that_was_not_mined_for_them(tmp_path: Path) -> None:
+    done = run("show", str(mined(tmp_path, "r.json", "--supports")), "--rules")
+    assert done.returncode == 2
+    assert "has not all that rules need" in done.stderr
+    assert done.stderr.endswith("mine with --rules\n")

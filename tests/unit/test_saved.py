@@ -1,0 +1,152 @@
+"""A release as a file: loaded again it is the same, and what is no release is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fim_private as fim
+from fim_private.errors import DataError, OutputError, ParameterError
+from fim_private.mining.release_rules import rules_of, rules_values
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+
+SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
+USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
+ASKED: list[dict[str, Any]] = [
+    {},
+    {"mechanism": "large-margin"},
+    {"top": 3, "supports": True},
+    {"top": 3, "size": "1-2", "union": True, "supports": True, "neighbors": "add-remove", "count": True},
+    {"top": 3, "rules": True, "epsilon": 5},
+    {"top": 3, "rules": True, "neighbors": "add-remove", "epsilon": 5},
+    {"min_support": 0.05},
+    {"min_support": 40, "neighbors": "add-remove", "keep_all": True},
+    {"rho": 0.5, "supports": True},
+    {"mechanism": "limited-domain", "max_basket": 2, "top": 4},
+    {"mechanism": "exponential", "universe_size": 1000},
+    {"mechanism": "exponential", "catalogue": ["bread", "tea", "=1"], "delta": 0, "supports": True, "top": 2},
+    {"epsilon": 0.001},
+]
+
+
+def everything(release: fim.Release) -> tuple[Any, ...]:
+    rules = rules_values(rules_of(release)) if release.with_parts else None
+    table = render_table(release, Screen())
+    told = [line for line in table.splitlines() if "fim.mine(" not in line]
+    return release.to_dict(), str(release), told[0], told[-1], release.to_csv(), release.to_markdown(), rules
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet", ".PARQUET"])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_path: Path) -> None:
+    by_user: dict[str, Any] = {"user": "customer", "missing_user": "drop"}
+    for data, how in ((SHOP, {}), (USERS, by_user)):
+        if "max_basket" in asked and how:
+            continue
+        release = fim.mine(data, **{"size": 2, **asked}, **how, seed=4)
+        path = tmp_path / f"release{suffix}"
+        release.save(path)
+        assert everything(fim.load(path)) == everything(release)
+        fim.load(str(path)).save(path)
+        assert everything(fim.load(path)) == everything(release)
+
+
+def test_counts_of_given_itemsets_come_back(tmp_path: Path) -> None:
+    release = fim.count(SHOP, [["bread"], ["bread", "butter", "jam"], [39, "tea"]], seed=1)
+    release.save(tmp_path / "counts.json")
+    assert everything(fim.load(tmp_path / "counts.json")) == everything(release)
+
+
+def test_what_the_command_line_wrote_is_loaded(tmp_path: Path) -> None:
+    release = fim.mine(SHOP, size=2, supports=True, seed=1)
+    (tmp_path / "a.json").write_text(release.to_json())
+    assert fim.load(tmp_path / "a.json").to_dict() == release.to_dict()
+
+
+def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:
+    release = fim.mine(SHOP, size=2, top=3, supports=True, epsilon=5, seed=1)
+    release.save(tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table.column_names == ["support", "itemsets", "lower", "upper", "share"]
+    assert table.num_rows == len(release)
+    values = json.loads(table.schema.metadata[b"fim_private"])
+    assert values["epsilon"] == 5
+    assert values["neighbors"] == "replace-one"
+
+
+def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
+    release = fim.count([["a|b", "<script>", "*"]] * 90, [["a|b"], ["<script>"], ["*"]], seed=1)
+    release.save(tmp_path / "a.md")
+    text = (tmp_path / "a.md").read_text()
+    assert r"| {a\|b} |" in text
+    assert r"| {\<script\>} |" in text
+    assert r"| {\*} |" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {5}
+
+
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.xlsx", "folder.json/"])
+def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
+    release = fim.mine(SHOP, size=2, seed=1)
+    if name.endswith("/"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(OutputError, match="it is a folder"):
+            release.save(tmp_path / name)
+        return
+    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.csv or \.md, not"):
+        release.save(tmp_path / name)
+    with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
+        release.save([])  # type: ignore[arg-type]
+    assert not [*tmp_path.iterdir()]
+
+
+def broken() -> dict[str, Any]:
+    return fim.mine(SHOP, size=2, supports=True, seed=1).to_dict()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "\x00\xff",
+        '{"schema": 1}',
+        "[" * 100_000,
+        *(json.dumps({**broken(), key: value}) for key, value in [
+            ("size", "a"), ("itemsets", 5), ("itemsets", [5]), ("itemsets", [{"items": [[1]], "support": 1}]),
+            ("epsilon", None), ("epsilon", "x"), ("noise", {"kind": "none", "parameter": "1", "half_width": 1}),
+            ("noise", {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}), ("shares", [1]),
+        ]),
+    ],
+)  # fmt: skip
+def test_what_is_no_release(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"is no release: load what was saved") as caught:
+        fim.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read: No such file"):
+        fim.load(tmp_path / "a.json")
+    with pytest.raises(DataError, match="cannot be read"):
+        fim.load(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="from the path of a file, not from a list"):
+        fim.load([])  # type: ignore[arg-type]
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "b.parquet")
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 and nothing")
+    for name in ("b.parquet", "c.parquet"):
+        with pytest.raises(DataError, match="is no release"):
+            fim.load(tmp_path / name)
+    (tmp_path / "d.json").write_text(json.dumps({**broken(), "schema": 2}))
+    with pytest.raises(DataError, match="has a release of schema 2; this version reads schema 1"):
+        fim.load(tmp_path / "d.json")

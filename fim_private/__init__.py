@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fim_private.planning.top_results import TopPlan
     from fim_private.reading import read_catalogue, read_transactions
     from fim_private.reading.inspection import Inspection, inspect
+    from fim_private.reporting.page import report
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
 
@@ -81,6 +82,7 @@ __all__ = [
     "plan_top",
     "read_catalogue",
     "read_transactions",
+    "report",
     "select",
 ]
 
@@ -107,6 +109,7 @@ _HOME = {
     "Itemset": "mining.release",
     "load": "mining.loaded",
     "Release": "mining.release",
+    "report": "reporting.page",
     "select": "selecting",
     "SupportSpectrum": "spectrum",
 }

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fim_private import __version__
-from fim_private.cli import audit, count, inspect, mine, plan, show
+from fim_private.cli import audit, count, inspect, mine, plan, report, show
 from fim_private.cli.destination import discard_stdout
 from fim_private.cli.narrow_help import WIDE_ENOUGH, narrow_help
 from fim_private.cli.typed_numbers import read_plainly
@@ -88,6 +88,7 @@ app.command(cls=_Command, epilog=inspect.EPILOG)(inspect.inspect)
 app.command(cls=_Command, epilog=mine.EPILOG)(mine.mine)
 app.command(cls=_Command, epilog=count.EPILOG)(count.count)
 app.command(cls=_Command, epilog=show.EPILOG)(show.show)
+app.command(cls=_Command, epilog=report.EPILOG)(report.report)
 app.command(cls=_Command, epilog=plan.EPILOG)(plan.plan)
 app.command(cls=_Command, epilog=audit.EPILOG)(audit.audit)
 

@@ -9,7 +9,7 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination
 from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
-from fim_private.cli.release_output import Format, format_of, write_release
+from fim_private.cli.release_output import Format, ReleaseFormat, form_of, write_release
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -57,7 +57,7 @@ def count(
     encoding: Encoding = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
-    output_format: Format = None,
+    output_format: Format = ReleaseFormat.TABLE,
     output: OutputFile = None,
     seed: Seed = None,
 ) -> None:
@@ -68,7 +68,7 @@ def count(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining.counting_given import count as count_release
 
-    form = format_of(output_format, output)
+    form = form_of(context, output_format, output)
     with destination(output, inputs=[data, itemsets]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = count_release(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination
+from fim_private.cli.destination import OutputFile, destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
-from fim_private.cli.release_output import Format, format_of, write_release
+from fim_private.cli.release_output import Format, ReleaseFormat, form_of, page_at, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
     BasketColumn,
@@ -25,6 +26,7 @@ from fim_private.cli.source_options import (
     UserColumn,
     reading_is_told,
 )
+from fim_private.errors import OutputError, parameter
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -124,8 +126,12 @@ def mine(
         int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
     ] = None,
     max_work: MaxWork = defaults.MAX_WORK,
-    output_format: Format = None,
+    output_format: Format = ReleaseFormat.TABLE,
     output: OutputFile = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page of HTML to show, too.", show_default=False, parser=output_path),
+    ] = None,
     seed: Seed = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
@@ -134,8 +140,12 @@ def mine(
     from fim_private.mining.release_rules import rules_of
 
     limits = rule_limits(rules, min_confidence, min_lift)
-    form = format_of(output_format, output)
-    with destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
+    form = form_of(context, output_format, output)
+    inputs = [data, catalogue]
+    if report is not None and output is not None and report.resolve() == output.resolve():
+        raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
+    # Both fail before any privacy is spent.
+    with destination(output, inputs=inputs) as write, page_at(report, inputs=inputs) as write_page:
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = mine_release(
                 data,
@@ -176,3 +186,4 @@ def mine(
         made = None if limits is None else rules_of(release, *limits)
         spelled = lambda changes: retyped(context, changes)  # noqa: E731
         write_release(write, release, form, output, rules=made, spelled=spelled)
+        write_page(release, made, spelled)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fim_private.cli.destination import Write, screen_for
+from fim_private.cli.destination import Write, destination, screen_for
 from fim_private.errors import OutputError
 
 if TYPE_CHECKING:
@@ -34,22 +36,33 @@ _SUFFIXES = {
     ".parquet": ReleaseFormat.PARQUET,
 }
 Format = Annotated[
-    ReleaseFormat | None,
+    ReleaseFormat,
     typer.Option(
         "--format",
-        help="How to write the release: unless given as --output ends (.json, .csv, .md, .parquet), else a table. In "
-        "csv an apostrophe stands before text that a spreadsheet would run; show reads json and parquet again.",
-        show_default=False,
+        help="How to write the release; where it is not given, --output tells: .json, .csv, .md or .parquet. In csv an "
+        "apostrophe stands before text that a spreadsheet would run. show and report read json and parquet.",
     ),
 ]
 
 
-def format_of(given: ReleaseFormat | None, output: Path | None) -> ReleaseFormat:
-    """Return the form to write. Raises OutputError for Parquet on the screen, before anything is spent."""
-    to_screen = output is None or str(output) == "-"
-    named = None if output is None else _SUFFIXES.get(output.suffix.lower())
-    form = given or named or ReleaseFormat.TABLE
-    if form is ReleaseFormat.PARQUET and to_screen:
+@dataclass(frozen=True)
+class Form:
+    """A form to write. kept: whether all is written that a release says, so that it can be shown again in full."""
+
+    format: ReleaseFormat
+    kept: bool = False
+
+
+def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -> Form:
+    """Return the form to write: as typed, or as the output's name ends.
+
+    Raises OutputError for Parquet on the screen, before anything is spent.
+    """
+    source = context.get_parameter_source("output_format")
+    form = Form(given)
+    if output is not None and (source is None or source.name == "DEFAULT"):
+        form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
+    if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
         raise OutputError("cannot write Parquet to the screen; name a file with --output")
     return form
 
@@ -57,26 +70,49 @@ def format_of(given: ReleaseFormat | None, output: Path | None) -> ReleaseFormat
 def write_release(
     write: Write,
     release: Release,
-    form: ReleaseFormat,
+    form: Form,
     output: Path | None,
     *,
     rules: Rules | None = None,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
     """Write a release, with rules of it if there are any. spelled: as render_table takes it."""
-    if form is ReleaseFormat.JSON:
-        write.json(release.to_json(rules))
-    elif form is ReleaseFormat.CSV:
+    if form.format is ReleaseFormat.JSON:
+        write.json(release.to_json(rules, kept=form.kept))
+    elif form.format is ReleaseFormat.CSV:
         from fim_private.mining.release_rules import rules_csv
 
         write.csv(release.to_csv() if rules is None else rules_csv(rules))
-    elif form is ReleaseFormat.PARQUET:
+    elif form.format is ReleaseFormat.PARQUET:
         from fim_private.mining.release_files import parquet
 
-        write.send(parquet(release))
-    elif form is ReleaseFormat.MARKDOWN:
+        write.send(parquet(release, release.said))
+    elif form.format is ReleaseFormat.MARKDOWN:
         write(release.to_markdown(rules))
     else:
         from fim_private.output.release_table import render_table
 
         write(render_table(release, screen_for(output), spelled=spelled, rules=rules))
+
+
+Spelled = Callable[[Mapping[str, Any]], str]
+
+
+@contextmanager
+def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Callable[..., None]]:
+    """Open where a page goes, and yield what writes the page of a release, with rules and with how advice is spelled.
+
+    path: None where no page is wanted. Raises OutputError, at once, where it cannot be written.
+    """
+    if path is None:
+        yield lambda *_: None
+        return
+    with destination(path, inputs=inputs) as write:
+
+        def write_page(release: Release, rules: Rules | None, spelled: Spelled) -> None:
+            from fim_private.reporting.page import page
+
+            advice = None if release.advice is None else spelled(release.advice.changes)
+            write.send(page(release, rules, advice=advice).encode(errors="backslashreplace"))
+
+        yield write_page

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.destination import OutputFile, destination
-from fim_private.cli.release_output import Format, format_of, write_release
+from fim_private.cli.release_output import Format, ReleaseFormat, form_of, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 
 EPILOG = (
@@ -17,6 +17,7 @@ EPILOG = (
 
 
 def show(
+    context: typer.Context,
     release_file: Annotated[
         str,
         typer.Argument(metavar="FILE", show_default=False, help="A release that was written as .json or .parquet."),
@@ -24,7 +25,7 @@ def show(
     rules: WithRules = False,
     min_confidence: MinConfidence = None,
     min_lift: MinLift = None,
-    output_format: Format = None,
+    output_format: Format = ReleaseFormat.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
@@ -35,7 +36,7 @@ def show(
     from fim_private.mining.release_rules import rules_of
 
     limits = rule_limits(rules, min_confidence, min_lift)
-    form = format_of(output_format, output)
+    form = form_of(context, output_format, output)
     release = load(release_file)
     made = None if limits is None else rules_of(release, *limits)
     with destination(output, inputs=[release_file]) as write:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.cost import Exact
+
+# What the steps of levelwise are for, in words.
+_STEPS = {
+    "count": "the number of units",
+    "items": "finding items",
+    "candidates": "finding sets of them",
+    **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,3 +51,19 @@ class Share:
         """What it spends, by name."""
         spent = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         return spent if self.mu_squared is None else {**spent, "mu_squared": self.mu_squared}
+
+    @property
+    def in_words(self) -> str:
+        """What it is for, in words."""
+        if self.purpose != "selection":
+            return _STEPS.get(self.purpose, self.purpose)
+        sizes = str(self.sizes[0]) if len(self.sizes) == 1 else f"{self.sizes[0]}-{self.sizes[-1]}"
+        return f"selection of size {sizes}"
+
+
+def parts_in_words(shares: Sequence[Share]) -> dict[str, Fraction]:
+    """Return the part of the budget that each purpose has; parts of one purpose (levelwise has many) as one."""
+    parts: dict[str, Fraction] = {}
+    for share in shares:
+        parts[share.in_words] = parts.get(share.in_words, Fraction(0)) + share.fraction
+    return parts

@@ -79,11 +79,11 @@ def release_of(values: Mapping[str, Any]) -> Release:
     given = {
         name: values.get(name)
         for name in (
-            *("missing_user", "reason", "units", "shortfall", "min_support", "threshold"),
+            *("reason", "units", "min_support", "threshold"),
             *("max_basket", "max_baskets"),
         )
     }
-    has_rho = "rho" in values
+    has_rho, saved = "rho" in values, values.get("saved", {})
     return Release(
         mechanism=str(values["mechanism"]),
         sizes=tuple(values.get("sizes", sizes)),
@@ -104,7 +104,9 @@ def release_of(values: Mapping[str, Any]) -> Release:
         units_interval=_pair(values.get("units_interval")),
         units_noise=_noise(values.get("units_noise")),
         capped=bool(values.get("capped", False)),
-        said_advice=values.get("advice"),
+        said_advice=saved.get("advice"),
+        shortfall=saved.get("shortfall"),
+        missing_user=saved.get("missing_user"),
         **given,
     )
 

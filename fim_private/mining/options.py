@@ -230,7 +230,7 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)[1:-1]}")
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
             raise ParameterError(_SIZES.format(shown(size)))
         first, last = int(match[1]), int(match[2] or match[1])

@@ -23,11 +23,9 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "units": outcome.units,
         "units_interval": outcome.units_interval and list(outcome.units_interval),
         "units_noise": _noise(outcome.units_noise),
-        "missing_user": outcome.missing_user,
         "max_basket": outcome.max_basket,
         "max_baskets": outcome.max_baskets,
         "keep_all": outcome.keep_all or None,
-        "shortfall": outcome.shortfall,
     }
     least = {"min_support": outcome.min_support, "threshold": outcome.threshold, "capped": outcome.capped}
     return {

@@ -7,7 +7,7 @@ import os
 from functools import cached_property
 from typing import Any
 
-from fim_private.errors import ParameterError, parameter
+from fim_private.errors import ParameterError
 from fim_private.glance import Glance
 from fim_private.mining import frames, wording
 from fim_private.mining.advice import Advice, advice
@@ -16,7 +16,7 @@ from fim_private.mining.itemset import Itemset
 from fim_private.mining.markdown import escaped, markdown
 from fim_private.mining.outcome import Outcome
 from fim_private.mining.plain_values import plain_values
-from fim_private.mining.release_files import save
+from fim_private.mining.release_files import kept_values, save
 from fim_private.mining.release_rules import rules_cells, rules_frame, rules_of, rules_values
 from fim_private.rules.association import Rules
 
@@ -119,7 +119,7 @@ class Release(Outcome):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
-        return plain_values(self) | ({"advice": self._advised[0]} if self._advised else {})
+        return plain_values(self)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,13 +149,13 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self._advised, self.guarantee],
+            notes=[*self.certainty, *self.advised, self.guarantee],
             rest="release.to_pandas(relative=False)",
         )
 
     @property
-    def _advised(self) -> list[str]:
-        """The advice as a line, if there is any."""
+    def advised(self) -> list[str]:
+        """What to ask instead as a line, if something is missing and there is any."""
         if self.said_advice is not None:
             return [self.said_advice]
         if self.advice is None:
@@ -197,10 +197,19 @@ class Release(Outcome):
         """
         return rules_frame(rules_of(self, min_confidence, min_lift))
 
-    def to_json(self, rules: Rules | None = None) -> str:
-        """Return the release as one line of JSON, schema 1; with rules, under that key (docs/architecture.md)."""
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is kept of it, when it is saved, beyond its JSON."""
+        advice = self.advised[0] if self.advised else None
+        return {"missing_user": self.missing_user, "shortfall": self.shortfall, "advice": advice}
+
+    def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
+        """Return the release as one line of JSON, schema 1 (docs/architecture.md).
+
+        rules: to be added under that key. kept: whether all is added that save() keeps.
+        """
         made = {} if rules is None else {"rules": rules_values(rules)}
-        return json.dumps(self.to_dict() | made, ensure_ascii=False)
+        return json.dumps(kept_values(self, self.said if kept else None) | made, ensure_ascii=False)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
@@ -228,7 +237,7 @@ class Release(Outcome):
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
         rows = [self.cells(itemset) for itemset in self.itemsets]
-        first = markdown(self.title, self.columns, rows, [*self.certainty, *self._advised])
+        first = markdown(self.title, self.columns, rows, [*self.certainty, *self.advised])
         told = "" if rules is None else markdown(*rules_cells(rules, self), [])
         return "\n".join(part for part in (first, told, f"{escaped(self.guarantee)}\n") if part)
 
@@ -238,7 +247,7 @@ class Release(Outcome):
         Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
-        save(self, path)
+        save(self, path, self.said)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
@@ -275,7 +284,7 @@ class Release(Outcome):
         dtypes = {}
         if relative and self.has_supports:
             if self.units is None:
-                raise ParameterError(self._no_shares())
+                raise ParameterError(wording.no_shares(self.privacy_unit, str(self.neighbors)))
             bounds = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             columns = {
                 "support": list(map(self.share_of, named)),
@@ -288,13 +297,3 @@ class Release(Outcome):
         elif relative:
             dtypes = {"support": "Float64"}
         return frames.pandas_frame([itemset.items or () for itemset in named], columns, dtypes, lists=lists)
-
-    def _no_shares(self) -> str:
-        """Say why supports are no shares, and what to do."""
-        relation, private = parameter("neighbors"), str(self.neighbors)
-        return (
-            f"supports cannot be told as shares of all {self.privacy_unit}s, which association_rules needs: under "
-            f"{relation} {private!r} how many there are is private. Mine again with {parameter('count')}=True, which "
-            f"buys a noisy count, or with {relation}='replace-one', where it is public; or take the supports as they "
-            "are, in units: to_pandas(relative=False)"
-        )

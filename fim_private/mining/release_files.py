@@ -32,9 +32,10 @@ class Saved(Protocol):
         """Return it as Markdown."""
 
 
-def save(release: Saved, path: str | os.PathLike[str]) -> None:
+def save(release: Saved, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
     """Write a release to a file, in the form that its name ends in, whole or not at all.
 
+    more: what it says beyond its JSON, as plain values, to be kept in what can be loaded.
     Raises ParameterError for a name of no such form, and OutputError where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
@@ -43,26 +44,32 @@ def save(release: Saved, path: str | os.PathLike[str]) -> None:
     write = FORMS.get(place.suffix.lower())
     if write is None:
         raise ParameterError(f"the name of a release's file must end in {WRITTEN}, not {place.suffix!r}")
-    content = write(release)
+    content = write(release, more)
     with staged(place, given="path") as to_file:
         to_file(content)
 
 
-def parquet(release: Saved) -> bytes:
-    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
+def parquet(release: Saved, more: Mapping[str, Any] | None = None) -> bytes:
+    """Return a Parquet file: a row for each itemset, and in the metadata all of the release. more: as in save."""
     import pyarrow as pa
     import pyarrow.parquet
 
     table = release.to_arrow()
-    table = table.replace_schema_metadata({METADATA: json.dumps(release.to_dict()).encode()})
+    table = table.replace_schema_metadata({METADATA: json.dumps(kept_values(release, more)).encode()})
     stream = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, stream)
     return bytes(stream.getvalue())
 
 
-FORMS: Mapping[str, Callable[[Saved], str | bytes]] = {
-    ".json": lambda release: json.dumps(release.to_dict(), ensure_ascii=False) + "\n",
+def kept_values(release: Saved, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return all that is kept of a release, as plain values."""
+    said = {name: value for name, value in (more or {}).items() if value is not None}
+    return release.to_dict() | ({"saved": said} if said else {})
+
+
+FORMS: Mapping[str, Callable[[Saved, Mapping[str, Any]], str | bytes]] = {
+    ".json": lambda release, more: json.dumps(kept_values(release, more), ensure_ascii=False) + "\n",
     ".parquet": parquet,
-    ".csv": lambda release: release.to_csv(),
-    ".md": lambda release: release.to_markdown(),
+    ".csv": lambda release, _: release.to_csv(),
+    ".md": lambda release, _: release.to_markdown(),
 }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fim_private.dp.accounting import growth_bound
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
+from fim_private.errors import parameter
 from fim_private.glance import printable
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.vocabulary import Item
@@ -152,3 +153,14 @@ def certainty_reaching(marked: int, found: int, least: str, *, capped: bool, top
     cap = f"The cap was reached: only {top:,} were looked at, and more may have as much." if capped else ""
     missed = cap or "Others may have as much, and not have been found."
     return " ".join(part for part in (doubt, "" if marked == found else sure) if part), missed
+
+
+def no_shares(unit: str, neighbors: str) -> str:
+    """Say why supports are no shares, and what to do, for an error."""
+    relation = parameter("neighbors")
+    return (
+        f"supports cannot be told as shares of all {unit}s, which association_rules needs: under {relation} "
+        f"{neighbors!r} how many there are is private. Mine again with {parameter('count')}=True, which buys a noisy "
+        f"count, or with {relation}='replace-one', where it is public; or take the supports as they are, in units: "
+        "to_pandas(relative=False)"
+    )

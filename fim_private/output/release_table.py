@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,24 +11,18 @@ from rich.text import Text
 
 from fim_private.dp.cost import at_least
 from fim_private.glance import printable
-from fim_private.mining.budget_share import Share
+from fim_private.mining.budget_share import Share, parts_in_words
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
 from fim_private.output.console import Screen
 from fim_private.output.rules_table import rules_parts
 from fim_private.rules.association import Rules
 
-# What the noise of supports is called, and what the steps of levelwise are for, in words.
+# What the noise of supports is called.
 _NOISE = {
     NoiseKind.LAPLACE: "discrete Laplace",
     NoiseKind.GAUSSIAN: "discrete Gaussian",
     NoiseKind.NORMAL: "rounded normal",
-}
-_STEPS = {
-    "count": "the number of units",
-    "items": "finding items",
-    "candidates": "finding sets of them",
-    **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
 }
 
 
@@ -159,24 +152,9 @@ def _split(shares: tuple[Share, ...]) -> str:
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
         return "; ".join(
-            f"{_purpose(share)}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
+            f"{share.in_words}: ε = {at_least(share.epsilon or 0)}, δ = {at_least(share.delta or 0)}"
             for share in shares
         )
-    parts: dict[str, Fraction] = {}
-    for share in shares:
-        parts[_purpose(share)] = parts.get(_purpose(share), Fraction(0)) + share.fraction
-    percent = ", ".join(f"{100 * float(part):.1f} % for {what}" for what, part in parts.items())
+    percent = ", ".join(f"{100 * float(part):.1f} % for {what}" for what, part in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
     return f"{percent} ({whole} privacy in all; --format json lists every step)"
-
-
-def _purpose(share: Share) -> str:
-    """Return what a part of the budget is for, in words."""
-    if share.purpose == "selection":
-        return f"selection of size {_range(share.sizes)}"
-    return _STEPS.get(share.purpose, share.purpose)
-
-
-def _range(sizes: tuple[int, ...]) -> str:
-    """Return sizes as text, such as "2-4"."""
-    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"

@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise rules whole_files",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors whole_files glance dp reading mechanisms mining planning auditing rules",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing output rules whole_files",
+    "reporting": "errors glance dp reading mining rules whole_files",
+    "cli": "errors reporting defaults reading counting mechanisms mining planning auditing output rules whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

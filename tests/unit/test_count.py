@@ -22,7 +22,7 @@ import fim_private as fim
 from fim_private.counting import LocalSource
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
-from fim_private.mining import counting_given
+from fim_private.mining import known_itemsets
 from fim_private.mining.given_itemsets import given_itemsets
 from fim_private.mining.known_itemsets import supports_of
 from fim_private.output.console import Screen
@@ -79,7 +79,7 @@ def test_supports_are_those_of_the_definition(data: st.DataObject) -> None:
 
 
 def test_more_items_than_one_pass_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting_given, "_ITEMS_AT_ONCE", 4)
+    monkeypatch.setattr(known_itemsets, "_ITEMS_AT_ONCE", 4)
     rng = np.random.default_rng(5)
     baskets = [rng.choice(12, size=5, replace=False).tolist() for _ in range(300)]
     itemsets = [set(pair) for pair in combinations(range(12), 2)] + [{i} for i in range(12)] + [{*range(6)}, {0, 5, 9}]
@@ -112,7 +112,7 @@ def test_the_release() -> None:
     assert not release.abstained
     found = json.loads(release.to_json())
     assert found["mechanism"] == "count"
-    assert found["noise"] == {"kind": "discrete-laplace", "half_width": 9}
+    assert found["noise"] == {"kind": "discrete-laplace", "parameter": "3", "half_width": 9}
     assert found["delta"] == 0.0
     assert fim.count(BASKETS, THREE, seed=1).units == 650
     assert release.to_csv().splitlines()[0] == "item_1,item_2,support,lower,upper"

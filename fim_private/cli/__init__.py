@@ -5,6 +5,7 @@ inspect         `fim-private inspect`.
 mine            `fim-private mine`.
 count           `fim-private count`.
 show            `fim-private show`.
+budget          `fim-private budget create` and `budget show`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
 release_options The options that mine and count share.

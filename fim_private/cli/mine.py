@@ -9,7 +9,19 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.release_options import (
+    Count,
+    DataSet,
+    Delta,
+    Epsilon,
+    LedgerFile,
+    MaxWork,
+    Neighbors,
+    Rho,
+    Seed,
+    ledger_at,
+    unless,
+)
 from fim_private.cli.release_output import Format, format_of, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
@@ -31,7 +43,8 @@ EPILOG = (
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
-    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules"
+    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
+    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales"
 )
 
 
@@ -126,6 +139,8 @@ def mine(
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = None,
     output: OutputFile = None,
+    ledger: LedgerFile = None,
+    dataset: DataSet = None,
     seed: Seed = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
@@ -135,7 +150,7 @@ def mine(
 
     limits = rule_limits(rules, min_confidence, min_lift)
     form = format_of(output_format, output)
-    with destination(output, inputs=[data, catalogue]) as write:  # fails before any privacy is spent
+    with destination(output, inputs=[data, catalogue, ledger]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = mine_release(
                 data,
@@ -169,6 +184,8 @@ def mine(
                 input_format=input_format,
                 max_work=max_work,
                 progress=progress,
+                ledger=ledger_at(ledger),
+                dataset=dataset,
                 seed=seed,
             )
         from fim_private.cli.retyped import retyped

@@ -149,7 +149,7 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self._advised, self.guarantee],
+            notes=[*self.certainty, *self._advised, self.guarantee, *wording.charged(self.charged)],
             rest="release.to_pandas(relative=False)",
         )
 

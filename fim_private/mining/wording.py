@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from fim_private.dp.accounting import growth_bound
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_up
+from fim_private.dp.charge import Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.glance import printable
 from fim_private.reading.missing_users import MissingUser
@@ -152,3 +153,15 @@ def certainty_reaching(marked: int, found: int, least: str, *, capped: bool, top
     cap = f"The cap was reached: only {top:,} were looked at, and more may have as much." if capped else ""
     missed = cap or "Others may have as much, and not have been found."
     return " ".join(part for part in (doubt, "" if marked == found else sure) if part), missed
+
+
+def charged(by: Charged | None) -> tuple[str, ...]:
+    """Return what a ledger says of a release that was charged to it, in a sentence; nothing without one."""
+    if by is None:
+        return ()
+    delta = f"δ = {at_most(by.left.delta)}"
+    if by.left.rho is None:
+        left = f"ε = {at_most(by.left.epsilon)}, {delta}"
+    else:
+        left = f"ρ = {at_most(by.left.rho)} of zero-concentrated privacy, {delta}"
+    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)

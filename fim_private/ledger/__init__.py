@@ -20,7 +20,7 @@ from fim_private.dp.charge import Charge, Charged, Left
 from fim_private.errors import LedgerError, ParameterError, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.entry import Entry
-from fim_private.ledger.last_seen import LastSeen, folder, last_seen, remember
+from fim_private.ledger.last_seen import LastSeen, folder, noted, remember
 from fim_private.ledger.statement import Statement
 from fim_private.ledger.terms import Composition, Terms
 
@@ -140,11 +140,11 @@ class Ledger:
         # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
         terms, mine = storage.terms(connection), self._seen
         ledger = Statement.read(self._name, terms, []).terms.id
-        noted = last_seen(ledger)
+        note = noted(ledger)
         statement = Statement.read(self._name, terms, storage.entries(connection))
         if self._id not in (None, ledger):
             raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
-        for seen in (mine, noted):
+        for seen in (mine, note):
             if seen is not None and not statement.holds(seen.entries, seen.hash):
                 raise LedgerError(
                     f"{shown(self._name)} is not what it was when it was last used here ({seen.entries:,} entries): an "

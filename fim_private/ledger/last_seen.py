@@ -35,7 +35,7 @@ def folder() -> Path | None:
     return state / "fim-private" / "ledgers"
 
 
-def last_seen(ledger: str) -> LastSeen | None:
+def noted(ledger: str) -> LastSeen | None:
     """Return the record of a ledger, by its id; None where there is none that can be read."""
     if (place := folder()) is None:
         return None
@@ -52,7 +52,7 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     """Write the record of a ledger, by its id, unless there is one of more entries. Return whether it is there then."""
     if (place := folder()) is None:
         return False
-    kept = last_seen(ledger)
+    kept = noted(ledger)
     if kept is not None and kept.entries >= seen.entries:
         return True
     part = place / f".{uuid4().hex}.part"

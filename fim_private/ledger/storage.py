@@ -146,20 +146,14 @@ def _readable(path: Path) -> sqlite3.Connection:
     """Connect to a file, also where it and its folder are read-only; nothing can be written there then."""
     import sqlite3
 
-    connection = _connected(path, "rw")
     try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return _connected(path, "rw")
     except sqlite3.OperationalError as error:
-        connection.close()
-        unlogged = not any(name.exists() and name.stat().st_size for name in _beside(path)[:1])
-        if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or not unlogged:
+        log, _ = _beside(path)
+        if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
             raise
-        # No log can be kept beside it, and there is none: the file itself is all of it.
-        return _connected(path, "ro&immutable=1")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    # No log can be kept beside it, and there is none: the file itself is all of it.
+    return _connected(path, "ro&immutable=1")
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -168,10 +162,13 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA fullfsync = ON")
-    connection.execute("PRAGMA checkpoint_fullfsync = ON")
-    connection.execute("PRAGMA trusted_schema = OFF")
+    try:
+        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -18,6 +18,8 @@ from fim_private.ledger.rationals import canonical, read, written
 SCHEMA = 1
 UNITS = ("basket", "user")
 _LONGEST_NAME = 200
+# Half of it is the least that ρ is converted with.
+_LEAST_DELTA = Fraction(10, 10**300)
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -35,7 +37,7 @@ class Terms:
     id: 32 hexadecimal digits, drawn when it was created. created: when, as text; informational.
     epsilon, delta: all releases together are (epsilon, delta)-private. composition: how they add up.
     rho, zcdp_delta: what zCDP composition allows within that: each release is δ-approximately ρ-zCDP, and the ρ add up
-    to at most rho, the δ to at most zcdp_delta. Both are 0 where delta is 0, which no ρ above 0 allows.
+    to at most rho, the δ to at most zcdp_delta. Both are 0 where delta is, or next to it.
     dataset, neighbors, privacy_unit: None where it was not said: the first entry then decides.
     """
 
@@ -69,15 +71,17 @@ class Terms:
             raise ParameterError(
                 f"{parameter('composition')} must be one of {', '.join(Composition)}, not {shown(composition)}"
             )
-        if composition == Composition.ZCDP and not exact_delta:
-            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} above 0")
+        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
+            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
         if unit is not None and unit not in UNITS:
             raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
         for name, value in (("epsilon", exact), ("delta", exact_delta)):
             written(value, name)
         # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
-        naming = exact_delta / 2
-        rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming)) if exact_delta else Fraction(0)
+        naming = rho = Fraction(0)
+        if exact_delta >= _LEAST_DELTA:
+            naming = exact_delta / 2
+            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
         return cls(
             id,
             created,

@@ -38,8 +38,8 @@ def _parts(statement: Statement) -> Iterator[Table | Text]:
     else:
         yield Text("Nothing was charged to it yet.")
     yield _sums(statement)
-    if not statement.terms.delta:
-        yield Text("With δ = 0 there is no other composition.", style="dim")
+    if not statement.terms.rho:
+        yield Text("Without δ there is no other composition.", style="dim")
         return
     yield Text("* This composition was chosen, and is what releases are held to; the other is told for comparison.")
     if statement.terms.composition is Composition.ZCDP:
@@ -58,7 +58,7 @@ def _sums(statement: Statement) -> Table:
         table.add_column(column, justify="right")
     names = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
     for composition, pair in names.items():
-        if composition is Composition.ZCDP and not statement.terms.delta:
+        if composition is Composition.ZCDP and not statement.terms.rho:
             continue
         left = statement.left_under(composition)
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)

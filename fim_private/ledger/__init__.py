@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from fim_private.dp.charge import Charge, Charged, Left
-from fim_private.errors import LedgerError, ParameterError, parameter, shown, warn
+from fim_private.errors import LedgerError, ParameterError, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.entry import Entry
 from fim_private.ledger.last_seen import LastSeen, folder, noted, remember
@@ -177,7 +177,7 @@ class Ledger:
 def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads. Raises ParameterError for what is no path."""
     if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
-        raise ParameterError(f"{parameter('path')} must be that of a ledger's file, not {shown(path)}")
+        raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
     if not name or "\0" in name:
         raise LedgerError(f"no ledger can have the name {shown(name)}; name a file")
     try:

@@ -124,6 +124,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise LedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+    if not status.st_size:
+        raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
     if status.st_nlink > 1:
         # SQLite keeps a log and locks beside each name: two names would be two budgets.
         raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")

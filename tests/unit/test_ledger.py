@@ -33,6 +33,8 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, round
 from fim_private.errors import PrivacyWarning
 from fim_private.ledger import last_seen, storage
 from fim_private.ledger.terms import Terms, hashed
+from fim_private.mining.allocation import MeasuredAllocation
+from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import Bill
 from fim_private.output.budget_table import render_statement
 from fim_private.output.console import Screen
@@ -400,7 +402,7 @@ def wrong_files() -> Iterator[tuple[str, Callable[[Path], object], str]]:
         path.with_name("other").hardlink_to(path)
 
     yield "missing", lambda path: None, "there is none; create it with `fim-private budget create`"
-    yield "empty", lambda path: path.touch(), "is no ledger"
+    yield "empty", lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"
     yield "text", lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"
     yield "database", other_database, "is no ledger"
     yield "truncated", truncated, "damaged"
@@ -516,14 +518,32 @@ def test_what_a_release_spends_in_zcdp(path: Path, asked: dict[str, Any], rho: F
 
 def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
-    fim.mine(BASKETS, top=5, ledger=ledger, dataset="sales")
+    mined = fim.mine(BASKETS, top=5, ledger=ledger, dataset="sales")
     release = fim.count(BASKETS, [[str(n)] for n in range(50)], ledger=ledger, dataset="sales")
     assert [float(entry.cost.epsilon) for entry in ledger.entries] == [1, 1]
     for entry in ledger.entries:
         # ε = 1 follows from it, too: with ρ = 1/2 it would not.
         assert Fraction(1, 50) < entry.zcdp.rho < Fraction(1, 20)
+    assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
     assert release.noise is not None
     assert ledger.entries[1].zcdp == ZcdpCost(50 / (2 * release.noise.parameter), 0)
+
+
+@pytest.mark.parametrize("asked", [{}, {"count": True, "supports": True, "neighbors": "add-remove"}])
+def test_a_measured_run_is_charged_what_any_of_its_ways_spends(path: Path, asked: dict[str, Any]) -> None:
+    import pyarrow as pa
+
+    data = pa.table({"who": range(len(BASKETS)), "items": BASKETS})
+    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
+    release = fim.mine(data, user="who", top=3, ledger=ledger, dataset="sales", **asked)
+    assert release.measured
+    assert release.request is not None
+    allocation = allocation_of(release.request)
+    assert isinstance(allocation, MeasuredAllocation)
+    spent = [sum(share.in_zcdp for share in way.shares) for way in allocation.ways.values()]
+    assert len({*spent}) > 1
+    assert ledger.entries[0].zcdp.rho == max(spent) >= sum(share.in_zcdp for share in release.shares)
+    assert ledger.entries[0].zcdp.delta == allocation.run.items_delta
 
 
 def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:
@@ -661,7 +681,7 @@ def states(mode: str, path: Path, step: int) -> Counter[str]:
     return Counter(told.splitlines())
 
 
-@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.full)])
 def test_killed_anywhere_it_has_charged_what_was_released(path: Path, step: int) -> None:
     found = states("every-line", path, step)
     assert set(found) <= {"0 0", "1 0", "1 1"}
@@ -670,7 +690,7 @@ def test_killed_anywhere_it_has_charged_what_was_released(path: Path, step: int)
 
 
 def test_that_test_catches_a_ledger_that_charges_late(path: Path) -> None:
-    assert states("every-line-late", path, 37)["0 1"]
+    assert states("every-line-late", path, 61)["0 1"]
 
 
 _CHARGES = 12

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _APPLICATION = 0x66696D4C
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
+_CREATE = "create it with `fim-private budget create`"
 _TABLES = (
     "CREATE TABLE terms (one INTEGER PRIMARY KEY CHECK (one = 1), record TEXT NOT NULL)",
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, record TEXT NOT NULL, hash TEXT NOT NULL)",
@@ -134,9 +135,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (schema,) = connection.execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION:
-            raise LedgerError(
-                f"{shown(str(path))} is no ledger; name one, or create it with `fim-private budget create`"
-            )
+            raise LedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
         if schema != SCHEMA:
             raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
         yield connection
@@ -200,7 +199,8 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
         folder = path.absolute().parent
         if not folder.is_dir():
             raise LedgerError(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
-        raise LedgerError(f"{where}: there is none; create it with `fim-private budget create`") from None
+        todo = "the system refused; choose another place" if deed == "create" else f"there is none; {_CREATE}"
+        raise LedgerError(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None

@@ -422,12 +422,14 @@ def test_what_is_no_ledger_is_refused_and_left_as_it_is(path: Path, make: Callab
         assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", 5, None, b"sales.ledger"])
+@pytest.mark.parametrize("name", ["", "a\0b", "folder/", 5, None, b"sales.ledger"])
 def test_what_is_no_path_is_refused(name: Any) -> None:
     with pytest.raises((fim.ParameterError, fim.LedgerError)):
         fim.Ledger(name)
     with pytest.raises(fim.FimPrivateError, match="the folder '/nowhere' does not exist"):
         fim.Ledger.create("/nowhere/sales.ledger", epsilon=1, delta=0)
+    with pytest.raises(fim.LedgerError, match="the system refused"):
+        fim.Ledger.create("/proc/sales.ledger", epsilon=1, delta=0)
 
 
 def test_a_ledger_may_be_moved_and_linked_to(ledger: fim.Ledger, path: Path) -> None:

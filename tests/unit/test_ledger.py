@@ -489,6 +489,19 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     line = "Charged to the budget of sales (entry 1); left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
     assert line in repr(release)
+    assert line in release.to_markdown()
+
+
+def test_a_release_that_is_loaded_says_what_it_was_charged_to(path: Path) -> None:
+    for composition in ("basic", "zcdp"):
+        ledger = fim.Ledger.create(path.with_name(composition), epsilon=3, delta=1e-5, composition=composition)
+        release = fim.mine(BASKETS, ledger=ledger, dataset="sales")
+        release.save(path.with_name("release.json"))
+        loaded = fim.load(path.with_name("release.json"))
+        assert loaded.charged is not None
+        assert release.charged is not None
+        assert loaded.charged.to_dict() == release.charged.to_dict()
+        assert loaded.to_json() == release.to_json()
 
 
 def test_without_a_ledger_nothing_is_said_of_one() -> None:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from fim_private.errors import (
         DataError,
         FimPrivateError,
+        LedgerError,
         OutputError,
         ParameterError,
         PrivacyWarning,
         WorkLimitError,
     )
+    from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
         Distance,
@@ -60,6 +62,8 @@ __all__ = [
     "Inspection",
     "Itemset",
     "LargeMargin",
+    "Ledger",
+    "LedgerError",
     "LimitedDomain",
     "MaxOfLaplaces",
     "OutputError",
@@ -92,10 +96,12 @@ _HOME = {
     "compare": "comparing",
     "DataError": "errors",
     "FimPrivateError": "errors",
+    "LedgerError": "errors",
     "OutputError": "errors",
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
+    "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",
     "Plan": "planning",

@@ -100,3 +100,10 @@ class WorkLimitError(FimPrivateError):
 
 class OutputError(FimPrivateError):
     """A release cannot be written where it was asked to go."""
+
+
+class LedgerError(FimPrivateError):
+    """A ledger refuses a release, which would overspend it or is not what it is for; or it cannot be read or written.
+
+    Nothing was released.
+    """

@@ -6,6 +6,7 @@ And what is left to `make test-all` beyond the tests that are marked ``full``.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -29,6 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
 # An example in a docstring, which bears no marks.
 NEEDS_OPENDP = "fim_private/opendp.py::fim_private.opendp.measurement"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what ledgers note of themselves, outside of their files, out of the home directory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

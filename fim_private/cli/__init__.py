@@ -6,6 +6,7 @@ mine            `fim-private mine`.
 count           `fim-private count`.
 show            `fim-private show`.
 report          `fim-private report`.
+budget          `fim-private budget create` and `budget show`.
 plan            `fim-private plan`.
 audit           `fim-private audit`.
 release_options The options that mine and count share.

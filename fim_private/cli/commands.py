@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from fim_private import __version__
-from fim_private.cli import audit, count, inspect, mine, plan, report, show
+from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show
 from fim_private.cli.destination import discard_stdout
 from fim_private.cli.narrow_help import WIDE_ENOUGH, narrow_help
 from fim_private.cli.typed_numbers import read_plainly
@@ -89,6 +90,10 @@ app.command(cls=_Command, epilog=mine.EPILOG)(mine.mine)
 app.command(cls=_Command, epilog=count.EPILOG)(count.count)
 app.command(cls=_Command, epilog=show.EPILOG)(show.show)
 app.command(cls=_Command, epilog=report.EPILOG)(report.report)
+group = typer.Typer(cls=_Group, no_args_is_help=True, rich_markup_mode="rich")
+group.command(cls=_Command, epilog=budget.CREATE_EPILOG)(budget.create)
+group.command(cls=_Command, epilog=budget.SHOW_EPILOG)(budget.show)
+app.add_typer(group, name="budget", help=budget.HELP, epilog=budget.CREATE_EPILOG)
 app.command(cls=_Command, epilog=plan.EPILOG)(plan.plan)
 app.command(cls=_Command, epilog=audit.EPILOG)(audit.audit)
 
@@ -132,12 +137,17 @@ def as_typed(name: str) -> str:
 @cache
 def _spellings() -> dict[str, str]:
     """Return the option of each parameter of each command, or what stands for it in the command's usage."""
-    group: Any = typer.main.get_command(app)
     return {
         given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
-        for command in group.commands.values()
+        for command in _commands(typer.main.get_command(app))
         for given in command.params
     }
+
+
+def _commands(group: Any) -> Iterator[Any]:
+    """Yield the commands of a group of the command-line parser, and those of the groups in it."""
+    for command in group.commands.values():
+        yield from _commands(command) if hasattr(command, "commands") else (command,)
 
 
 def _show_warnings_as_lines() -> None:

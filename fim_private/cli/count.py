@@ -8,7 +8,19 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.release_options import (
+    Count,
+    DataSet,
+    Delta,
+    Epsilon,
+    LedgerFile,
+    MaxWork,
+    Neighbors,
+    Rho,
+    Seed,
+    ledger_at,
+    unless,
+)
 from fim_private.cli.release_output import Format, ReleaseFormat, form_of, write_release
 from fim_private.cli.source_options import (
     BasketColumn,
@@ -59,6 +71,8 @@ def count(
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = ReleaseFormat.TABLE,
     output: OutputFile = None,
+    ledger: LedgerFile = None,
+    dataset: DataSet = None,
     seed: Seed = None,
 ) -> None:
     """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
@@ -69,7 +83,7 @@ def count(
     from fim_private.mining.counting_given import count as count_release
 
     form = form_of(context, output_format, output)
-    with destination(output, inputs=[data, itemsets]) as write:  # fails before any privacy is spent
+    with destination(output, inputs=[data, itemsets, ledger]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = count_release(
                 data,
@@ -90,6 +104,8 @@ def count(
                 input_format=input_format,
                 max_work=max_work,
                 progress=progress,
+                ledger=ledger_at(ledger),
+                dataset=dataset,
                 seed=seed,
             )
         write_release(write, release, form, output)

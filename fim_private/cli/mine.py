@@ -10,7 +10,19 @@ import typer
 from fim_private import defaults
 from fim_private.cli.destination import OutputFile, destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import Count, Delta, Epsilon, MaxWork, Neighbors, Rho, Seed, unless
+from fim_private.cli.release_options import (
+    Count,
+    DataSet,
+    Delta,
+    Epsilon,
+    LedgerFile,
+    MaxWork,
+    Neighbors,
+    Rho,
+    Seed,
+    ledger_at,
+    unless,
+)
 from fim_private.cli.release_output import Format, ReleaseFormat, form_of, page_at, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
@@ -33,7 +45,8 @@ EPILOG = (
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
-    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules"
+    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
+    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales"
 )
 
 
@@ -128,6 +141,8 @@ def mine(
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = ReleaseFormat.TABLE,
     output: OutputFile = None,
+    ledger: LedgerFile = None,
+    dataset: DataSet = None,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a page of HTML to show, too.", show_default=False, parser=output_path),
@@ -141,7 +156,7 @@ def mine(
 
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
-    inputs = [data, catalogue]
+    inputs = [data, catalogue, ledger]
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     # Both fail before any privacy is spent.
@@ -179,6 +194,8 @@ def mine(
                 input_format=input_format,
                 max_work=max_work,
                 progress=progress,
+                ledger=ledger_at(ledger),
+                dataset=dataset,
                 seed=seed,
             )
         from fim_private.cli.retyped import retyped

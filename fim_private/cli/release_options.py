@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+
+if TYPE_CHECKING:
+    from fim_private.ledger import Ledger
 
 _Value = TypeVar("_Value")
 
@@ -41,10 +44,36 @@ Count = Annotated[
         "add-remove 5 % of the budget buys a noisy number; with replace-one it is public, and always released.",
     ),
 ]
+LedgerFile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Charge the release to this ledger, before the data is looked at, and refuse what would overspend it "
+        "(`fim-private budget create` makes one).",
+        show_default=False,
+    ),
+]
+DataSet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --ledger: your name for the data, the same for all files of the same people.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
 ]
+
+
+def ledger_at(path: str | None) -> Ledger | None:
+    """Return the ledger of a file; None for none. Raises LedgerError."""
+    if path is None:
+        return None
+    from fim_private.ledger import Ledger
+
+    return Ledger(path)
 
 
 def unless(context: typer.Context, name: str, value: _Value, instead: object) -> _Value | None:

@@ -2,6 +2,7 @@
 
 parameters         ε, δ, ρ and the neighbour relation, checked and made exact.
 cost               What a mechanism spends, as exact numbers; how a guarantee is written: exactly, or rounded up.
+charge             What a release is charged with before it is made, and what an account says of it.
 cautions           What is allowed but promises little.
 accounting         Composition in zero-concentrated differential privacy (zCDP), by certified rationals.
 gaussian_dp        Composition in Gaussian differential privacy (GDP), by certified rationals.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -88,6 +88,29 @@ def at_least(value: float | Fraction, digits: int = 6) -> str:
     if Fraction(written := f"{float(exact):.15g}") == exact:
         return written
     return rounded_up(exact, digits)
+
+
+def at_most(value: float | Fraction, digits: int = 6) -> str:
+    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down to `digits` of them.
+
+    >>> at_most(1.0000004), at_most(0), at_most(Fraction(2, 3))
+    ('1.0000004', '0', '0.666666')
+    """
+    exact = Exact(value)
+    if Fraction(written := f"{float(exact):.15g}") == exact:
+        return written
+    down = Context(prec=digits, rounding=ROUND_FLOOR)
+    return f"{float(down.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left of a budget.
+
+    >>> rounded_down(Fraction(1, 10)), rounded_down(Fraction(2, 3)), float(Exact(Fraction(2, 3)))
+    (0.1, 0.6666666666666666, 0.6666666666666667)
+    """
+    nearest = value.numerator / value.denominator
+    return nearest if by_digits(nearest) <= value else max(math.nextafter(nearest, -math.inf), 0.0)
 
 
 def rounded_up(value: float | Fraction, digits: int) -> str:

@@ -90,6 +90,11 @@ class TopK:
         return self.count * Fraction(self.mechanism.cost.epsilon)
 
     @property
+    def concentrated(self) -> Fraction:
+        """The ρ that the selections spend together in zCDP: of ε₀ each, count ε₀²/8 or count ε₀²/2 (Theorem 16)."""
+        return self.count * Fraction(self.mechanism.cost.epsilon) ** 2 / (8 if is_bounded_range(self.mechanism) else 2)
+
+    @property
     def margin(self) -> float:
         """About how many units an itemset must lie above the support next below the candidates, to be selected.
 

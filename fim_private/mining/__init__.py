@@ -7,6 +7,7 @@ options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of the budget.
 allocation      What was allocated, and how it is carried out.
+charging        What is charged to a ledger before anything is computed of the data.
 budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
 measured        Many itemsets of users: measurements decide between picks and levels.
@@ -48,6 +49,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
 from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
+from fim_private.mining.charging import account_of, asked, bill
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
@@ -88,6 +90,8 @@ def mine(
     input_format: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
     seed: int | None = None,
 ) -> Release:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
@@ -144,11 +148,14 @@ def mine(
     max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
         in a basket. Only sizes and universes that are out of reach come near it.
     progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
+    ledger: a fim.Ledger, which keeps a budget in a file: the release is charged to it, and that is on the disk, before
+        anything is computed of the data; if it would overspend it is refused. What was charged stays charged, also
+        where nothing comes out. dataset: needed with it, the name of the data, for all files of the same people.
     seed: for tests and benchmarks only; the release then says private=False.
     Returns a Release: a sequence of itemsets with the guarantee (Release.guarantee), how certain they are
     (Release.certainty), and where too little came out what to ask instead (Release.advice).
-    Raises ParameterError, DataError, or WorkLimitError where counting is out of reach; all are FimPrivateError. An
-    error is for whoever holds the data, not for publication: it can tell what form the data has.
+    Raises ParameterError, DataError, LedgerError, or WorkLimitError where counting is out of reach; all are
+    FimPrivateError. An error is for whoever holds the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
     (number of units); not where a seed was given, for then the release itself says that it protects nobody.
 
@@ -166,6 +173,7 @@ def mine(
     """
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
     randomness = Randomness.of_seed(seed)
+    account = account_of(ledger, dataset, private=randomness.private)
     options = checked_options(
         size=size,
         epsilon=epsilon,
@@ -189,7 +197,16 @@ def mine(
         by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
     allocation = allocation_of(options)
-
+    due = bill(
+        account,
+        command="mine",
+        dataset=dataset,
+        by_user=options.by_user,
+        neighbors=options.neighbors,
+        cost=allocation.cost,
+        zcdp=allocation.concentrated,
+        parameters=asked(options),
+    )
     if randomness.private:
         warn(cautions(allocation.cost, rho=options.rho), stacklevel=2)
 
@@ -205,6 +222,7 @@ def mine(
         encoding=encoding,
         input_format=input_format,
     )
+    charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
     if randomness.private and transactions.read_as is not None:
         warn(transactions.read_as.cautions(), stacklevel=2)
     source: SupportSource = LocalSource(transactions, effort)
@@ -247,4 +265,5 @@ def mine(
         min_support=None if options.min_support is None else options.min_support.asked,
         threshold=threshold,
         capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
+        charged=charged,
     )

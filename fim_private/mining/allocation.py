@@ -26,6 +26,8 @@ from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UnitCount
 from fim_private.reading.vocabulary import Item
 
+_NONE = Fraction(0)
+
 
 @dataclass(frozen=True)
 class AllocatedSelection:
@@ -126,7 +128,7 @@ class BudgetAllocation:
     cost: what all of it spends. shares: the same, part by part. zcdp: what it spends in zCDP, where the budget is a ρ.
     leaves_out: whether itemsets are not published that do not stand out from the noise of their supports.
     min_support: the least support that is asked for, None where the most frequent are. most: how many itemsets are
-    looked at then, at most.
+    looked at then, at most. naming: what of δ names what only one unit has, beside the deltas of the shares.
     """
 
     selections: tuple[AllocatedSelection, ...]
@@ -138,6 +140,16 @@ class BudgetAllocation:
     leaves_out: bool = False
     min_support: MinSupport | None = None
     most: int | None = None
+    naming: Fraction = Fraction(0)
+
+    @property
+    def concentrated(self) -> ZcdpCost:
+        """What it spends in zCDP, whatever it is composed in: a bound (docs/privacy.md, Theorem 18)."""
+        added_up = any(share.purpose == "selection" and share.epsilon is not None for share in self.shares)
+        rho = sum((share.in_zcdp for share in self.shares if not (added_up and share.purpose == "selection")), _NONE)
+        if added_up:
+            rho += sum((picks.concentrated for picks in self.picks), _NONE)
+        return ZcdpCost(rho, self.naming + sum((share.delta or _NONE for share in self.shares), _NONE))
 
     def find(
         self, source: SupportSource, randomness: Randomness, threshold: int | None = None
@@ -257,6 +269,12 @@ class MeasuredAllocation:
     def cost(self) -> PrivacyCost:
         """What a run spends, whichever way it goes."""
         return max((way.cost for way in self.ways.values()), key=lambda cost: (cost.epsilon, cost.delta))
+
+    @property
+    def concentrated(self) -> ZcdpCost:
+        """What a run spends in zCDP, whichever way it goes: the most that one of them does."""
+        ways = [way.concentrated for way in self.ways.values()]
+        return ZcdpCost(max(way.rho for way in ways), max(way.delta for way in ways))
 
     def find(
         self, source: SupportSource, randomness: Randomness, threshold: int | None = None

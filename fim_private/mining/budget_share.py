@@ -37,6 +37,15 @@ class Share:
     rho: Exact | None = None
     mu_squared: Exact | None = None
 
+    @property
+    def in_zcdp(self) -> Fraction:
+        """The ρ that it spends: of (ε, δ) it is ε²/2, δ-approximately, and of Gaussian privacy μ²/2 (Theorem 18)."""
+        if self.rho is not None:
+            return Fraction(self.rho)
+        if self.mu_squared is not None:
+            return self.mu_squared / 2
+        return (self.epsilon or Fraction(0)) ** 2 / 2
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the budget rounded up to floats."""
         return {

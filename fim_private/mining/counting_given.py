@@ -14,7 +14,7 @@ from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.cautions import cautions, cautions_of_units
-from fim_private.dp.cost import Exact, PrivacyCost
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
@@ -22,12 +22,14 @@ from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
+from fim_private.mining.charging import account_of, bill
 from fim_private.mining.given_itemsets import given_itemsets
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
-from fim_private.reading import read_transactions
+from fim_private.reading import read_transactions, reads_users
+from fim_private.reading.transactions import Transactions
 
 
 def count(
@@ -50,6 +52,8 @@ def count(
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
     seed: int | None = None,
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
@@ -67,7 +71,7 @@ def count(
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
     count: whether the number of units is released, too, as in mine.
-    max_work, progress, seed: as in mine.
+    max_work, progress, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError or WorkLimitError, and warns, as mine does.
 
@@ -80,10 +84,21 @@ def count(
     randomness = Randomness.of_seed(seed)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
+    account = account_of(ledger, dataset, private=randomness.private)
     given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
     allocated = _allocated(budget, given, count=flag("count", count) and relation == Neighbors.ADD_REMOVE)
+    due = bill(
+        account,
+        command="count",
+        dataset=dataset,
+        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
+        neighbors=relation,
+        cost=allocated.cost,
+        zcdp=allocated.concentrated,
+        parameters=_asked(given, budget, count),
+    )
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
 
@@ -99,6 +114,7 @@ def count(
         encoding=encoding,
         input_format=input_format,
     )
+    charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
     if randomness.private and transactions.read_as is not None:
         warn(transactions.read_as.cautions(), stacklevel=2)
     source: SupportSource = LocalSource(transactions, effort)
@@ -125,7 +141,14 @@ def count(
         units=None if units is None else units.number,
         units_interval=None if units is None else units.interval,
         units_noise=None if units is None else units.noise,
+        charged=charged,
     )
+
+
+def _asked(given: GivenItemsets, budget: PrivacyBudget, count: bool) -> dict[str, Any]:
+    """Return what a ledger keeps of a request: how many itemsets, and not which."""
+    asked = {"itemsets": len(given.itemsets), **({"count": True} if count else {})}
+    return asked if budget.rho is None else {**asked, "rho": at_least(budget.rho)}
 
 
 @dataclass(frozen=True)
@@ -136,6 +159,12 @@ class _Allocated:
     count: SupportsBudget | None
     cost: PrivacyCost
     shares: tuple[Share, ...]
+
+    @property
+    def concentrated(self) -> ZcdpCost:
+        """What all of it spends in zCDP (docs/privacy.md, Theorem 18)."""
+        counted = sum((share.in_zcdp for share in self.shares if share.purpose == "count"), Fraction(0))
+        return ZcdpCost(self.noise.rho + counted, 0)
 
 
 def _allocated(budget: PrivacyBudget, given: GivenItemsets, *, count: bool) -> _Allocated:

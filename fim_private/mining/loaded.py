@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from fim_private.dp.charge import Charged
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, shown
 from fim_private.mining.budget_share import Share
@@ -22,7 +23,8 @@ from fim_private.mining.release_files import METADATA
 def load(path: str | os.PathLike[str]) -> Release:
     """Return the release that a file has: one saved as .json or .parquet.
 
-    It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact.
+    It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact,
+    and for what a ledger had left, which is rounded down.
     Raises DataError for a file that cannot be read, or has no release.
 
     >>> import tempfile, fim_private as fim
@@ -107,6 +109,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
         said_advice=saved.get("advice"),
         shortfall=saved.get("shortfall"),
         missing_user=saved.get("missing_user"),
+        charged=None if (said := values.get("ledger")) is None else Charged.of(said),
         **given,
     )
 

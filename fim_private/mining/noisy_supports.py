@@ -101,6 +101,13 @@ class SupportNoise:
         sigma2 = positive_integer("count", count) / mu_squared
         return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
 
+    @property
+    def rho(self) -> Fraction:
+        """The ρ that the supports spend together in zCDP: ε²/2 of discrete Laplace noise, count/(2σ²) of the others."""
+        if self.kind is NoiseKind.LAPLACE:
+            return (self.count / self.parameter) ** 2 / 2
+        return self.count / (2 * self.parameter)
+
     def within(self, confidence: Fraction) -> int:
         """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fim_private.dp.charge import Charged
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
@@ -49,6 +50,7 @@ class Outcome(Itemsets):
         units more than one that was picked with it, of its size or, with union, of any. None where no such number
         follows from public parameters.
     said_advice: of a release that was loaded, what it advised when it was saved; None where it did not.
+    charged: what a ledger said when it was charged; None where there was none.
     request: what was asked for, from which advice follows; None where itemsets were given.
     """
 
@@ -80,6 +82,7 @@ class Outcome(Itemsets):
     max_basket: int | None = None
     max_baskets: int | None = None
     said_advice: str | None = field(default=None, compare=False)
+    charged: Charged | None = None
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property

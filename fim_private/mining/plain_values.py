@@ -49,6 +49,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         **({"parts": [_itemset(outcome, itemset) for itemset in outcome.parts]} if outcome.with_parts else {}),
         **({"shares": [share.to_dict() for share in outcome.shares]} if len(outcome.shares) > 1 else {}),
         **({"noise": _noise(outcome.noise)} if outcome.has_supports else {}),
+        **({} if outcome.charged is None else {"ledger": outcome.charged.to_dict()}),
     }
 
 

@@ -149,7 +149,7 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self.advised, self.guarantee],
+            notes=[*self.certainty, *self.advised, self.guarantee, *wording.charged(self.charged)],
             rest="release.to_pandas(relative=False)",
         )
 
@@ -236,10 +236,10 @@ class Release(Outcome):
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        rows = [self.cells(itemset) for itemset in self.itemsets]
-        first = markdown(self.title, self.columns, rows, [*self.certainty, *self.advised])
+        first = markdown(self.title, self.columns, [*map(self.cells, self)], [*self.certainty, *self.advised])
         told = "" if rules is None else markdown(*rules_cells(rules, self), [])
-        return "\n".join(part for part in (first, told, f"{escaped(self.guarantee)}\n") if part)
+        last = "\n\n".join(map(escaped, (self.guarantee, *wording.charged(self.charged))))
+        return "\n".join(part for part in (first, told, f"{last}\n") if part)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv or .md.

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from fim_private.dp.accounting import growth_bound
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, rounded_up
+from fim_private.dp.charge import Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import parameter
 from fim_private.glance import printable
@@ -164,3 +165,15 @@ def no_shares(unit: str, neighbors: str) -> str:
         f"count, or with {relation}='replace-one', where it is public; or take the supports as they are, in units: "
         "to_pandas(relative=False)"
     )
+
+
+def charged(by: Charged | None) -> tuple[str, ...]:
+    """Return what a ledger says of a release that was charged to it, in a sentence; nothing without one."""
+    if by is None:
+        return ()
+    delta = f"δ = {at_most(by.left.delta)}"
+    if by.left.rho is None:
+        left = f"ε = {at_most(by.left.epsilon)}, {delta}"
+    else:
+        left = f"ρ = {at_most(by.left.rho)} of zero-concentrated privacy, {delta}"
+    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}); left: {left}.",)

@@ -4,6 +4,7 @@ release_table    A release for people: a table, the guarantee in a sentence, wha
 rules_table      Its association rules.
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
+budget_table     A ledger for people.
 audit_table      Audits for people.
 inspection_table  What would be read of a file, for whoever holds it.
 console          Text and tables as the reader's screen can show them.

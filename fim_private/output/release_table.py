@@ -11,6 +11,7 @@ from rich.text import Text
 
 from fim_private.dp.cost import at_least
 from fim_private.glance import printable
+from fim_private.mining import wording
 from fim_private.mining.budget_share import Share, parts_in_words
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
@@ -57,6 +58,7 @@ def _parts(
     if not release.abstained:
         yield from map(Text, _remarks(release))
     yield Text(release.guarantee)
+    yield from map(Text, wording.charged(release.charged))
 
 
 def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[Text]:

@@ -157,8 +157,15 @@ def make_up_catalogue(path: Path) -> None:
     path.write_text("".join(f"{item}\n" for item in [*ITEMS, "jam", "rye"]))
 
 
+def make_up_ledger(path: Path) -> None:
+    if not path.exists():
+        fim.Ledger.create(path, epsilon=3, delta=1e-5)
+
+
 def make_up_inputs(folder: Path, command: str) -> None:
     words = shlex.split(command, comments=True)
+    if words[1:3] == ["budget", "show"]:
+        make_up_ledger(folder / words[3])
     verb = next((word for word in words if word in ("mine", "count")), None)
     if verb is None:
         return
@@ -182,6 +189,8 @@ def make_up_inputs(folder: Path, command: str) -> None:
         make_up(folder / source.lstrip("<"), columns)
     if "--itemsets" in option and not (folder / option["--itemsets"]).exists():
         (folder / option["--itemsets"]).write_text("milk,tea\n")
+    if "--ledger" in option:
+        make_up_ledger(folder / option["--ledger"])
     if "--catalogue" in option:
         make_up_catalogue(folder / option["--catalogue"])
 
@@ -301,7 +310,8 @@ def inline_code(document: str) -> list[str]:
 def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every option of every command, by its help."""
     folder = tmp_path_factory.mktemp("help")
-    helps = (run(["fim-private", command, "--help"], folder) for command in ("mine", "count", "plan", "audit"))
+    commands = (["mine"], ["count"], ["plan"], ["audit"], ["budget", "create"], ["budget", "show"])
+    helps = (run(["fim-private", *command, "--help"], folder) for command in commands)
     return {"--version", *re.findall(r"(--[a-z-]+)", "".join(helps))}
 
 

@@ -33,13 +33,15 @@ MAY_IMPORT = {
     "comparing": "errors glance dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
+    "ledger": "errors glance dp",  # neither data nor releases
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
     "mining": "errors defaults glance dp spectrum reading counting mechanisms levelwise rules whole_files",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors whole_files glance dp reading mechanisms mining planning auditing rules",
+    "output": "errors whole_files glance dp reading mechanisms mining planning auditing rules ledger",
     "reporting": "errors glance dp reading mining rules whole_files",
-    "cli": "errors reporting defaults reading counting mechanisms mining planning auditing output rules whole_files",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules "
+    "whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

@@ -78,11 +78,17 @@ def texts(node: ast.AST) -> Iterator[str]:
             yield part.value
 
 
+def commands(group: Any) -> Iterator[Any]:
+    """The commands of a group, and of the groups in it."""
+    for command in group.commands.values():
+        yield from commands(command) if hasattr(command, "commands") else (command,)
+
+
 def options() -> dict[str, str]:
     group: Any = typer.main.get_command(app)
     return {
         given.name: given.opts[0]
-        for command in group.commands.values()
+        for command in commands(group)
         for given in command.params
         if given.param_type_name == "option"
     }
@@ -117,7 +123,7 @@ def test_no_parameter_is_named_without_a_mark() -> None:
         message
         for tree in SOURCES.values()
         for call in ast.walk(tree)
-        if re.fullmatch(r"(Parameter|Data|WorkLimit|Output|MissingExtra)Error", called(call))
+        if re.fullmatch(r"(Parameter|Data|WorkLimit|Output|Ledger|MissingExtra)Error", called(call))
         for message in messages(call)
         if unmarked.search(message)
     }

@@ -1,0 +1,222 @@
+"""The file of a ledger: SQLite in WAL mode, every transaction synced to the disk before it counts as made."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from fim_private.errors import FimPrivateError, LedgerError, shown
+from fim_private.ledger.terms import SCHEMA
+
+if TYPE_CHECKING:
+    import sqlite3
+
+# "fimL": which of all SQLite files are ledgers.
+_APPLICATION = 0x66696D4C
+# For so long it is waited for another process, which holds a ledger for some milliseconds.
+PATIENCE = 60.0  # seconds
+_CREATE = "create it with `fim-private budget create`"
+_TABLES = (
+    "CREATE TABLE terms (one INTEGER PRIMARY KEY CHECK (one = 1), record TEXT NOT NULL)",
+    "CREATE TABLE entries (number INTEGER PRIMARY KEY, record TEXT NOT NULL, hash TEXT NOT NULL)",
+)
+# Of what SQLite reports, by the first byte of its code.
+_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT = 5, 13, 8, 14, 10
+
+
+def create(path: Path, terms: str) -> None:
+    """Write a ledger without entries under a name that is free: all of it, or nothing. Raises LedgerError."""
+    with _explained(path, "create"):
+        # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger takes its place.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        part = path.with_name(f".fim-private.{uuid4().hex}.part")
+        try:
+            _write_new(part, terms)
+            part.replace(path)
+            _sync_folder(path.parent)
+        except BaseException:
+            for left in (part, *_beside(part), path):
+                with suppress(OSError):
+                    left.unlink(missing_ok=True)
+            raise
+
+
+def _write_new(path: Path, terms: str) -> None:
+    """Write a ledger without entries."""
+    connection = _connected(path, "rwc")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        for table in _TABLES:
+            connection.execute(table)
+        connection.execute("INSERT INTO terms VALUES (1, ?)", (terms,))
+        connection.execute("COMMIT")
+        # All of it into the file itself, which alone is put into place.
+        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise OSError(errno.EBUSY, "it is in use")
+    finally:
+        connection.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have a folder written to the disk, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a ledger to read it. Raises LedgerError."""
+    with _explained(path, "read"), _opened(path) as connection:
+        yield connection
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a ledger that nobody else writes meanwhile; what was written is on the disk when this ends well.
+
+    Where it does not end well, nothing was written, or, where the system failed at the very end, perhaps something.
+    Raises LedgerError.
+    """
+    with _explained(path, "write"), _opened(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            import sqlite3
+
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+def terms(connection: sqlite3.Connection) -> str:
+    """Return the record of the terms; nothing where there is none."""
+    (record,) = connection.execute("SELECT record FROM terms").fetchone() or ("",)
+    return str(record)
+
+
+def entries(connection: sqlite3.Connection) -> list[tuple[int, str, str]]:
+    """Return number, record and hash of every entry, in order, as they all were at one moment."""
+    return connection.execute("SELECT number, record, hash FROM entries ORDER BY number").fetchall()
+
+
+def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
+    """Write one more entry."""
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that is a ledger."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise LedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+    if not status.st_size:
+        raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
+    if status.st_nlink > 1:
+        # SQLite keeps a log and locks beside each name: two names would be two budgets.
+        raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
+    connection = _readable(path)
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (schema,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != _APPLICATION:
+            raise LedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
+        if schema != SCHEMA:
+            raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _readable(path: Path) -> sqlite3.Connection:
+    """Connect to a file, also where it and its folder are read-only; nothing can be written there then."""
+    import sqlite3
+
+    try:
+        return _connected(path, "rw")
+    except sqlite3.OperationalError as error:
+        log, _ = _beside(path)
+        if _code(error) not in (_CANNOT_OPEN, _READ_ONLY) or (log.exists() and log.stat().st_size):
+            raise
+    # No log can be kept beside it, and there is none: the file itself is all of it.
+    return _connected(path, "ro&immutable=1")
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    """Connect to a file of that name, absolute, which need not be a ledger."""
+    import sqlite3
+
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+    try:
+        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _beside(path: Path) -> tuple[Path, Path]:
+    """Return the names of the log and of the index that SQLite keeps beside a file."""
+    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
+def _code(error: Any) -> int:
+    """Return SQLite's code of an error, without what is more particular."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@contextmanager
+def _explained(path: Path, deed: str) -> Iterator[None]:
+    """Turn what SQLite and the system say of a ledger into a LedgerError. deed: what was tried, such as "read"."""
+    import sqlite3
+
+    where = f"cannot {deed} the ledger {shown(str(path))}"
+    try:
+        yield
+    except FimPrivateError:
+        raise
+    except FileExistsError:
+        raise LedgerError(f"{where}: there is such a file already; choose another name") from None
+    except FileNotFoundError:
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            raise LedgerError(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
+        todo = "the system refused; choose another place" if deed == "create" else f"there is none; {_CREATE}"
+        raise LedgerError(f"{where}: {todo}") from None
+    except OSError as error:
+        reason = error.strerror or "the system refused"
+        raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
+    except (ValueError, RuntimeError):
+        raise LedgerError(f"{where}: no file can have this name; choose another") from None
+    except sqlite3.Error as error:
+        raise LedgerError(f"{where}: {_reason(_code(error))}") from None
+
+
+def _reason(code: int) -> str:
+    """Say what SQLite's code means, and what to do."""
+    reasons = {
+        _BUSY: f"another process has kept it for {PATIENCE:.0f} seconds; end that, or try again",
+        _FULL: "the disk is full; free some of it",
+        _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
+        _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
+        _INPUT_OUTPUT: "the disk is full, or failed; see to it",
+    }
+    return reasons.get(code, "it is damaged, or no ledger; put back the newest whole copy")

@@ -1,0 +1,101 @@
+"""Charging a release to a ledger, once all that is public is known and before anything is computed of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from fim_private.counting.universe import Catalogue, SizedUniverse
+from fim_private.dp.charge import Account, Charge, Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.mining.options import MiningOptions
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What is to be charged to an account, which has said that it would take it."""
+
+    account: Account
+    charge: Charge
+
+    def pay(self, unit: str) -> Charged:
+        """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
+        return self.account.charge(replace(self.charge, privacy_unit=unit))
+
+
+def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
+    """Return the ledger that a caller gave; None for none.
+
+    Raises ParameterError for what is no ledger, for one without a data set or the reverse, and for one of a release
+    that has a seed, and so is not private.
+    """
+    if ledger is None:
+        if dataset is not None:
+            raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
+        return None
+    if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
+        raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
+    if dataset is None:
+        raise ParameterError(
+            f"{parameter('ledger')} needs {parameter('dataset')}: the name of the data whose budget it is, one for all "
+            "files of the same people"
+        )
+    if not private:
+        raise ParameterError(
+            f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
+            "private, whatever it is charged with; leave one of them out"
+        )
+    return ledger  # type: ignore[no-any-return]
+
+
+def bill(
+    account: Account | None,
+    *,
+    command: str,
+    dataset: str | None,
+    by_user: bool,
+    neighbors: str,
+    cost: PrivacyCost,
+    zcdp: ZcdpCost,
+    parameters: dict[str, Any],
+) -> Bill | None:
+    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
+    if account is None or dataset is None:
+        return None
+    unit = "user" if by_user else "basket"
+    charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters)
+    account.check(charge)
+    return Bill(account, charge)
+
+
+def asked(options: MiningOptions) -> dict[str, Any]:
+    """Return the public parameters of `mine` that a ledger keeps, as plain values; what was not asked for is not there.
+
+    Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
+    """
+    universe, least = options.universe, options.min_support
+    values = {
+        "mechanism": options.mechanism.name,
+        "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
+        "top": options.top,
+        "union": options.union or None,
+        "min_support": None if least is None else least.count or _text(least.share),
+        "supports_share": _text(options.supports_share),
+        "count_share": _text(options.count_share),
+        "rules": options.rules or None,
+        "keep_all": options.keep_all or None,
+        "max_rank": options.max_rank,
+        "max_basket": options.max_basket,
+        "max_baskets": options.max_baskets,
+        "catalogue": len(universe.items) if isinstance(universe, Catalogue) else None,
+        "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
+        "rho": _text(options.rho),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(value: Fraction | None) -> str | None:
+    """Return a number as text, of a few digits; None for None."""
+    return None if value is None else at_least(value)

@@ -1,0 +1,110 @@
+"""A process that charges a ledger and releases: for tests that run many of them at once, and kill them anywhere.
+
+    python ledger_worker.py MODE LEDGER LOG TIMES
+
+What stands for a release is a line that is appended to LOG, at once on the disk. MODE:
+
+- charge: TIMES charges, each followed by its release; ends where the ledger refuses.
+- late: the same by a ledger that is broken: it charges after the release.
+- every-line: kill itself, in a process that is forked, at every TIMES-th line of Python that a charge and its release
+  run through; each time with a ledger of its own, of which it prints how many entries and releases there are then.
+- every-line-late: the same with the broken ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from fim_private.dp.charge import Charge, Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.errors import LedgerError
+from fim_private.ledger import Ledger
+
+COST = PrivacyCost(0.1, 1e-7)
+CHARGE = Charge("mine", "sales", "basket", "replace-one", COST, ZcdpCost(0.005, 1e-7), {"size": 2})
+
+
+class LateLedger(Ledger):
+    """Broken: what is charged is written down only when the ledger is closed, after the release."""
+
+    due: Charge | None = None
+
+    def charge(self, charge: Charge) -> Charged:
+        """Promise to charge."""
+        self.check(charge)
+        self.due = charge
+        return Charged(charge.dataset, 1, self.left)
+
+    def close(self) -> None:
+        """Charge."""
+        if self.due is not None:
+            super().charge(self.due)
+        super().close()
+
+
+def release(kind: type[Ledger], path: str, log: Path) -> bool:
+    """Charge, and release; whether the ledger allowed it."""
+    with kind(path) as ledger:
+        try:
+            ledger.charge(CHARGE)
+        except LedgerError:
+            return False
+        with log.open("ab") as stream:
+            stream.write(b"released\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    return True
+
+
+def killed_at(place: int, kind: type[Ledger], path: str, log: Path) -> bool:
+    """Release in a process that kills itself after so many lines; whether it came to that."""
+    child = os.fork()
+    if not child:
+        left = place
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal left
+            if "fim_private" not in frame.f_code.co_filename and frame.f_code.co_filename != __file__:
+                return None
+            if event == "line":
+                left -= 1
+                if left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        sys.settrace(trace)
+        release(kind, path, log)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def every_line(kind: type[Ledger], path: str, log: Path, step: int) -> None:
+    """Kill a process at every step-th line, and print what there is then."""
+    place, goes_on = 0, True
+    while goes_on:
+        own, released = f"{path}.{place}", log.with_name(f"{log.name}.{place}")
+        Ledger.create(own, epsilon=1, delta=1e-6)
+        released.touch()
+        goes_on = killed_at(place, kind, own, released)
+        sys.stdout.write(f"{len(Ledger(own).entries)} {len(released.read_bytes().splitlines())}\n")
+        place += step
+
+
+def main(mode: str, path: str, log: str, times: str) -> None:
+    """Do what the mode says."""
+    kind = LateLedger if mode.endswith("late") else Ledger
+    if mode.startswith("every-line"):
+        every_line(kind, path, Path(log), int(times))
+        return
+    for _ in range(int(times)):
+        if not release(kind, path, Path(log)):
+            return
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,870 @@
+"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices, and what crashes cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from ledger_worker import CHARGE, LateLedger
+from patience import PATIENCE
+
+import fim_private as fim
+from fim_private import mining
+from fim_private.counting.source import LocalSource
+from fim_private.dp.accounting import zcdp_epsilon, zcdp_rho
+from fim_private.dp.charge import Charge, Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, rounded_down
+from fim_private.errors import PrivacyWarning
+from fim_private.ledger import last_seen, storage
+from fim_private.ledger.terms import Terms, hashed
+from fim_private.mining.allocation import MeasuredAllocation
+from fim_private.mining.budget import allocation_of
+from fim_private.mining.charging import Bill
+from fim_private.output.budget_table import render_statement
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+
+BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
+WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
+
+
+def charge(epsilon: Any = 1, delta: Any = 0, rho: Any = None, zcdp_delta: Any = None, **changes: Any) -> Charge:
+    exact = Fraction(by_digits(epsilon))
+    concentrated = ZcdpCost(exact**2 / 2 if rho is None else rho, delta if zcdp_delta is None else zcdp_delta)
+    values: dict[str, Any] = {"command": "mine", "dataset": "sales", "privacy_unit": "basket"}
+    values |= {"neighbors": "replace-one", "parameters": {"size": 2}, **changes}
+    return Charge(cost=PrivacyCost(epsilon, delta), zcdp=concentrated, **values)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "sales.ledger"
+
+
+@pytest.fixture
+def ledger(path: Path) -> fim.Ledger:
+    return fim.Ledger.create(path, epsilon=3, delta=1e-5)
+
+
+def refused(path: Path) -> str:
+    """What opening says."""
+    with pytest.raises(fim.LedgerError) as raised:
+        fim.Ledger(path)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+# ------------------------------------------------------------------------------------------------ exact sums
+
+
+def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6))
+    for number in range(1, 11):  # ten times 0.1, which as floats is less than 1
+        assert ledger.charge(charge(0.1, 1e-7)).entry == number
+    assert ledger.left.epsilon == 0
+    assert ledger.left.delta == Fraction(2, 10**6)
+    with pytest.raises(fim.LedgerError, match="nothing is left"):
+        ledger.charge(charge(1e-9))
+    assert len(ledger.entries) == 10
+
+
+def test_a_third_is_a_third(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=1, delta=0)
+    for _ in range(3):
+        ledger.charge(charge(Fraction(1, 3)))
+    assert ledger.statement().spent["epsilon"] == 1
+    assert [entry.to_dict()["exact"]["epsilon"] for entry in ledger.entries] == ["1/3"] * 3
+
+
+def test_delta_is_a_budget_too(ledger: fim.Ledger) -> None:
+    ledger.charge(charge(0.1, 9e-6))
+    with pytest.raises(fim.LedgerError, match=r"delta 1e-06 are left.*ask with a smaller delta"):
+        ledger.charge(charge(0.1, 2e-6))
+
+
+def test_a_refusal_says_what_is_left_and_charges_nothing(ledger: fim.Ledger) -> None:
+    ledger.charge(charge(2.5, 1e-6))
+    with pytest.raises(fim.LedgerError) as raised:
+        ledger.charge(charge(1, 1e-6))
+    assert raised.value.spelled(lambda name: f"--{name}").endswith(
+        "epsilon 0.5 and delta 9e-06 are left, and it takes epsilon 1 and delta 1e-06; ask with a smaller --epsilon"
+    )
+    assert len(ledger.entries) == 1
+
+
+def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="zcdp")
+    limit = ledger.statement().limit
+    # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of what is left.
+    naming = limit["zcdp_delta"]
+    assert naming == Fraction(1, 200_000)
+    assert zcdp_epsilon(limit["rho"], (Fraction(1, 10**5) - naming) / (1 - naming)) <= 3
+    each = limit["rho"] / 4
+    for _ in range(4):
+        ledger.charge(charge(1, 1e-6, rho=each, zcdp_delta=Fraction(1, 10**6)))  # ε adds up to 4: not what counts
+    assert ledger.left.rho == 0
+    with pytest.raises(fim.LedgerError, match="nothing is left, and it takes rho"):
+        ledger.charge(charge(1, 0, rho=Fraction(1, 10**17)))
+
+
+def test_a_release_of_which_only_epsilon_is_known_may_have_what_is_told(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="zcdp")
+    most = ledger.left.epsilon
+    ledger.check(charge(most))
+    with pytest.raises(fim.LedgerError, match="ask with a smaller epsilon"):
+        ledger.check(charge(most * Fraction(1_000_001, 1_000_000)))
+
+
+@given(st.fractions(0, 1000), st.integers(1, 12))
+def test_what_is_left_is_never_rounded_up(value: Fraction, digits: int) -> None:
+    assert Fraction(repr(rounded_down(value))) <= value
+    assert Fraction(at_most(value, digits)) <= value
+
+
+COSTS = st.tuples(
+    st.sampled_from([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7), Fraction(1), Fraction(2, 3)]),
+    st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1, 3 * 10**6)]),
+    st.sampled_from([Fraction(1, 100), Fraction(1, 30), Fraction(1, 2)]),
+)
+
+
+class Sequences(RuleBasedStateMachine):
+    """Any sequence of charges, reopenings and copies put back, against sums of fractions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "sales.ledger"
+        self.composition = random.choice(["basic", "zcdp"])
+        self.ledger = fim.Ledger.create(self.path, epsilon=2, delta=3e-6, composition=self.composition)
+        self.taken: list[tuple[Fraction, Fraction, Fraction]] = []
+        self.copies: list[tuple[Path, int]] = []
+
+    def sums(self, more: tuple[Fraction, Fraction, Fraction] | None = None) -> tuple[Fraction, Fraction]:
+        rows = [*self.taken, *([more] if more else [])]
+        place = 0 if self.composition == "basic" else 2
+        return sum((row[place] for row in rows), Fraction(0)), sum((row[1] for row in rows), Fraction(0))
+
+    @property
+    def limit(self) -> tuple[Fraction, Fraction]:
+        if self.composition == "basic":
+            return Fraction(2), Fraction(3, 10**6)
+        naming = Fraction(3, 2 * 10**6)
+        return zcdp_rho(Fraction(2), (2 * naming - naming) / (1 - naming)), naming
+
+    @rule(cost=COSTS)
+    def charge(self, cost: tuple[Fraction, Fraction, Fraction]) -> None:
+        """A charge is taken exactly where the sums stay within the limit."""
+        epsilon, delta, rho = cost
+        allowed = all(a <= b for a, b in zip(self.sums(cost), self.limit, strict=True))
+        if allowed:
+            told = self.ledger.charge(charge(epsilon, delta, rho=rho))
+            self.taken.append(cost)
+            assert told.entry == len(self.taken)
+            left = (told.left.epsilon if told.left.rho is None else told.left.rho, told.left.delta)
+            assert left == tuple(a - b for a, b in zip(self.limit, self.sums(), strict=True))
+        else:
+            with pytest.raises(fim.LedgerError, match="would overspend"):
+                self.ledger.charge(charge(epsilon, delta, rho=rho))
+
+    @rule()
+    def reopen(self) -> None:
+        """Another process opens it."""
+        self.ledger.close()
+        self.ledger = fim.Ledger(self.path)
+
+    @rule()
+    def copy(self) -> None:
+        """Somebody keeps a copy."""
+        place = Path(self.folder.name) / f"copy{len(self.copies)}"
+        shutil.copy(self.path, place)
+        self.copies.append((place, len(self.taken)))
+
+    @precondition(lambda self: self.copies)
+    @rule(number=st.integers(0, 100))
+    def use_a_copy(self, number: int) -> None:
+        """An older copy is refused, and one that lacks nothing is as good as the original."""
+        place, entries = self.copies[number % len(self.copies)]
+        if entries < len(self.taken):
+            assert "older copy" in refused(place)
+        else:
+            assert len(fim.Ledger(place).entries) == entries
+
+    @invariant()
+    def within_the_limit(self) -> None:
+        """What the file says is what was taken, and within the limit."""
+        costs = [(entry.cost.epsilon, entry.cost.delta, entry.zcdp.rho) for entry in self.ledger.entries]
+        assert costs == self.taken
+        assert all(a <= b for a, b in zip(self.sums(), self.limit, strict=True))
+
+    def teardown(self) -> None:
+        """Leave nothing behind."""
+        self.folder.cleanup()
+
+
+TestSequences = Sequences.TestCase
+TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
+
+
+# ------------------------------------------------------------------------------------------- what it is bound to
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"dataset": "shop"}, "is the budget of the data set 'sales', not of 'shop'; if they are the same people"),
+        ({"privacy_unit": "user"}, "protects baskets, and this release protects users; ask without user"),
+        ({"neighbors": "add-remove"}, "is for neighbors 'replace-one', and this release is for 'add-remove'"),
+    ],
+)
+@pytest.mark.parametrize("bound", ["at creation", "by the first release"])
+def test_it_is_bound_to_one_data_set_unit_and_relation(
+    path: Path, changes: dict[str, str], says: str, bound: str
+) -> None:
+    terms = {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, **terms)
+    if bound != "at creation":
+        ledger.charge(charge())
+    with pytest.raises(fim.LedgerError, match=says):
+        ledger.charge(charge(**changes))
+    assert len(ledger.entries) == (bound != "at creation")
+
+
+def test_terms_are_checked(path: Path) -> None:
+    good: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
+    for wrong, says in {
+        ("epsilon", 0): "epsilon must be a number above 0",
+        ("delta", 1): "delta must be 0 or a number above 0 and below 1",
+        ("composition", "rdp"): "composition must be one of basic, zcdp, not 'rdp'",
+        ("neighbors", "all"): "neighbors must be one of",
+        ("unit", "shop"): "unit must be one of basket, user",
+        ("dataset", ""): "dataset must be the name",
+        ("dataset", "a\nb"): "dataset must be the name",
+        ("epsilon", Fraction(10**1500 + 1, 10**1500)): "epsilon has more than 1,000 digits",
+    }.items():
+        with pytest.raises(fim.FimPrivateError, match=says):
+            fim.Ledger.create(path, **{**good, wrong[0]: wrong[1]})
+    with pytest.raises(fim.ParameterError, match="composition 'zcdp' needs a delta of at least"):
+        fim.Ledger.create(path, epsilon=1, delta=0, composition="zcdp")
+    assert not path.exists()
+
+
+def test_an_existing_file_is_never_replaced(path: Path) -> None:
+    path.write_text("mine\n")
+    with pytest.raises(fim.LedgerError, match="there is such a file already"):
+        fim.Ledger.create(path, epsilon=1, delta=0)
+    assert path.read_text() == "mine\n"
+
+
+def test_creating_leaves_one_file_or_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fim.Ledger.create(path, epsilon=1, delta=0)
+    assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
+
+    def fails(*arguments: Any) -> None:
+        raise OSError("broken")
+
+    monkeypatch.setattr(storage, "_write_new", fails)
+    with pytest.raises(fim.LedgerError):
+        fim.Ledger.create(path.with_name("other"), epsilon=1, delta=0)
+    assert [file.name for file in path.parent.iterdir()] == ["sales.ledger"]
+
+
+def test_a_closed_ledger_refuses(path: Path) -> None:
+    with fim.Ledger.create(path, epsilon=1, delta=0) as ledger:
+        ledger.charge(charge(0.5))
+    with pytest.raises(fim.LedgerError, match="is closed"):
+        ledger.charge(charge(0.5))
+
+
+# ------------------------------------------------------------------------------------------------- what it notices
+
+
+def edited(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        """UPDATE entries SET record = replace(record, '"epsilon":"1"', '"epsilon":"0"') WHERE number = 2""",
+        "UPDATE entries SET hash = lower(hex(zeroblob(32))) WHERE number = 2",
+        "DELETE FROM entries WHERE number = 1",
+        "DELETE FROM entries WHERE number = 2",
+        "UPDATE entries SET number = 7 WHERE number = 3",
+        """UPDATE terms SET record = replace(record, '"epsilon":"3"', '"epsilon":"9"')""",
+        "UPDATE terms SET record = '{}'",
+        "UPDATE terms SET record = '[]'",
+        "UPDATE entries SET record = 'null'",
+        "DELETE FROM terms",
+        "INSERT INTO entries SELECT 4, record, hash FROM entries WHERE number = 3",
+        "DROP TABLE entries",
+    ],
+)
+def test_an_edit_is_noticed_by_the_chain_alone(
+    ledger: fim.Ledger, path: Path, statement: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        ledger.charge(charge(1, 1e-6))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))  # as on another machine
+    assert len(fim.Ledger(path).entries) == 3
+    edited(path, statement)
+    assert "damaged" in refused(path)
+    with pytest.raises(fim.LedgerError):
+        ledger.charge(charge(1e-3))
+
+
+def test_entries_that_were_cut_off_are_noticed_where_it_was_used(ledger: fim.Ledger, path: Path) -> None:
+    for _ in range(3):
+        ledger.charge(charge(1, 1e-6))
+    edited(path, "DELETE FROM entries WHERE number = 3")
+    assert "is not what it was when it was last used here (3 entries)" in refused(path)
+    with pytest.raises(fim.LedgerError, match="older copy"):
+        ledger.charge(charge(0.1))
+
+
+def test_a_chain_that_was_made_anew_is_noticed_where_it_was_used(ledger: fim.Ledger, path: Path) -> None:
+    ledger.charge(charge(1, 1e-6))
+    cheap = ledger.entries[0].record().replace('"epsilon":"1"', '"epsilon":"1/1000"')
+    edited(path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}'")
+    assert "older copy was put back, or it was edited" in refused(path)
+
+
+def test_a_raised_limit_of_an_unused_ledger_is_noticed(ledger: fim.Ledger, path: Path) -> None:
+    edited(path, """UPDATE terms SET record = replace(record, '"epsilon":"3"', '"epsilon":"9"')""")
+    assert "older copy was put back, or it was edited" in refused(path)
+
+
+def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/nowhere")
+    with pytest.warns(PrivacyWarning, match="will not be noticed, since '/dev/null/nowhere/"):
+        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    shutil.copy(path, tmp_path / "copy")
+    ledger.charge(charge())  # says it once
+    shutil.copy(tmp_path / "copy", path)
+    with pytest.raises(fim.LedgerError, match="older copy"):
+        ledger.charge(charge())
+    assert fim.Ledger(path).entries == ()  # what cannot be noticed
+
+
+@pytest.mark.parametrize("garbage", ["", "{}", "[1]", '{"entries": "1", "hash": 2}', '{"entries": 1, "hash": "x"}'])
+def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
+    ledger.charge(charge())
+    place = last_seen.folder()
+    assert place is not None
+    note = place / f"{ledger.statement().terms.id}.json"
+    note.write_text(garbage)
+    fim.Ledger(path).charge(charge())
+    assert json.loads(note.read_text())["entries"] == 2
+
+
+def test_another_ledger_under_the_same_name_is_noticed(ledger: fim.Ledger, path: Path) -> None:
+    path.unlink()
+    fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    with pytest.raises(fim.LedgerError, match="is another ledger than when it was opened"):
+        ledger.charge(charge())
+
+
+def wrong_files() -> Iterator[tuple[str, Callable[[Path], object], str]]:
+    def other_database(path: Path) -> None:
+        edited(path, "CREATE TABLE t (x)")
+
+    def truncated(path: Path) -> None:
+        fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        path.write_bytes(path.read_bytes()[:5000])
+
+    def newer(path: Path) -> None:
+        fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        edited(path, "PRAGMA user_version = 2")
+
+    def two_names(path: Path) -> None:
+        fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        path.with_name("other").hardlink_to(path)
+
+    yield "missing", lambda path: None, "there is none; create it with `fim-private budget create`"
+    yield "empty", lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"
+    yield "text", lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"
+    yield "database", other_database, "is no ledger"
+    yield "truncated", truncated, "damaged"
+    yield "newer", newer, "made by a newer fim-private"
+    yield "hard link", two_names, "has several names"
+    yield "folder", lambda path: path.mkdir(), "is a folder or a device"
+    yield "fifo", lambda path: os.mkfifo(path), "is a folder or a device"
+    yield "link in a circle", lambda path: path.symlink_to(path), "links"
+
+
+@pytest.mark.parametrize(("make", "says"), [pytest.param(make, says, id=name) for name, make, says in wrong_files()])
+def test_what_is_no_ledger_is_refused_and_left_as_it_is(path: Path, make: Callable[[Path], object], says: str) -> None:
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    assert says in refused(path)
+    if before is not None:
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "folder/", 5, None, b"sales.ledger"])
+def test_what_is_no_path_is_refused(name: Any) -> None:
+    with pytest.raises((fim.ParameterError, fim.LedgerError)):
+        fim.Ledger(name)
+    with pytest.raises(fim.FimPrivateError, match="the folder '/nowhere' does not exist"):
+        fim.Ledger.create("/nowhere/sales.ledger", epsilon=1, delta=0)
+    with pytest.raises(fim.LedgerError, match="the system refused"):
+        fim.Ledger.create("/proc/sales.ledger", epsilon=1, delta=0)
+
+
+def test_a_ledger_may_be_moved_and_linked_to(ledger: fim.Ledger, path: Path) -> None:
+    ledger.charge(charge())
+    path.rename(path.with_name("moved"))
+    path.symlink_to("moved")
+    assert fim.Ledger(path).charge(charge()).entry == 2
+    assert fim.Ledger(path.with_name("moved")).charge(charge()).entry == 3
+
+
+def test_the_clock_means_nothing(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for now in ("2026-01-01", "1970-01-01", "2999-12-31"):
+        monkeypatch.setattr("fim_private.ledger._now", lambda now=now: now)
+        fim.Ledger(path).charge(charge(0.5))
+    assert [entry.time for entry in ledger.entries] == ["2026-01-01", "1970-01-01", "2999-12-31"]
+    assert ledger.left.epsilon == Fraction(3, 2)
+
+
+def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> None:
+    with storage.writing(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_terms_survive_being_written() -> None:
+    terms = Terms.of(
+        id="0" * 32,
+        created="now",
+        epsilon=0.1,
+        delta=1e-300,
+        composition="basic",
+        dataset="Läden",
+        neighbors="add-remove",
+        unit="user",
+    )
+    assert Terms.read(terms.record()) == terms
+    assert terms.record().isascii()
+
+
+# --------------------------------------------------------------------------------------------- what mine does
+
+
+def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
+    release = fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, delta=1e-6)
+    assert release.charged == Charged("sales", 1, ledger.left)
+    counted = fim.count(BASKETS, [["bread"], ["jam"]], ledger=ledger, dataset="sales", epsilon=0.25, delta=0)
+    first, second = ledger.entries
+    assert (first.command, first.cost, first.dataset) == ("mine", release.cost, "sales")
+    assert first.parameters == {"mechanism": "limited-domain", "size": 2, "top": 1}
+    assert (second.command, second.cost, second.parameters) == ("count", counted.cost, {"itemsets": 2})
+    assert ledger.left.epsilon == Fraction(9, 4)
+    assert json.loads(counted.to_json())["ledger"] == {
+        "dataset": "sales",
+        "entry": 2,
+        "left": {"epsilon": 2.25, "delta": 9e-6},
+    }
+    line = "Charged to the budget of sales (entry 1); left: ε = 2.5, δ = 9e-06."
+    assert line in render_table(release, Screen())
+    assert line in repr(release)
+    assert line in release.to_markdown()
+
+
+def test_a_release_that_is_loaded_says_what_it_was_charged_to(path: Path) -> None:
+    for composition in ("basic", "zcdp"):
+        ledger = fim.Ledger.create(path.with_name(composition), epsilon=3, delta=1e-5, composition=composition)
+        release = fim.mine(BASKETS, ledger=ledger, dataset="sales")
+        release.save(path.with_name("release.json"))
+        loaded = fim.load(path.with_name("release.json"))
+        assert loaded.charged is not None
+        assert release.charged is not None
+        assert loaded.charged.to_dict() == release.charged.to_dict()
+        assert loaded.to_json() == release.to_json()
+
+
+def test_without_a_ledger_nothing_is_said_of_one() -> None:
+    assert "ledger" not in fim.mine(BASKETS, seed=1).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("asked", "rho", "delta"),
+    [
+        ({"rho": 0.05}, Fraction(5, 100), 0.5e-6),
+        ({"rho": 0.05, "top": 3, "supports": True}, Fraction(5, 100), 0.5e-6),
+        ({"rho": 0.05, "user": "who", "top": 3}, Fraction(5, 100), 0.5e-6),
+        ({"rho": 0.05, "min_support": 0.1}, Fraction(5, 100), 0.5e-6),
+        ({}, Fraction(1, 8), 1e-6),  # one bounded-range pick: ε²/8
+        ({"mechanism": "large-margin"}, Fraction(1, 2), 1e-6),  # of which only ε is known
+        ({"supports": True, "supports_share": 0.5}, Fraction(1, 32) + Fraction(1, 8), 1e-6),
+        ({"delta": 0, "catalogue": ["bread", "butter", "jam"]}, Fraction(1, 2), 0),
+    ],
+)
+def test_what_a_release_spends_in_zcdp(path: Path, asked: dict[str, Any], rho: Fraction, delta: float) -> None:
+    import pyarrow as pa
+
+    data = pa.table({"who": range(len(BASKETS)), "items": BASKETS}) if "user" in asked else BASKETS
+    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
+    fim.mine(data, ledger=ledger, dataset="sales", **asked)
+    assert ledger.entries[0].zcdp.rho == rho
+    assert ledger.entries[0].zcdp.delta <= delta
+
+
+def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
+    mined = fim.mine(BASKETS, top=5, ledger=ledger, dataset="sales")
+    release = fim.count(BASKETS, [[str(n)] for n in range(50)], ledger=ledger, dataset="sales")
+    assert [float(entry.cost.epsilon) for entry in ledger.entries] == [1, 1]
+    for entry in ledger.entries:
+        # ε = 1 follows from it, too: with ρ = 1/2 it would not.
+        assert Fraction(1, 50) < entry.zcdp.rho < Fraction(1, 20)
+    assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
+    assert release.noise is not None
+    assert ledger.entries[1].zcdp == ZcdpCost(50 / (2 * release.noise.parameter), 0)
+
+
+@pytest.mark.parametrize("asked", [{}, {"count": True, "supports": True, "neighbors": "add-remove"}])
+def test_a_measured_run_is_charged_what_any_of_its_ways_spends(path: Path, asked: dict[str, Any]) -> None:
+    import pyarrow as pa
+
+    data = pa.table({"who": range(len(BASKETS)), "items": BASKETS})
+    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
+    release = fim.mine(data, user="who", top=3, ledger=ledger, dataset="sales", **asked)
+    assert release.measured
+    assert release.request is not None
+    allocation = allocation_of(release.request)
+    assert isinstance(allocation, MeasuredAllocation)
+    spent = [sum(share.in_zcdp for share in way.shares) for way in allocation.ways.values()]
+    assert len({*spent}) > 1
+    assert ledger.entries[0].zcdp.rho == max(spent) >= sum(share.in_zcdp for share in release.shares)
+    assert ledger.entries[0].zcdp.delta == allocation.run.items_delta
+
+
+def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:
+    def baskets() -> Iterator[list[str]]:
+        raise AssertionError("it was read")
+        yield []
+
+    asked: tuple[dict[str, Any], ...] = (
+        {"epsilon": 3.5},
+        {"delta": 1e-3},
+        {"neighbors": "add-remove"},
+        {"dataset": "other"},
+    )
+    for ask in asked:
+        bound = fim.Ledger.create(
+            Path(ledger.statement().name).with_name(f"bound{len(ask)}{next(iter(ask))}"),
+            epsilon=3,
+            delta=1e-5,
+            dataset="sales",
+            neighbors="replace-one",
+        )
+        with pytest.raises(fim.LedgerError):
+            fim.mine(baskets(), **{"ledger": bound, "dataset": "sales", **ask})
+        assert bound.entries == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"seed": 1}, "seed and ledger contradict each other"),
+        ({"dataset": None}, "ledger needs dataset"),
+        ({"ledger": None}, "dataset goes with ledger"),
+        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened, not 'sales.ledger'"),
+        ({"epsilon": -1}, "epsilon must be"),
+        ({"top": 0}, "top must be"),
+        ({"user": "customer"}, "user"),  # lists have no columns
+    ],
+)
+@pytest.mark.parametrize("command", ["mine", "count"])
+def test_a_wrong_parameter_costs_nothing(ledger: fim.Ledger, wrong: dict[str, Any], says: str, command: str) -> None:
+    given = {"ledger": ledger, "dataset": "sales", **wrong}
+    if command == "count" and "top" in wrong:
+        return
+    with pytest.raises(fim.FimPrivateError, match=says):
+        fim.mine(BASKETS, **given) if command == "mine" else fim.count(BASKETS, [["jam"]], **given)
+    assert ledger.entries == ()
+
+
+def test_data_that_cannot_be_read_costs_nothing(ledger: fim.Ledger, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("order,product\n1,tea\n")
+    sources: dict[str, dict[str, Any]] = {"missing.csv": {}, "sales.csv": {"basket": "order", "item": "prodcut"}}
+    for source, columns in sources.items():
+        with pytest.raises(fim.DataError):
+            fim.mine(tmp_path / source, **columns, ledger=ledger, dataset="sales")
+    with pytest.raises(fim.DataError):
+        fim.mine([["tea", 1.5]], ledger=ledger, dataset="sales")
+    assert ledger.entries == ()
+
+
+def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Ledger) -> None:
+    assert not fim.mine([], ledger=ledger, dataset="sales")
+    assert len(ledger.entries) == 1
+    with pytest.raises(fim.WorkLimitError):
+        fim.mine([list(map(str, range(60)))] * 3, size=5, max_work=10, ledger=ledger, dataset="sales")
+    assert len(ledger.entries) == 2
+
+
+def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "clinic.csv").write_text("visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500)))
+    source: dict[str, Any] = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}
+    fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
+    fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
+    kept = path.read_bytes()
+    for told in (b"antiretroviral", b"clinic", b"visit", b"drug"):
+        assert told not in kept
+
+
+def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
+    """Whether a release was on the disk as charged before anything was computed of the data."""
+    found = []
+
+    class Watched(LocalSource):
+        def __init__(self, *arguments: Any) -> None:
+            with sqlite3.connect(ledger._path) as connection:
+                found.append(connection.execute("SELECT count(*) FROM entries").fetchone()[0])
+            connection.close()
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(mining, "LocalSource", Watched)
+    monkeypatch.setattr("fim_private.mining.counting_given.LocalSource", Watched)
+    fim.mine(BASKETS, ledger=ledger, dataset="sales")
+    fim.count(BASKETS, [["jam"]], ledger=ledger, dataset="sales")
+    return found == [1, 2]
+
+
+def test_it_is_charged_before_anything_is_computed(ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert charges_first(monkeypatch, ledger)
+
+
+def test_that_test_catches_who_charges_late(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LateLedger(path) as late:
+        assert not charges_first(monkeypatch, late)
+    monkeypatch.setattr(Bill, "pay", lambda self, unit: None)
+    assert not charges_first(monkeypatch, ledger)
+
+
+def test_a_release_that_cannot_be_charged_is_not_made(ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(storage, "append", full)
+    monkeypatch.setattr(mining, "LocalSource", None)  # is never come to
+    with pytest.raises(fim.LedgerError, match="cannot write the ledger"):
+        fim.mine(BASKETS, ledger=ledger, dataset="sales")
+    assert ledger.entries == ()
+
+
+# ---------------------------------------------------------------------------------- processes, and what ends them
+
+
+def worker(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, WORKER, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def states(mode: str, path: Path, step: int) -> Counter[str]:
+    """How many entries and releases there are, killed at every step-th line: "entries releases", how often."""
+    process = worker(mode, path, path.with_name("released"), step)
+    told, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    return Counter(told.splitlines())
+
+
+@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.full)])
+def test_killed_anywhere_it_has_charged_what_was_released(path: Path, step: int) -> None:
+    found = states("every-line", path, step)
+    assert set(found) <= {"0 0", "1 0", "1 1"}
+    assert found["0 0"]
+    assert found["1 1"]
+
+
+def test_that_test_catches_a_ledger_that_charges_late(path: Path) -> None:
+    assert states("every-line-late", path, 61)["0 1"]
+
+
+_CHARGES = 12
+
+
+@pytest.mark.parametrize(
+    ("processes", "kills"), [(6, 20), pytest.param(50, 200, marks=pytest.mark.full, id="50 processes, 200 kills")]
+)
+def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int, kills: int) -> None:
+    ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5)
+    log = path.with_name("released")
+    log.touch()
+    rng, running, killed = random.Random(16), [worker("charge", path, log, _CHARGES) for _ in range(processes)], 0
+    deadline = time.monotonic() + PATIENCE
+    while killed < kills:
+        assert time.monotonic() < deadline
+        time.sleep(rng.uniform(0, 0.05))
+        place = rng.randrange(processes)
+        if running[place].poll() is None:
+            running[place].kill()
+            killed += 1
+        with running[place]:
+            pass
+        running[place] = worker("charge", path, log, _CHARGES)
+        assert len(log.read_bytes().splitlines()) <= len(fim.Ledger(path).entries)
+    for process in running:
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    released = len(log.read_bytes().splitlines())
+    assert _CHARGES * processes <= released <= len(ledger.entries) <= 10_000
+    assert ledger.left.epsilon == 1000 - len(ledger.entries) * Fraction(1, 10)
+
+
+@pytest.mark.parametrize("processes", [6, pytest.param(50, marks=pytest.mark.full)])
+def test_parallel_processes_share_what_is_left_to_the_last(path: Path, processes: int) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)  # thirty charges of 0.1, for more who want them
+    log = path.with_name("released")
+    started = [worker("charge", path, log, 30) for _ in range(processes)]
+    for process in started:
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    assert len(log.read_bytes().splitlines()) == len(ledger.entries) == 30
+    assert ledger.left.epsilon == 0
+
+
+LIMITED = """
+import resource, sys
+import fim_private as fim
+from ledger_worker import CHARGE
+ledger = fim.Ledger(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    for _ in range(200):
+        ledger.charge(CHARGE)
+        print("released")
+except fim.LedgerError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 4_096, 5_000, 20_000])
+def test_a_full_disk_refuses_and_gains_nothing(path: Path, size: int) -> None:
+    fim.Ledger.create(path, epsilon=1000, delta=0.1)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LIMITED, path, str(size)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(WORKER.parent)])},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    *released, error = done.stdout.splitlines()
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "cannot " in error
+    assert "full" in error
+    assert len(released) < 200
+    ledger = fim.Ledger(path)
+    assert len(released) <= len(ledger.entries)
+    ledger.charge(CHARGE)  # there is room again
+
+
+READ_ONLY = """
+import os, sqlite3, sys
+import fim_private as fim
+from ledger_worker import CHARGE
+if not os.geteuid():
+    os.setuid(65534)  # root may write everything
+ledger = fim.Ledger(os.path.basename(sys.argv[1]))
+print(ledger.left.epsilon)
+try:
+    ledger.charge(CHARGE)
+except fim.LedgerError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("folder", [0o555, 0o777])
+def test_a_read_only_ledger_can_be_shown_and_not_be_charged(folder: int) -> None:
+    path = Path(tempfile.mkdtemp()) / "sales.ledger"  # where others may look, too
+    fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    path.chmod(0o444)
+    path.parent.chmod(folder)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", READ_ONLY, path],
+            cwd=path.parent,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(WORKER.parent)])},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    finally:
+        path.parent.chmod(0o755)
+        fim.Ledger(path)
+        shutil.rmtree(path.parent)
+    assert (done.stderr, done.returncode) == ("", 0)
+    left, error = done.stdout.splitlines()
+    assert left == "3"
+    assert "read-only" in error
+
+
+def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "PATIENCE", 0.1)
+    with storage.writing(path):
+        with pytest.raises(fim.LedgerError, match="another process has kept it"):
+            ledger.charge(charge())
+        assert fim.Ledger(path).entries == ()  # reading goes on
+    assert ledger.charge(charge()).entry == 1
+
+
+# ------------------------------------------------------------------------------------------------------ what it shows
+
+
+def test_a_statement_tells_both_compositions(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
+    told = ledger.statement().to_dict()
+    assert list(told) == [
+        *("schema", "dataset", "privacy_unit", "neighbors", "composition", "limit", "spent", "left", "entries"),
+    ]
+    assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
+    assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}
+    assert told["entries"][0]["exact"]["epsilon"] == "1"
+    text = render_statement(ledger.statement(), Screen())
+    assert "* basic, ε" in text
+    assert "  zcdp, ρ" in text
+    assert "mine mechanism=levelwise size=2 top=3" in text
+    assert "2 and" not in repr(ledger)
+    assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
+    assert "<table>" in ledger._repr_html_()
+
+
+def test_a_statement_of_nothing(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=0, unit="user")
+    text = render_statement(ledger.statement(), Screen())
+    assert "Nothing was charged to it yet." in text
+    assert "It is for users; its first release decides the rest." in text
+    assert "zcdp" not in text
+    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5, composition="zcdp")
+    assert "Left: ρ = 0.21" in repr(zcdp)
+    assert "up to 0.64" in render_statement(zcdp.statement(), Screen())

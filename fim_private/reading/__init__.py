@@ -10,13 +10,20 @@ contribution_bounds  Where long baskets, users of many baskets and units of many
 catalogue            The public list of all items.
 dialect              How a source is to be read, as far as the caller says: form, delimiter, header, encoding.
 paths                Paths as users write them.
+addresses            Addresses of databases and object stores, without their passwords.
+named_sources        What a path, a pattern or an address stands for.
+locations            Folders, patterns and addresses: which files they are, and what the names of folders say.
 files                Files, pipes and standard input: which form a file has.
+file_errors          What reading a file raises, as one line.
+arrow_files          Parquet and Arrow files.
+joined_files         Several files as one table.
 text_blocks          A text's bytes as whole lines in UTF-8.
 text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
 text_tables          Text with columns: one row per item, or a basket in several columns.
 other_readings       What else the first lines of a text may be, for which it is refused.
 read_as              What a source was read as: form, dialect and columns.
+arrow_objects        What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB.
 record_batches       Parquet, Arrow, CSV with columns: what arrives as Arrow record batches.
 frames               Frames of pandas and polars.
 matrices             One-hot arrays and tables, and sparse matrices.
@@ -49,12 +56,15 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.reading import basket_lists, frames, matrices
+from fim_private.reading.arrow_objects import arrow_object, stream_source
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
 from fim_private.reading.column_roles import Options
 from fim_private.reading.dialect import Dialect, InputForm
-from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
+from fim_private.reading.file_errors import file_errors
+from fim_private.reading.files import READABLE, open_file
+from fim_private.reading.named_sources import named_source, path_or_name
 from fim_private.reading.paths import expanded
-from fim_private.reading.record_batches import read_arrow, table_source
+from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
@@ -79,13 +89,14 @@ def read_transactions(
     """Read purchases from a file or from memory.
 
     source: one of
-        a path: Parquet; Arrow IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with
-        basket and item), or without header and one basket per line; ``.dat``/``.txt``/``.fimi`` with one
-        basket per line, items separated by white space; text also with ``.gz``; ``-`` for text from standard
-        input, and pipes;
-        a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars frame, or anything with the
-        Arrow stream interface: a column of lists, one row per item, or a column for each item, of booleans, or
-        of 0 and 1;
+        the path of a file, of a folder or a pattern of files that are one table (``sales/*.parquet``; folders named
+        ``year=2024`` are a column), or an address of such in an object store (``s3://bucket/sales``): Parquet; Arrow
+        IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
+        and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
+        text also with ``.gz``; ``-`` for text from standard input, and pipes;
+        a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
+        frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
+        item, of booleans, or of 0 and 1;
         a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column
         numbers items;
         an iterable of baskets, each a collection of int and str;
@@ -155,9 +166,9 @@ def reads_users(source: Any, user: str | None, input_format: str | None, basket:
 def _read(source: Any, options: Options) -> Transactions:
     """Read a path or an object. Errors of Arrow become DataErrors that quote nothing."""
     if isinstance(source, str | os.PathLike):
-        if not os.fspath(source):
-            raise DataError("the path is empty; name a file")
-        return _read_path(expanded(source), options)
+        with file_errors(path_or_name(source)):
+            named = named_source(source, options)
+            return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
         return _read_object(source, options)
     except FimPrivateError:
@@ -201,19 +212,10 @@ def read_catalogue(source: Any) -> Vocabulary:
         ) from None
 
 
-def _read_path(path: Path, options: Options) -> Transactions:
-    """Read a file, by its form."""
-    with file_errors(path):
-        said = options.dialect
-        as_text = any(given is not None for given in (said.delimiter, said.header, said.encoding, said.form))
-        file = open_file(path, as_text=as_text or options.item is not None)
-        return read_text(file, options) if file.form == "text" else read_arrow(arrow_source(file), options)
-
-
 def _read_object(source: Any, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
-    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return read_arrow(table_source(source), options)
+    if (table := arrow_object(source)) is not None:
+        return read_arrow(table, options)
     if frames.is_instance(source, "pandas", "DataFrame"):
         return frames.read_pandas(source, options)
     if frames.is_instance(source, "polars", "LazyFrame"):
@@ -230,7 +232,7 @@ def _read_object(source: Any, options: Options) -> Transactions:
     if isinstance(array, pa.Array | pa.ChunkedArray):
         return basket_lists.read_list_array(array, options)
     if hasattr(source, "__arrow_c_stream__") and not _is_series(source):
-        return read_arrow(table_source(pa.RecordBatchReader.from_stream(source)), options)
+        return read_arrow(stream_source(source), options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return basket_lists.read_iterable(source, options)
     raise DataError(

@@ -69,6 +69,14 @@ class Options:
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
 
+    @property
+    def as_text(self) -> bool:
+        """Whether what is said of the source says that it is text, if it is no Parquet or Arrow."""
+        said = self.dialect
+        return self.item is not None or any(
+            given is not None for given in (said.delimiter, said.header, said.encoding, said.form)
+        )
+
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
         return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
@@ -91,7 +99,7 @@ class Column:
     """What the schema says of a column.
 
     kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
-    is_number: whether it holds numbers or booleans.
+    is_number: whether it holds numbers or booleans. is_apart: whether it is no column of items unless it is named.
     """
 
     name: str
@@ -99,11 +107,23 @@ class Column:
     is_list: bool = False
     is_nested: bool = False
     is_number: bool = False
+    is_apart: bool = False
 
     @property
     def is_boolean(self) -> bool:
         """Whether it holds booleans, as each column of a one-hot frame does."""
         return not self.is_list and not self.is_nested and "bool" in self.kind.lower()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a table. names: its columns, in order. rows_at_a_time: at most. items: the one column of them,
+    if there is one: its values repeat.
+    """
+
+    names: list[str]
+    rows_at_a_time: int
+    items: str | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,11 @@ class Roles:
         """All columns that are needed, once each."""
         return list(dict.fromkeys([*self.values, *self.keys]))
 
+    @property
+    def wanted(self) -> Wanted:
+        """What is wanted of the table."""
+        return Wanted(self.names, self.rows_at_a_time, self.values[0] if len(self.values) == 1 else None)
+
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
@@ -170,7 +195,8 @@ def _form_and_values(
 ) -> tuple[InputForm | None, tuple[str, ...]]:
     """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
     form = options.dialect.form
-    others = [column for column in columns if column.name not in (options.basket, options.user)]
+    keys = (options.basket, options.user)
+    others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
     if options.item is not None or form is InputForm.LONG:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
-from fim_private.reading.column_roles import Column, Options, Roles, choose
+from fim_private.reading.column_roles import Column, Options, Roles, Wanted, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
 from fim_private.reading.labels import Codes, Labels
@@ -30,21 +30,31 @@ class ArrowSource:
     """A table that is read in parts.
 
     name: what errors call it. schema: of all its columns. kind: of source, in a word or two. delimiter, encoding: of a
-    text, where every column is text, and items are tokens; None elsewhere.
-    batches: gives record batches with (at least) the columns that the roles name, in order.
+    text; None elsewhere. tokens: the columns of texts that are integers where they print so. folders: the columns that
+    the names of folders say; they are no columns of items unless they are named.
+    batches: gives record batches with (at least) the columns that are wanted, in order.
     """
 
     name: str
     schema: pa.Schema
-    batches: Callable[[Roles], Iterable[pa.RecordBatch]]
+    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
     kind: str = "table"
     delimiter: str | None = None
     encoding: str | None = None
+    tokens: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
 
     @property
-    def text(self) -> bool:
+    def is_text(self) -> bool:
         """Whether it is text."""
         return self.delimiter is not None
+
+    def columns(self) -> list[Column]:
+        """Return what is known of each column: their names and types are public."""
+        return [
+            replace(column, is_apart=True) if column.name in self.folders else column
+            for column in describe(self.schema)
+        ]
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
@@ -52,9 +62,9 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
 
     Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
     """
-    if not source.text:
+    if not source.is_text:
         options.dialect.refuse_for(source.name)
-    roles = choose(describe(source.schema), options, source.name)
+    roles = choose(source.columns(), options, source.name)
     encoder = _encoder(source, roles)
     read_as = ReadAs.of_table(
         source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
@@ -83,11 +93,11 @@ def _encoder(source: ArrowSource, roles: Roles) -> _Encoder:
     """Return what encodes the items of a source."""
     if roles.form is InputForm.ONE_HOT:
         names = PythonLabels()
-        return _Encoder(names, names.encode(_tokens(roles.values) if source.text else roles.values))
+        return _Encoder(names, names.encode(_tokens(roles.values) if source.is_text else roles.values))
     where = f"column {roles.values[0]!r} of {source.name}" if roles.form is not InputForm.WIDE else source.name
     # A column of nulls says nothing of how the others are read.
     kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
-    return _Encoder(ArrowLabels(where, text=source.text or len(kinds) > 1))
+    return _Encoder(ArrowLabels(where, text=len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)))
 
 
 def _tokens(names: Sequence[str]) -> list[Item]:
@@ -100,7 +110,7 @@ def table_source(table: Any) -> ArrowSource:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     batches = table.to_batches() if isinstance(table, pa.Table) else table
-    return ArrowSource("the table", table.schema, lambda roles: batches)
+    return ArrowSource("the table", table.schema, lambda wanted: batches)
 
 
 def describe(schema: pa.Schema) -> list[Column]:
@@ -201,7 +211,7 @@ def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
     yield _empty(source.schema, roles.names)
-    for batch in source.batches(roles):
+    for batch in source.batches(roles.wanted):
         for start in range(0, len(batch), size):
             yield batch.slice(start, size)
 

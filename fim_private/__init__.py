@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fim_private.errors import (
         DataError,
         FimPrivateError,
+        MissingExtraError,
         OutputError,
         ParameterError,
         PrivacyWarning,
@@ -61,6 +62,7 @@ __all__ = [
     "LargeMargin",
     "LimitedDomain",
     "MaxOfLaplaces",
+    "MissingExtraError",
     "OutputError",
     "ParameterError",
     "PermuteAndFlip",
@@ -90,6 +92,7 @@ _HOME = {
     "compare": "comparing",
     "DataError": "errors",
     "FimPrivateError": "errors",
+    "MissingExtraError": "errors",
     "OutputError": "errors",
     "ParameterError": "errors",
     "PrivacyWarning": "errors",

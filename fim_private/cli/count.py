@@ -20,6 +20,7 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
     reading_is_told,
 )
@@ -55,6 +56,7 @@ def count(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = None,
@@ -88,6 +90,7 @@ def count(
                 encoding=encoding,
                 count=count,
                 input_format=input_format,
+                query=query,
                 max_work=max_work,
                 progress=progress,
                 seed=seed,

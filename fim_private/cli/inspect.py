@@ -18,6 +18,7 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
 )
 
@@ -38,6 +39,7 @@ def inspect(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
@@ -60,6 +62,7 @@ def inspect(
             delimiter=delimiter,
             header=header,
             encoding=encoding,
+            query=query,
         )
         if output_format is Format.JSON:
             write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))

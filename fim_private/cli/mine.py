@@ -22,6 +22,7 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
     reading_is_told,
 )
@@ -31,7 +32,9 @@ EPILOG = (
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
-    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules"
+    "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
+    "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
+    "--basket order_id --item product"
 )
 
 
@@ -116,6 +119,7 @@ def mine(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
@@ -167,6 +171,7 @@ def mine(
                 header=header,
                 encoding=encoding,
                 input_format=input_format,
+                query=query,
                 max_work=max_work,
                 progress=progress,
                 seed=seed,

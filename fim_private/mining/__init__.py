@@ -52,6 +52,7 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.reading import read_transactions, reads_users
+from fim_private.reading.databases import check_query
 from fim_private.reading.transactions import Transactions
 
 
@@ -86,15 +87,16 @@ def mine(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
 ) -> Release:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
-    data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an iterable of
-        iterables of items, or what read_transactions returned; see there, also for basket, item and items, and for
-        delimiter, header, encoding and input_format, which say how to read a text.
+    data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
+        iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
+        for delimiter, header, encoding and input_format, which say how to read a text, and for query, of a database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -188,6 +190,7 @@ def mine(
         rules=rules,
         by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
+    check_query(data, query)
     allocation = allocation_of(options)
 
     if randomness.private:
@@ -204,6 +207,7 @@ def mine(
         header=header,
         encoding=encoding,
         input_format=input_format,
+        query=query,
     )
     if randomness.private and transactions.read_as is not None:
         warn(transactions.read_as.cautions(), stacklevel=2)

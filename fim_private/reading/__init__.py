@@ -13,6 +13,8 @@ paths                Paths as users write them.
 addresses            Addresses of databases and object stores, without their passwords.
 named_sources        What a path, a pattern or an address stands for.
 locations            Folders, patterns and addresses: which files they are, and what the names of folders say.
+databases            PostgreSQL and SQLite, through their Arrow drivers.
+options              What a caller says of a source.
 files                Files, pipes and standard input: which form a file has.
 file_errors          What reading a file raises, as one line.
 arrow_files          Parquet and Arrow files.
@@ -58,11 +60,12 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.reading import basket_lists, frames, matrices
 from fim_private.reading.arrow_objects import arrow_object, stream_source
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
-from fim_private.reading.column_roles import Options
+from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.files import READABLE, open_file
 from fim_private.reading.named_sources import named_source, path_or_name
+from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.text import read_text
@@ -85,6 +88,7 @@ def read_transactions(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
@@ -94,6 +98,7 @@ def read_transactions(
         IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
         and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
         text also with ``.gz``; ``-`` for text from standard input, and pipes;
+        the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
         a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
         frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
         item, of booleans, or of 0 and 1;
@@ -117,6 +122,7 @@ def read_transactions(
         makes these columns of the first line; else that of the suffix.
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
+    query: of a database, a single select; its rows may come in any order.
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by
     the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
@@ -138,7 +144,9 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    options = Options(user, basket, item, items, missing_user, Dialect(delimiter, header, encoding, input_format))
+    check_query(source, query)
+    dialect = Dialect(delimiter, header, encoding, input_format)
+    options = Options(user, basket, item, items, missing_user, dialect, query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
         if given := options.given():

@@ -18,12 +18,13 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_roles import Column, Options, Roles, choose
+from fim_private.reading.column_roles import Column, Roles, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import is_missing, present
+from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys

@@ -13,11 +13,12 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.arrow_labels import is_list_type
 from fim_private.reading.arrow_numpy import arrow_of, arrow_strings
-from fim_private.reading.column_roles import Options, Wanted, shown_type
+from fim_private.reading.column_roles import Wanted, shown_type
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.files import File
 from fim_private.reading.locations import Part
+from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.text import form_of
 from fim_private.reading.text_tables import named_text_table, text_table

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 from fim_private.errors import DataError
-from fim_private.reading.addresses import scheme_of, shown_source
+from fim_private.reading.addresses import is_database, scheme_of, shown_source
 from fim_private.reading.arrow_files import arrow_source
-from fim_private.reading.column_roles import Options
+from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, open_file
 from fim_private.reading.joined_files import joined_source
 from fim_private.reading.locations import parts_of_address, parts_of_path
+from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded, name_of
 from fim_private.reading.record_batches import ArrowSource
 
@@ -22,6 +23,8 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
     head: whether it is only looked at, as a table: a text then has any suffix, and a first line that names columns.
     """
     as_text = head or options.as_text
+    if is_database(source):
+        return database_source(str(source), str(options.query))
     if not os.fspath(source):
         raise DataError("the path is empty; name a file")
     path = expanded(source)

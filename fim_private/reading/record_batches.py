@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
-from fim_private.reading.column_roles import Column, Options, Roles, Wanted, choose
+from fim_private.reading.column_roles import Column, Roles, Wanted, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import present
+from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.transactions import Transactions

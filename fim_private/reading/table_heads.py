@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError
 from fim_private.reading import frames
+from fim_private.reading.addresses import scheme_of
 from fim_private.reading.arrow_objects import arrow_object
-from fim_private.reading.column_roles import Column, Options, Roles
+from fim_private.reading.column_roles import Column, Roles
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.named_sources import named_source, path_or_name
+from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.text import first_lines, form_of
@@ -75,7 +77,7 @@ def _as_text(value: object) -> str:
 def can_be_read_again(source: Any) -> bool:
     """Tell whether a source can be read several times."""
     if isinstance(source, str | os.PathLike):
-        return str(source) != "-" and not expanded(source).is_fifo()
+        return scheme_of(source) is not None or (str(source) != "-" and not expanded(source).is_fifo())
     is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
     return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
 

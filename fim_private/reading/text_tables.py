@@ -15,9 +15,10 @@ import pyarrow as pa
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_numpy import arrow_strings
-from fim_private.reading.column_roles import Options, Wanted
+from fim_private.reading.column_roles import Wanted
 from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
+from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.text_blocks import encoding_of, utf8_parts
 from fim_private.reading.transactions import Transactions

@@ -22,6 +22,7 @@ from fim_private.cli.source_options import (
     Purchases,
     Query,
     UserColumn,
+    Where,
     reading_is_told,
 )
 
@@ -57,6 +58,7 @@ def count(
     header: HasHeader = None,
     encoding: Encoding = None,
     query: Query = None,
+    where: Where = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = None,
@@ -91,6 +93,7 @@ def count(
                 count=count,
                 input_format=input_format,
                 query=query,
+                where=where,
                 max_work=max_work,
                 progress=progress,
                 seed=seed,

@@ -20,6 +20,7 @@ from fim_private.cli.source_options import (
     Purchases,
     Query,
     UserColumn,
+    Where,
 )
 
 EPILOG = (
@@ -40,6 +41,7 @@ def inspect(
     header: HasHeader = None,
     encoding: Encoding = None,
     query: Query = None,
+    where: Where = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
@@ -63,6 +65,7 @@ def inspect(
             header=header,
             encoding=encoding,
             query=query,
+            where=where,
         )
         if output_format is Format.JSON:
             write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))

@@ -24,6 +24,7 @@ from fim_private.cli.source_options import (
     Purchases,
     Query,
     UserColumn,
+    Where,
     reading_is_told,
 )
 
@@ -120,6 +121,7 @@ def mine(
     header: HasHeader = None,
     encoding: Encoding = None,
     query: Query = None,
+    where: Where = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
@@ -172,6 +174,7 @@ def mine(
                 encoding=encoding,
                 input_format=input_format,
                 query=query,
+                where=where,
                 max_work=max_work,
                 progress=progress,
                 seed=seed,

@@ -108,6 +108,16 @@ Query = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Read only rows where it is true, such as \"country = 'France' and date >= '2011-01-01'\": signs, in "
+        "(...), between, is null, and, or, not. A public choice, which the release states.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
 
 
 @contextmanager

@@ -54,6 +54,7 @@ from fim_private.mining.release import Release
 from fim_private.reading import read_transactions, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import where_of
 
 
 def mine(
@@ -88,6 +89,7 @@ def mine(
     encoding: str | None = None,
     input_format: str | None = None,
     query: str | None = None,
+    where: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     seed: int | None = None,
@@ -101,6 +103,8 @@ def mine(
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
+    where: which rows are read, as in read_transactions: "country = 'France' and date >= '2011-01-01'". It is a public
+        choice, which the release states: do not take it from the data.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
@@ -191,6 +195,7 @@ def mine(
         by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
     check_query(data, query)
+    chosen = where_of(where)
     allocation = allocation_of(options)
 
     if randomness.private:
@@ -208,6 +213,7 @@ def mine(
         encoding=encoding,
         input_format=input_format,
         query=query,
+        where=chosen,
     )
     if randomness.private and transactions.read_as is not None:
         warn(transactions.read_as.cautions(), stacklevel=2)
@@ -234,6 +240,7 @@ def mine(
         itemsets=published.itemsets,
         parts=published.parts,
         missing_user=source.missing_user,
+        where=transactions.where,
         top=options.top,
         union=options.union,
         shares=taken.shares,

@@ -79,7 +79,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
     given = {
         name: values.get(name)
         for name in (
-            *("missing_user", "reason", "units", "shortfall", "min_support", "threshold"),
+            *("missing_user", "where", "reason", "units", "shortfall", "min_support", "threshold"),
             *("max_basket", "max_baskets"),
         )
     }

@@ -31,6 +31,7 @@ class Outcome(Itemsets):
         order given where they were.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None where nothing was said of them.
+    where: the condition, public as it was asked for, by which rows were read; None where all were.
     noise: the noise of the supports; None where none were released.
     keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
         counted, or whose noisy supports did not; of picks without supports nothing tells.
@@ -61,6 +62,7 @@ class Outcome(Itemsets):
     abstained: bool
     itemsets: tuple[Itemset, ...]
     missing_user: str | None = None
+    where: str | None = None
     top: int = 1
     union: bool = False
     shares: tuple[Share, ...] = ()

@@ -24,6 +24,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "units_interval": outcome.units_interval and list(outcome.units_interval),
         "units_noise": _noise(outcome.units_noise),
         "missing_user": outcome.missing_user,
+        "where": outcome.where,
         "max_basket": outcome.max_basket,
         "max_baskets": outcome.max_baskets,
         "keep_all": outcome.keep_all or None,

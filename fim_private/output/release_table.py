@@ -63,6 +63,8 @@ def _parts(
     yield from _advice(release, spelled)
     if not release.abstained:
         yield from map(Text, _remarks(release))
+    if release.where is not None:
+        yield Text(f"Only rows were read where {printable(release.where)}.")
     yield Text(release.guarantee)
 
 

@@ -33,6 +33,10 @@ basket_lists         Lists of baskets in memory.
 column_names         What the name of a column suggests.
 column_roles         Which form a table has, and which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
+where                Which rows are read: a condition, as it is written.
+row_filter           Which rows a condition lets pass.
+skipping             What need not be read, since no row in it can pass.
+moments              Dates and times in texts.
 missing_users        What becomes of rows without a user.
 missing_values       What stands for no value, of an item, a basket or a user.
 labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
@@ -71,6 +75,7 @@ from fim_private.reading.record_batches import ArrowSource, read_arrow, table_so
 from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
+from fim_private.reading.where import Condition, where_of
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
@@ -89,6 +94,7 @@ def read_transactions(
     encoding: str | None = None,
     input_format: str | None = None,
     query: str | None = None,
+    where: str | Condition | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
@@ -123,6 +129,8 @@ def read_transactions(
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
     query: of a database, a single select; its rows may come in any order.
+    where: which rows are read, as a condition in a small part of SQL (`where`, and docs/reading.md): "country =
+        'France' and date >= '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by
     the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
@@ -146,10 +154,10 @@ def read_transactions(
     """
     check_query(source, query)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    options = Options(user, basket, item, items, missing_user, dialect, query)
+    options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where))
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
-        if given := options.given():
+        if given := dict(options.named()):
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
@@ -159,7 +167,8 @@ def read_transactions(
     units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
-    return replace(found, unit_offsets=units, missing_user=missing_user)
+    told = None if options.where is None else str(options.where)
+    return replace(found, unit_offsets=units, missing_user=missing_user, where=told)
 
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:

@@ -11,6 +11,7 @@ from fim_private.reading import chunk_sizes
 from fim_private.reading.column_roles import Wanted
 from fim_private.reading.files import File
 from fim_private.reading.record_batches import ArrowSource
+from fim_private.reading.skipping import may_pass, of_row_group
 
 
 def arrow_source(file: File) -> ArrowSource:
@@ -36,6 +37,10 @@ def _parquet(file: File) -> ArrowSource:
         )
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
         for group in range(reader.num_row_groups):
+            if wanted.where is not None:
+                of_group = of_row_group(reader.metadata.row_group(group), schema, file.name)
+                if not may_pass(wanted.where, of_group):
+                    continue
             yield from reader.iter_batches(wanted.rows_at_a_time, row_groups=[group], columns=wanted.names)
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")

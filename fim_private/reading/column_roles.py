@@ -15,6 +15,7 @@ from fim_private.reading.column_names import numbered, suggests_a_column, sugges
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.options import Options
+from fim_private.reading.where import Condition, columns_of
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
@@ -46,12 +47,13 @@ class Column:
 @dataclass(frozen=True)
 class Wanted:
     """What is wanted of a table. names: its columns, in order. rows_at_a_time: at most. items: the one column of them,
-    if there is one: its values repeat.
+    if there is one: its values repeat. where: which rows may be left out already.
     """
 
     names: list[str]
     rows_at_a_time: int
     items: str | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Roles:
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items, one of them for long and
     lists. basket, user: the key columns, if any. missing_user: what becomes of rows without a user; None to refuse
-    them.
+    them. where: which rows are read; None for all.
     """
 
     form: InputForm | None
@@ -68,6 +70,7 @@ class Roles:
     basket: str | None = None
     user: str | None = None
     missing_user: MissingUser | None = None
+    where: Condition | None = None
 
     @property
     def is_list(self) -> bool:
@@ -88,12 +91,13 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        return list(dict.fromkeys([*self.values, *self.keys]))
+        return list(dict.fromkeys([*self.values, *self.keys, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
         """What is wanted of the table."""
-        return Wanted(self.names, self.rows_at_a_time, self.values[0] if len(self.values) == 1 else None)
+        items = self.values[0] if len(self.values) == 1 else None
+        return Wanted(self.names, self.rows_at_a_time, items, self.where)
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
@@ -107,15 +111,15 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         raise ParameterError(f"{parameter('input_format')} {form} is a form of text, and {source} is a table")
     if columns and options.given() and form is None and all(column.is_boolean for column in columns):
         options.refuse_columns("a table of one true/false column per item")
-    for option in options.given():
-        _check(columns, getattr(options, option), source)
+    for _, name in options.named():
+        _check(columns, name, source)
     for option in ("basket", "user"):
         name = getattr(options, option)
         if name is not None and _find(columns, name).is_nested:
             _wrong_type(_find(columns, name), source, "an identifier")
     form, values = _form_and_values(columns, options, source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    return Roles(form, values, options.basket, options.user, missing_user)
+    return Roles(form, values, options.basket, options.user, missing_user, options.where)
 
 
 def _form_and_values(
@@ -123,7 +127,8 @@ def _form_and_values(
 ) -> tuple[InputForm | None, tuple[str, ...]]:
     """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
     form = options.dialect.form
-    keys = (options.basket, options.user)
+    # What rows are chosen by is no item, unless it is named as one.
+    keys = (options.basket, options.user, *columns_of(options.where))
     others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)

@@ -26,6 +26,7 @@ from fim_private.reading.read_as import ReadAs
 from fim_private.reading.table_heads import TableHead, can_be_read_again, table_head
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
+from fim_private.reading.where import Condition, columns_of, where_of
 
 _EXAMPLES = 3
 # Of a basket so many items are shown.
@@ -35,7 +36,10 @@ _LISTED_COLUMNS = 50
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table. role: basket, user, item or items; None where it is not read. examples: its first values."""
+    """A column of a table.
+
+    role: basket, user, item, items or where; None where it is not read. examples: its first values.
+    """
 
     name: str
     type: str
@@ -120,6 +124,7 @@ def inspect(
     encoding: str | None = None,
     input_format: str | None = None,
     query: str | None = None,
+    where: str | Condition | None = None,
 ) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
@@ -143,6 +148,7 @@ def inspect(
         "encoding": encoding,
         "input_format": input_format,
         "query": query,
+        "where": None if (condition := where_of(where)) is None else str(condition),
     }
     check_query(source, query)
     named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -171,7 +177,8 @@ def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
     dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
     columns = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
-    return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"))
+    where = where_of(named.get("where"))
+    return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
 
 
 def _inspection(
@@ -212,7 +219,8 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
     """Return the columns of what was read as a table, the first 50."""
     if table is None or read_as.form in ("lines", "fimi", "spmf"):
         return ()
-    roles: dict[str | None, str] = {read_as.basket: "basket", read_as.user: "user"}
+    roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+    roles |= {read_as.basket: "basket", read_as.user: "user"}
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
         kept = {*read_as.others}

@@ -20,6 +20,7 @@ from fim_private.reading.files import File
 from fim_private.reading.locations import Part
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.skipping import may_pass, of_folders
 from fim_private.reading.text import form_of
 from fim_private.reading.text_tables import named_text_table, text_table
 
@@ -41,6 +42,8 @@ def joined_source(parts: Sequence[Part], name: str, options: Options, *, head: b
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield the columns that are wanted, of one file after the other."""
         for place, part in enumerate(parts):
+            if wanted.where is not None and not may_pass(wanted.where, of_folders(dict(part.partitions), name)):
+                continue
             source = first if place == 0 else _opened(part, options, first.kind, head=head)
             if [folder for folder, _ in part.partitions] != folders:
                 raise DataError(
@@ -97,7 +100,9 @@ def _aligned(source: ArrowSource, part: Part, wanted: Wanted, schema: pa.Schema)
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(f"{source.name} has other columns than the first of these files; name those of one kind")
     items = wanted.items if wanted.items in names else None
-    for batch in source.batches(replace(wanted, names=names, items=items)):
+    # A file may have columns of its own under the names that its folders say.
+    where = wanted.where if said.keys().isdisjoint(source.schema.names) else None
+    for batch in source.batches(replace(wanted, names=names, items=items, where=where)):
         columns = {name: _as(plain(batch.column(batch.schema.get_field_index(name))), kinds[name]) for name in names}
         columns |= {name: _repeated(value, len(batch)) for name, value in said.items() if name in wanted.names}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.where import Condition, columns_of
 
 
 @dataclass(frozen=True)
 class Options:
     """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
 
-    dialect: how the source is to be read, as far as that was said. query: of a database.
-    Raises ParameterError for names that contradict each
+    dialect: how the source is to be read, as far as that was said. query: of a database. where:
+    which rows are read. Raises ParameterError for names that contradict each
     other, and for an unknown rule or one without a user column.
     """
 
@@ -25,6 +26,7 @@ class Options:
     missing_user: str | None = None
     dialect: Dialect = field(default_factory=Dialect)
     query: str | None = None
+    where: Condition | None = None
 
     def __post_init__(self) -> None:
         for name in ("user", "basket", "item", "items"):
@@ -71,6 +73,12 @@ class Options:
         """Return which of user, basket, item and items were named, in this order."""
         return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
 
+    def named(self) -> list[tuple[str, str]]:
+        """Return each parameter that names columns, with a column that it names."""
+        return [(name, getattr(self, name)) for name in self.given()] + [
+            ("where", column) for column in columns_of(self.where)
+        ]
+
     def refuse(self, source: str) -> None:
         """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
         self.dialect.refuse_for(source, ("delimiter", "header", "encoding", "input_format"))
@@ -78,7 +86,7 @@ class Options:
 
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
-        if self.given():
+        if given := [*self.given(), *(["where"] if self.where is not None else [])]:
             raise ParameterError(
-                f"{' and '.join(map(parameter, self.given()))} cannot be used with {source}, which has no such columns"
+                f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
             )

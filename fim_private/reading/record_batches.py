@@ -22,8 +22,10 @@ from fim_private.reading.missing_values import present
 from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
+from fim_private.reading.row_filter import passing
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
+from fim_private.reading.where import columns_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal number
-        for batch in _sliced(source, roles):
+        for part in _sliced(source, roles):
+            batch = _chosen(part, roles, source.name)
             number += len(batch)
             yield _rows(batch, roles, encoder, source.name)
 
@@ -157,7 +160,6 @@ def _is_number(kind: Any) -> bool:
 
 def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
-    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         place = batch.schema.get_field_index(roles.basket)
         batch = batch.set_column(place, roles.basket, present(batch.column(place)))
@@ -176,6 +178,16 @@ def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -
     else:
         rows = rows_of_columns(columns, roles.values, encoder.columns, source)
     return with_keys(rows, baskets, users)
+
+
+def _chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+    """Return the rows of a batch that are to be read, with the columns that are needed, in a plain form."""
+    names = roles.names
+    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
+    if roles.where is None:
+        return batch
+    looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+    return batch.filter(passing(roles.where, looked_at, source))
 
 
 def with_keys(rows: KeyedRows, baskets: Any, users: Any) -> KeyedRows:

@@ -45,12 +45,9 @@ def named_text_table(file: File, options: Options, form: InputForm, elsewhere: C
     Raises DataError where one is not in it, or twice.
     """
     source, header = text_table(file, options, form, elsewhere)
-    for option in options.given():
-        if getattr(options, option) in elsewhere:
-            continue
-        count = header.names.count(getattr(options, option))
-        if count != 1:
-            _refuse_column(file.name, option, getattr(options, option), header, count)
+    for option, name in options.named():
+        if name not in elsewhere and (count := header.names.count(name)) != 1:
+            _refuse_column(file.name, option, name, header, count)
     return source
 
 
@@ -159,7 +156,7 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
             raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
         return _header(line, first, before, named)
     found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
-    wanted = {getattr(options, option) for option in options.given()} - {*elsewhere}
+    wanted = {name for _, name in options.named()} - {*elsewhere}
     fitting = [header for header in found if wanted <= set(header.names)]
     if not wanted or not fitting:
         widest = max(len(header.raw) for header in found)

@@ -71,6 +71,19 @@ def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> 
     assert len({release.to_json() for release in releases.values()}) == 1, releases.keys()
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["country = 'France'", "day >= '2011-06-01' and not price > 10", "country is null or customer_id in (1, 2, 3)"],
+)
+def test_every_source_gives_the_same_release_of_some_rows(where: str, server: Server, tmp_path: Path) -> None:
+    releases = {
+        name: fim.mine(source, **said, **MINED, where=where).to_json()
+        for name, (source, said) in every_source(server, tmp_path).items()
+    }
+    assert len({*releases.values()}) == 1, releases.keys()
+    assert releases["table"] != fim.mine(SALES, **MINED).to_json()
+
+
 def test_the_order_of_rows_changes_nothing(server: Server) -> None:
     asked = [fim.mine(server.address(), query=f"{QUERY} order by {order}", **MINED) for order in ("order_id", "price")]
     assert asked[0].to_json() == asked[1].to_json()

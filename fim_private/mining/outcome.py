@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.glance import printable
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
@@ -142,6 +143,11 @@ class Outcome(Itemsets):
             return itemset.share_interval
         low, high = itemset.interval
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
+
+    @property
+    def rows_read(self) -> tuple[str, ...]:
+        """Which rows were read, in a sentence; nothing where all were."""
+        return () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
 
     @property
     def has_shares(self) -> bool:

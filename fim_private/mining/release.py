@@ -149,7 +149,7 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self._advised, self.guarantee],
+            notes=[*self.certainty, *self._advised, *self.rows_read, self.guarantee],
             rest="release.to_pandas(relative=False)",
         )
 
@@ -228,7 +228,7 @@ class Release(Outcome):
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
         rows = [self.cells(itemset) for itemset in self.itemsets]
-        first = markdown(self.title, self.columns, rows, [*self.certainty, *self._advised])
+        first = markdown(self.title, self.columns, rows, [*self.certainty, *self._advised, *self.rows_read])
         told = "" if rules is None else markdown(*rules_cells(rules, self), [])
         return "\n".join(part for part in (first, told, f"{escaped(self.guarantee)}\n") if part)
 

@@ -63,8 +63,7 @@ def _parts(
     yield from _advice(release, spelled)
     if not release.abstained:
         yield from map(Text, _remarks(release))
-    if release.where is not None:
-        yield Text(f"Only rows were read where {printable(release.where)}.")
+    yield from map(Text, release.rows_read)
     yield Text(release.guarantee)
 
 

@@ -489,6 +489,10 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     release = fim.mine(read, seed=1, epsilon=20)
     assert release.where == "country = 'France' and price < 5"
     assert "Only rows were read where country = 'France' and price < 5." in render_table(release, Screen())
+    assert release.rows_read[0] in str(release)
+    assert release.rows_read[0] in fim.mine(read, seed=1, epsilon=20).to_markdown().replace("\\", "")
+    release.save(tmp_path / "release.json")
+    assert fim.load(tmp_path / "release.json").where == release.where
     counted = fim.count(sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1)
     assert counted.to_dict()["where"] == release.where
     assert "where" not in fim.mine([["milk"]] * 9, seed=1).to_dict()

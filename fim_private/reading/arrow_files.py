@@ -25,15 +25,16 @@ def _parquet(file: File) -> ArrowSource:
     """Return a Parquet file as a source of record batches."""
     from pyarrow.parquet import ParquetFile
 
-    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead.
-    parquet = ParquetFile(file.native(), pre_buffer=False)
+    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+    far = file.remote is not None
+    parquet = ParquetFile(file.native(), pre_buffer=far)
     schema = parquet.schema_arrow
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield batches of the columns needed, one row group after the other."""
         encoded = [] if wanted.items is None else _text_leaves(parquet, wanted.items)
         reader = ParquetFile(
-            file.native(), pre_buffer=False, read_dictionary=encoded, buffer_size=chunk_sizes.BLOCK_BYTES
+            file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=chunk_sizes.BLOCK_BYTES
         )
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
         for group in range(reader.num_row_groups):

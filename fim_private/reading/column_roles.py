@@ -46,8 +46,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of a table. names: its columns, in order. rows_at_a_time: at most. items: the one column of them,
-    if there is one: its values repeat. where: which rows may be left out already.
+    """What is wanted of a table.
+
+    names: its columns, in order. rows_at_a_time: at most. items: the column of items, or of lists of them, whose values
+    repeat; None where each of several columns has, or is, items. where: which rows may be left out already.
     """
 
     names: list[str]
@@ -96,7 +98,7 @@ class Roles:
     @property
     def wanted(self) -> Wanted:
         """What is wanted of the table."""
-        items = self.values[0] if len(self.values) == 1 else None
+        items = self.values[0] if self.form in (InputForm.LONG, None) else None
         return Wanted(self.names, self.rows_at_a_time, items, self.where)
 
 

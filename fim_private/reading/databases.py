@@ -130,7 +130,8 @@ def _driver(name: str) -> Any:
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
     """Turn what a driver raises into a DataError that quotes nothing: a context manager. name: of the database."""
-    driver_errors: Any = (pa.ArrowException, OSError, UnicodeError)
+    # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
+    driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:
         yield
     except MemoryError:

@@ -330,3 +330,32 @@ def test_relations_of_duckdb_are_read_by_their_columns(tmp_path: Path) -> None:
     with pytest.raises(fim.DataError, match=r"the relation cannot be read \(ConversionException\)") as caught:
         read_transactions(broken, basket="b", item="i")
     assert "zoe" not in str(caught.value)
+
+
+def test_lists_in_several_files(tmp_path: Path) -> None:
+    baskets = [["milk", "tea"], ["tea"], None, ["beer", "milk"]]
+    pyarrow.parquet.write_table(pa.table({"items": baskets[:2]}), tmp_path / "0.parquet")
+    large = pa.table({"items": pa.array(baskets[2:], pa.large_list(pa.large_string()))})
+    pyarrow.parquet.write_table(large, tmp_path / "1.parquet")
+    assert same(read_transactions(tmp_path), read_transactions(pa.table({"items": baskets})))
+
+
+def test_one_column_that_is_an_item_does_not_hide_others(tmp_path: Path) -> None:
+    write(tmp_path / "0.parquet", {"milk": [1]})
+    write(tmp_path / "1.parquet", {"milk": [1], "tea": [1]})
+    with pytest.raises(fim.DataError, match="has other columns than the first"):
+        read_transactions(tmp_path)
+
+
+@pytest.mark.parametrize("named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"])
+def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fim_private.cli.destination import destination
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "sales" / "0.parquet", {"milk": [1]})
+    (tmp_path / "shop.db").touch()
+    inside = Path("shop.db") if named.startswith("sqlite") else Path("sales/0.parquet")
+    with pytest.raises(fim.OutputError, match="it is an input"), destination(inside, inputs=[named.format(tmp_path)]):
+        pass
+    with destination(tmp_path / "release.json", inputs=[named.format(tmp_path)]) as output:
+        output("{}")

@@ -94,6 +94,10 @@ class DataError(FimPrivateError):
     """A source cannot be read as baskets: missing file, wrong format, wrong column."""
 
 
+class MissingExtraError(FimPrivateError, ImportError):
+    """A package of an optional extra is not installed."""
+
+
 class WorkLimitError(FimPrivateError):
     """A count would take, or took, more steps than max_work allows. Its message tells the order of that number."""
 

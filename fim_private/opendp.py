@@ -16,17 +16,13 @@ from typing import Any
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import FimPrivateError, ParameterError, parameter
+from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.mechanisms.base import BoundedContribution
 from fim_private.selecting import check_mechanism, choose_index, scaled
 
 # Covers a few operations on doubles, the worst of which multiplies 2^-53 by an exponent below 700.
 _ROUNDING = 1e-12
-
-
-class MissingExtraError(FimPrivateError, ImportError):
-    """A package of an optional extra is not installed."""
 
 
 def measurement(

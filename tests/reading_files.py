@@ -226,6 +226,20 @@ def parquet(file: File, folder: Path) -> Any:
     return folder / "a.parquet"
 
 
+@form(without=_SHORT_DECIMALS, on_disk=True)
+def parquet_folder(file: File, folder: Path) -> Any:
+    table = long_table(file)
+    for part, start in enumerate(range(0, max(1, len(table)), 4)):
+        # Files of one table may keep the same texts in other ways.
+        some = table.slice(start, 4)
+        if part % 2:
+            large = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+            some = some.cast(pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema]))
+        (folder / f"part={part % 3}").mkdir(exist_ok=True)
+        pyarrow.parquet.write_table(some, folder / f"part={part % 3}" / f"{part}.parquet")
+    return folder
+
+
 @form(on_disk=True)
 def feather(file: File, folder: Path) -> Any:
     pyarrow.feather.write_feather(long_table(file), str(folder / "a.feather"), chunksize=3)
@@ -332,6 +346,14 @@ _IN_TEXT: Any = {
 @form(**_IN_TEXT)
 def csv_rows(file: File, folder: Path) -> Any:
     return _text(file, folder / "a.csv")
+
+
+@form(**_IN_TEXT)
+def csv_folder(file: File, folder: Path) -> Any:
+    _text(file.of([]), folder / "none.csv")
+    for part, row in enumerate(file.rows):
+        _text(file.of([row]), folder / f"{part}.csv")
+    return folder / "*.csv"
 
 
 @form(**_IN_TEXT)

@@ -32,7 +32,9 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
+    Where,
     reading_is_told,
 )
 
@@ -67,6 +69,8 @@ def count(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
+    where: Where = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = ReleaseFormat.TABLE,
@@ -102,6 +106,8 @@ def count(
                 encoding=encoding,
                 count=count,
                 input_format=input_format,
+                query=query,
+                where=where,
                 max_work=max_work,
                 progress=progress,
                 ledger=ledger_at(ledger),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import glob
 import json
 import os
 import re
@@ -98,8 +99,15 @@ def _is_utf8(encoding: str | None) -> bool:
 
 def _is_same_file(output: Path, name: str) -> bool:
     """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
+    for scheme in ("sqlite:///", "file://"):
+        name = name.removeprefix(scheme)
+    path = Path(name).expanduser()
     try:
-        return output.is_file() and output.samefile(Path(name).expanduser())
+        if not output.is_file():
+            return False
+        if path.is_dir():
+            return path.resolve() in output.resolve().parents
+        return any(map(output.samefile, glob.glob(str(path), recursive=True) or [str(path)]))  # noqa: PTH207
     except (OSError, RuntimeError, ValueError):
         return False
 

@@ -18,7 +18,9 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
+    Where,
 )
 
 EPILOG = (
@@ -38,6 +40,8 @@ def inspect(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
+    where: Where = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
@@ -60,6 +64,8 @@ def inspect(
             delimiter=delimiter,
             header=header,
             encoding=encoding,
+            query=query,
+            where=where,
         )
         if output_format is Format.JSON:
             write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))

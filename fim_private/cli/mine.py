@@ -35,7 +35,9 @@ from fim_private.cli.source_options import (
     ItemsColumn,
     MissingUserRule,
     Purchases,
+    Query,
     UserColumn,
+    Where,
     reading_is_told,
 )
 from fim_private.errors import OutputError, parameter
@@ -46,7 +48,9 @@ EPILOG = (
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
-    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales"
+    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
+    "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
+    "--basket order_id --item product"
 )
 
 
@@ -131,6 +135,8 @@ def mine(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    query: Query = None,
+    where: Where = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
@@ -192,6 +198,8 @@ def mine(
                 header=header,
                 encoding=encoding,
                 input_format=input_format,
+                query=query,
+                where=where,
                 max_work=max_work,
                 progress=progress,
                 ledger=ledger_at(ledger),

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from fim_private.reading.addresses import shown_source
+
 
 def retyped(context: typer.Context, changes: Mapping[str, Any]) -> str:
     """Return the command of a context as it was typed, but for what changes: parameters and their values.
@@ -40,7 +42,7 @@ def _words(context: Any, changes: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _typed(value: Any) -> str:
-    """Return a value as text."""
+    """Return a value as text; an address without its password."""
     if isinstance(value, Fraction):
         return f"{float(value):g}"
-    return str(value.value if isinstance(value, Enum) else value)
+    return shown_source(str(value.value if isinstance(value, Enum) else value))

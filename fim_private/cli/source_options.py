@@ -16,8 +16,9 @@ Purchases = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz); - reads text from standard input. "
-        "`fim-private inspect FILE` tells how a file would be read.",
+        help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz), or a folder or a pattern of such "
+        "('sales/*.parquet'), also in an object store (s3://...); - reads text from standard input; a database is "
+        "postgresql://... or sqlite:///shop.db, with --query. `fim-private inspect FILE` tells how it would be read.",
         show_default=False,
     ),
 ]
@@ -93,6 +94,26 @@ Encoding = Annotated[
     typer.Option(
         metavar="NAME",
         help="Encoding of a text, such as cp1252; UTF-8 unless it has another's byte order mark.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SELECT",
+        help="Of a database: what to read, such as 'select customer_id, order_id, product from sales'. The password "
+        "is taken from PGPASSWORD, or from a service file (postgresql://?service=shop).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help="Read only rows where it is true, such as \"country = 'France' and date >= '2011-01-01'\": signs, in "
+        "(...), between, is null, and, or, not. A public choice, which the release states.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

@@ -54,7 +54,9 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.reading import read_transactions, reads_users
+from fim_private.reading.databases import check_query
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import where_of
 
 
 def mine(
@@ -88,6 +90,8 @@ def mine(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
+    where: str | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     ledger: Any = None,
@@ -96,13 +100,15 @@ def mine(
 ) -> Release:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
-    data: a path, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an iterable of
-        iterables of items, or what read_transactions returned; see there, also for basket, item and items, and for
-        delimiter, header, encoding and input_format, which say how to read a text.
+    data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
+        iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
+        for delimiter, header, encoding and input_format, which say how to read a text, and for query, of a database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
+    where: which rows are read, as in read_transactions: "country = 'France' and date >= '2011-01-01'". It is a public
+        choice, which the release states: do not take it from the data.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
@@ -196,6 +202,8 @@ def mine(
         rules=rules,
         by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
     )
+    check_query(data, query)
+    chosen = where_of(where)
     allocation = allocation_of(options)
     due = bill(
         account,
@@ -221,6 +229,8 @@ def mine(
         header=header,
         encoding=encoding,
         input_format=input_format,
+        query=query,
+        where=chosen,
     )
     charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
     if randomness.private and transactions.read_as is not None:
@@ -248,6 +258,7 @@ def mine(
         itemsets=published.itemsets,
         parts=published.parts,
         missing_user=source.missing_user,
+        where=transactions.where,
         top=options.top,
         union=options.union,
         shares=taken.shares,

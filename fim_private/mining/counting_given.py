@@ -29,7 +29,9 @@ from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
 from fim_private.reading import read_transactions, reads_users
+from fim_private.reading.databases import check_query
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import where_of
 
 
 def count(
@@ -49,6 +51,8 @@ def count(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
+    where: str | None = None,
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
@@ -58,8 +62,8 @@ def count(
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
-    data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format: how to
-        read them, as in mine.
+    data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format,
+        query, where: how to read them, as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -85,6 +89,8 @@ def count(
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     account = account_of(ledger, dataset, private=randomness.private)
+    check_query(data, query)
+    chosen = where_of(where)
     given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
@@ -113,6 +119,8 @@ def count(
         header=header,
         encoding=encoding,
         input_format=input_format,
+        query=query,
+        where=chosen,
     )
     charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
     if randomness.private and transactions.read_as is not None:
@@ -134,6 +142,7 @@ def count(
         abstained=False,
         itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),
         missing_user=source.missing_user,
+        where=transactions.where,
         top=len(given.itemsets),
         union=True,
         shares=allocated.shares,

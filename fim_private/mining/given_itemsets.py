@@ -18,8 +18,10 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.known_itemsets import GivenItemsets
 from fim_private.mining.release import Itemset, Release
+from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.column_roles import Roles
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, file_errors, open_file
+from fim_private.reading.file_errors import file_errors
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, open_file
 from fim_private.reading.frames import is_instance
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
@@ -151,7 +153,8 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
         return _of_text(file)
     source = arrow_source(file)
     column = _column(source.schema.names, file.name, DataError)
-    return [itemset for batch in source.batches(Roles(None, (column,))) for itemset in batch.column(column).to_pylist()]
+    wanted = Roles(None, (column,)).wanted
+    return [itemset for batch in source.batches(wanted) for itemset in batch.column(column).to_pylist()]
 
 
 def _of_json(text: str, name: str) -> list[Any]:

@@ -81,7 +81,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
     given = {
         name: values.get(name)
         for name in (
-            *("reason", "units", "min_support", "threshold"),
+            *("where", "reason", "units", "min_support", "threshold"),
             *("max_basket", "max_baskets"),
         )
     }

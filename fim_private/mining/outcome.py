@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+from fim_private.glance import printable
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
@@ -32,6 +33,7 @@ class Outcome(Itemsets):
         order given where they were.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None where nothing was said of them.
+    where: the condition, public as it was asked for, by which rows were read; None where all were.
     noise: the noise of the supports; None where none were released.
     keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
         counted, or whose noisy supports did not; of picks without supports nothing tells.
@@ -63,6 +65,7 @@ class Outcome(Itemsets):
     abstained: bool
     itemsets: tuple[Itemset, ...]
     missing_user: str | None = None
+    where: str | None = None
     top: int = 1
     union: bool = False
     shares: tuple[Share, ...] = ()
@@ -143,6 +146,11 @@ class Outcome(Itemsets):
             return itemset.share_interval
         low, high = itemset.interval
         return min(low / self.units, 1.0), min(high / self.units, 1.0)
+
+    @property
+    def rows_read(self) -> tuple[str, ...]:
+        """Which rows were read, in a sentence; nothing where all were."""
+        return () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
 
     @property
     def has_shares(self) -> bool:

@@ -23,6 +23,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "units": outcome.units,
         "units_interval": outcome.units_interval and list(outcome.units_interval),
         "units_noise": _noise(outcome.units_noise),
+        "where": outcome.where,
         "max_basket": outcome.max_basket,
         "max_baskets": outcome.max_baskets,
         "keep_all": outcome.keep_all or None,

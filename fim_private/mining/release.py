@@ -149,7 +149,7 @@ class Release(Outcome):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self.advised, self.guarantee, *wording.charged(self.charged)],
+            notes=[*self.certainty, *self.advised, *self.rows_read, self.guarantee, *wording.charged(self.charged)],
             rest="release.to_pandas(relative=False)",
         )
 
@@ -182,7 +182,6 @@ class Release(Outcome):
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, the surest first.
-
         The release must have been mined with rules=True, so that it has supports of all parts of its itemsets (parts).
         antecedents, consequents: frozensets. antecedent support, consequent support, support, confidence, lift,
             leverage, conviction, zhangs_metric: as mlxtend.frequent_patterns.association_rules computes them of
@@ -236,7 +235,8 @@ class Release(Outcome):
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        first = markdown(self.title, self.columns, [*map(self.cells, self)], [*self.certainty, *self.advised])
+        notes = [*self.certainty, *self.advised, *self.rows_read]
+        first = markdown(self.title, self.columns, [*map(self.cells, self)], notes)
         told = "" if rules is None else markdown(*rules_cells(rules, self), [])
         last = "\n\n".join(map(escaped, (self.guarantee, *wording.charged(self.charged))))
         return "\n".join(part for part in (first, told, f"{last}\n") if part)

@@ -57,6 +57,7 @@ def _parts(
     yield from _advice(release, spelled)
     if not release.abstained:
         yield from map(Text, _remarks(release))
+    yield from map(Text, release.rows_read)
     yield Text(release.guarantee)
     yield from map(Text, wording.charged(release.charged))
 

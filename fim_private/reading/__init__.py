@@ -10,13 +10,22 @@ contribution_bounds  Where long baskets, users of many baskets and units of many
 catalogue            The public list of all items.
 dialect              How a source is to be read, as far as the caller says: form, delimiter, header, encoding.
 paths                Paths as users write them.
+addresses            Addresses of databases and object stores, without their passwords.
+named_sources        What a path, a pattern or an address stands for.
+locations            Folders, patterns and addresses: which files they are, and what the names of folders say.
+databases            PostgreSQL and SQLite, through their Arrow drivers.
+options              What a caller says of a source.
 files                Files, pipes and standard input: which form a file has.
+file_errors          What reading a file raises, as one line.
+arrow_files          Parquet and Arrow files.
+joined_files         Several files as one table.
 text_blocks          A text's bytes as whole lines in UTF-8.
 text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
 text_tables          Text with columns: one row per item, or a basket in several columns.
 other_readings       What else the first lines of a text may be, for which it is refused.
 read_as              What a source was read as: form, dialect and columns.
+arrow_objects        What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB.
 record_batches       Parquet, Arrow, CSV with columns: what arrives as Arrow record batches.
 frames               Frames of pandas and polars.
 matrices             One-hot arrays and tables, and sparse matrices.
@@ -24,6 +33,10 @@ basket_lists         Lists of baskets in memory.
 column_names         What the name of a column suggests.
 column_roles         Which form a table has, and which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
+where                Which rows are read: a condition, as it is written.
+row_filter           Which rows a condition lets pass.
+skipping             What need not be read, since no row in it can pass.
+moments              Dates and times in texts.
 missing_users        What becomes of rows without a user.
 missing_values       What stands for no value, of an item, a basket or a user.
 labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
@@ -49,15 +62,20 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.reading import basket_lists, frames, matrices
+from fim_private.reading.arrow_objects import arrow_object, stream_source
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
-from fim_private.reading.column_roles import Options
+from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect, InputForm
-from fim_private.reading.files import READABLE, arrow_source, file_errors, open_file
+from fim_private.reading.file_errors import file_errors
+from fim_private.reading.files import READABLE, open_file
+from fim_private.reading.named_sources import named_source, path_or_name
+from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
-from fim_private.reading.record_batches import read_arrow, table_source
+from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
+from fim_private.reading.where import Condition, where_of
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
@@ -75,17 +93,21 @@ def read_transactions(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
+    where: str | Condition | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of
-        a path: Parquet; Arrow IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with
-        basket and item), or without header and one basket per line; ``.dat``/``.txt``/``.fimi`` with one
-        basket per line, items separated by white space; text also with ``.gz``; ``-`` for text from standard
-        input, and pipes;
-        a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars frame, or anything with the
-        Arrow stream interface: a column of lists, one row per item, or a column for each item, of booleans, or
-        of 0 and 1;
+        the path of a file, of a folder or a pattern of files that are one table (``sales/*.parquet``; folders named
+        ``year=2024`` are a column), or an address of such in an object store (``s3://bucket/sales``): Parquet; Arrow
+        IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
+        and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
+        text also with ``.gz``; ``-`` for text from standard input, and pipes;
+        the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
+        a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
+        frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
+        item, of booleans, or of 0 and 1;
         a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column
         numbers items;
         an iterable of baskets, each a collection of int and str;
@@ -106,6 +128,9 @@ def read_transactions(
         makes these columns of the first line; else that of the suffix.
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
+    query: of a database, a single select; its rows may come in any order.
+    where: which rows are read, as a condition in a small part of SQL (`where`, and docs/reading.md): "country =
+        'France' and date >= '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by
     the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
@@ -127,10 +152,12 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    options = Options(user, basket, item, items, missing_user, Dialect(delimiter, header, encoding, input_format))
+    check_query(source, query)
+    dialect = Dialect(delimiter, header, encoding, input_format)
+    options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where))
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
-        if given := options.given():
+        if given := dict(options.named()):
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
@@ -140,7 +167,8 @@ def read_transactions(
     units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
-    return replace(found, unit_offsets=units, missing_user=missing_user)
+    told = None if options.where is None else str(options.where)
+    return replace(found, unit_offsets=units, missing_user=missing_user, where=told)
 
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:
@@ -155,9 +183,9 @@ def reads_users(source: Any, user: str | None, input_format: str | None, basket:
 def _read(source: Any, options: Options) -> Transactions:
     """Read a path or an object. Errors of Arrow become DataErrors that quote nothing."""
     if isinstance(source, str | os.PathLike):
-        if not os.fspath(source):
-            raise DataError("the path is empty; name a file")
-        return _read_path(expanded(source), options)
+        with file_errors(path_or_name(source)):
+            named = named_source(source, options)
+            return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
         return _read_object(source, options)
     except FimPrivateError:
@@ -201,19 +229,10 @@ def read_catalogue(source: Any) -> Vocabulary:
         ) from None
 
 
-def _read_path(path: Path, options: Options) -> Transactions:
-    """Read a file, by its form."""
-    with file_errors(path):
-        said = options.dialect
-        as_text = any(given is not None for given in (said.delimiter, said.header, said.encoding, said.form))
-        file = open_file(path, as_text=as_text or options.item is not None)
-        return read_text(file, options) if file.form == "text" else read_arrow(arrow_source(file), options)
-
-
 def _read_object(source: Any, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
-    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return read_arrow(table_source(source), options)
+    if (table := arrow_object(source)) is not None:
+        return read_arrow(table, options)
     if frames.is_instance(source, "pandas", "DataFrame"):
         return frames.read_pandas(source, options)
     if frames.is_instance(source, "polars", "LazyFrame"):
@@ -230,7 +249,7 @@ def _read_object(source: Any, options: Options) -> Transactions:
     if isinstance(array, pa.Array | pa.ChunkedArray):
         return basket_lists.read_list_array(array, options)
     if hasattr(source, "__arrow_c_stream__") and not _is_series(source):
-        return read_arrow(table_source(pa.RecordBatchReader.from_stream(source)), options)
+        return read_arrow(stream_source(source), options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         return basket_lists.read_iterable(source, options)
     raise DataError(

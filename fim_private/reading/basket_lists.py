@@ -11,7 +11,8 @@ from fim_private.errors import DataError
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_roles import Options, shown_type
+from fim_private.reading.column_roles import shown_type
+from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.transactions import Transactions
 

@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError
+from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.dialect import InputForm
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, arrow_source, empty
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.record_batches import ArrowSource, describe
@@ -69,7 +70,7 @@ def catalogue_of_table(source: ArrowSource) -> Vocabulary:
         )
     labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}")
     roles = Roles(InputForm.LONG, (candidates[0],))
-    codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles)]
+    codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles.wanted)]
     return _finished(codes, labels, source.name)
 
 

@@ -6,14 +6,16 @@ Only schemas are looked at; a pandas column of objects has none, so its first va
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NoReturn
 
-from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import chunk_sizes
 from fim_private.reading.column_names import numbered, suggests_a_column, suggests_item
-from fim_private.reading.dialect import Dialect, InputForm
+from fim_private.reading.dialect import InputForm
 from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.options import Options
+from fim_private.reading.where import Condition, columns_of
 
 _LISTED_COLUMNS = 20
 _TYPE_WIDTH = 40
@@ -22,76 +24,11 @@ _FEW_COLUMNS = 2
 
 
 @dataclass(frozen=True)
-class Options:
-    """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
-
-    dialect: how the source is to be read, as far as that was said. Raises ParameterError for names that contradict each
-    other, and for an unknown rule or one without a user column.
-    """
-
-    user: str | None = None
-    basket: str | None = None
-    item: str | None = None
-    items: str | None = None
-    missing_user: str | None = None
-    dialect: Dialect = field(default_factory=Dialect)
-
-    def __post_init__(self) -> None:
-        for name in ("user", "basket", "item", "items"):
-            if not isinstance(getattr(self, name), str | None):
-                raise ParameterError(
-                    f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
-                )
-        if self.missing_user is not None:
-            if not isinstance(self.missing_user, str) or self.missing_user not in [*MissingUser]:
-                raise ParameterError(
-                    f"{parameter('missing_user')} must be one of {', '.join(MissingUser)}, "
-                    f"not {shown(self.missing_user)}"
-                )
-            if self.user is None:
-                raise ParameterError(
-                    f"{parameter('missing_user')} needs {parameter('user')} too: "
-                    "the column that names the user of each row"
-                )
-        if self.item is not None and self.items is not None:
-            raise ParameterError(
-                f"{parameter('item')} and {parameter('items')} exclude each other: "
-                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
-            )
-        if self.item is not None and self.basket is None:
-            raise ParameterError(
-                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
-            )
-        for name in ("basket", "user"):
-            column = getattr(self, name)
-            if column is not None and column in (self.item, self.items):
-                raise ParameterError(
-                    f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
-                )
-
-    def given(self) -> list[str]:
-        """Return which of user, basket, item and items were named, in this order."""
-        return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
-
-    def refuse(self, source: str) -> None:
-        """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
-        self.dialect.refuse_for(source, ("delimiter", "header", "encoding", "input_format"))
-        self.refuse_columns(source)
-
-    def refuse_columns(self, source: str) -> None:
-        """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
-        if self.given():
-            raise ParameterError(
-                f"{' and '.join(map(parameter, self.given()))} cannot be used with {source}, which has no such columns"
-            )
-
-
-@dataclass(frozen=True)
 class Column:
     """What the schema says of a column.
 
     kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
-    is_number: whether it holds numbers or booleans.
+    is_number: whether it holds numbers or booleans. is_apart: whether it is no column of items unless it is named.
     """
 
     name: str
@@ -99,6 +36,7 @@ class Column:
     is_list: bool = False
     is_nested: bool = False
     is_number: bool = False
+    is_apart: bool = False
 
     @property
     def is_boolean(self) -> bool:
@@ -107,12 +45,26 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a table.
+
+    names: its columns, in order. rows_at_a_time: at most. items: the column of items, or of lists of them, whose values
+    repeat; None where each of several columns has, or is, items. where: which rows may be left out already.
+    """
+
+    names: list[str]
+    rows_at_a_time: int
+    items: str | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
 class Roles:
     """Which column plays which part.
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items, one of them for long and
     lists. basket, user: the key columns, if any. missing_user: what becomes of rows without a user; None to refuse
-    them.
+    them. where: which rows are read; None for all.
     """
 
     form: InputForm | None
@@ -120,6 +72,7 @@ class Roles:
     basket: str | None = None
     user: str | None = None
     missing_user: MissingUser | None = None
+    where: Condition | None = None
 
     @property
     def is_list(self) -> bool:
@@ -140,7 +93,13 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        return list(dict.fromkeys([*self.values, *self.keys]))
+        return list(dict.fromkeys([*self.values, *self.keys, *columns_of(self.where)]))
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is wanted of the table."""
+        items = self.values[0] if self.form in (InputForm.LONG, None) else None
+        return Wanted(self.names, self.rows_at_a_time, items, self.where)
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
@@ -154,15 +113,15 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         raise ParameterError(f"{parameter('input_format')} {form} is a form of text, and {source} is a table")
     if columns and options.given() and form is None and all(column.is_boolean for column in columns):
         options.refuse_columns("a table of one true/false column per item")
-    for option in options.given():
-        _check(columns, getattr(options, option), source)
+    for _, name in options.named():
+        _check(columns, name, source)
     for option in ("basket", "user"):
         name = getattr(options, option)
         if name is not None and _find(columns, name).is_nested:
             _wrong_type(_find(columns, name), source, "an identifier")
     form, values = _form_and_values(columns, options, source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    return Roles(form, values, options.basket, options.user, missing_user)
+    return Roles(form, values, options.basket, options.user, missing_user, options.where)
 
 
 def _form_and_values(
@@ -170,7 +129,9 @@ def _form_and_values(
 ) -> tuple[InputForm | None, tuple[str, ...]]:
     """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
     form = options.dialect.form
-    others = [column for column in columns if column.name not in (options.basket, options.user)]
+    # What rows are chosen by is no item, unless it is named as one.
+    keys = (options.basket, options.user, *columns_of(options.where))
+    others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
     if options.item is not None or form is InputForm.LONG:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,19 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_roles import Column, Options, Roles, choose
+from fim_private.reading.column_roles import Column, Roles, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import is_missing, present
+from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys
+from fim_private.reading.row_filter import passing
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import columns_of
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -48,8 +52,13 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     options.dialect.refuse_for("a frame")
     dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
     roles = choose(describe_pandas(frame), options, "the frame")
+    if roles.where is not None:
+        looked_at = {name: _comparable(frame[name], name) for name in columns_of(roles.where)}
+        passes = passing(roles.where, looked_at, "the frame")
+        frame = frame[numpy_of(passes) & ~null_mask(passes)]
     one_hot = roles.form is InputForm.ONE_HOT
-    if one_hot and not roles.keys and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
+    only_items = one_hot and not roles.keys and roles.where is None
+    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
         found = _read_pandas_one_hot(frame)
     else:
         labels: Labels = PythonLabels()
@@ -69,8 +78,8 @@ def read_polars(frame: Any, options: Options) -> Transactions:
     """Read a polars frame: a list column, one row per item, or one boolean column per item. Raises as read_pandas."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
-    for option in options.given():
-        if (name := getattr(options, option)) in objects:
+    for _, name in options.named():
+        if name in objects:
             raise DataError(f"column {name!r} of the frame holds Python objects; cast it to strings or integers first")
     return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
 
@@ -150,6 +159,29 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
             yield with_keys(wide_rows(parts, labels), basket_keys, user_keys)
         else:
             yield keyed(parts[0], basket_keys, user_keys, roles.is_list, labels)
+
+
+def _comparable(series: Any, name: str) -> pa.Array:
+    """Return a column as an Arrow array to compare; one of Python objects by the texts of each of them."""
+    values = _sliceable(series)
+    if isinstance(values, list):
+        texts = [None if is_missing(value) else _as_text(value) for value in values]
+        return pa.array(texts, pa.large_string())
+    try:
+        return plain(_one(values))
+    except pa.ArrowException:
+        raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
+
+
+def _as_text(value: object) -> str:
+    """Return a Python object as the text that a column of texts would have in its place."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, date | np.datetime64):
+        return value.isoformat() if isinstance(value, date) else str(value)
+    number = _exact(value)
+    text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
+    return text.encode("utf-8", "replace").decode()
 
 
 def _sliceable(series: Any) -> Any:

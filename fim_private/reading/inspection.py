@@ -17,13 +17,16 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError
 from fim_private.reading import read_transactions
-from fim_private.reading.column_roles import Options
+from fim_private.reading.addresses import shown_source
+from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
+from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.table_heads import TableHead, can_be_read_again, table_head
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
+from fim_private.reading.where import Condition, columns_of, where_of
 
 _EXAMPLES = 3
 # Of a basket so many items are shown.
@@ -33,7 +36,10 @@ _LISTED_COLUMNS = 50
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table. role: basket, user, item or items; None where it is not read. examples: its first values."""
+    """A column of a table.
+
+    role: basket, user, item, items or where; None where it is not read. examples: its first values.
+    """
 
     name: str
     type: str
@@ -49,8 +55,9 @@ class InspectedColumn:
 class Inspection:
     """What would be read of a source. It shows data: it is for whoever holds them, not for publication.
 
-    source: its path, or its type. read_as: its form, dialect and columns. columns: of a table, the first 50. rows: of a
-    table, or lines. baskets, items: how many, the latter different ones. users: how many units, where units are users.
+    source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
+    table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
+    many units, where units are users.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
     example_baskets, example_items: a few. options: with which it was read, those of read_transactions; guessed: which
     of them nobody named. notes: what to know before mining.
@@ -116,6 +123,8 @@ def inspect(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    query: str | None = None,
+    where: str | Condition | None = None,
 ) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
@@ -138,7 +147,10 @@ def inspect(
         "header": header,
         "encoding": encoding,
         "input_format": input_format,
+        "query": query,
+        "where": None if (condition := where_of(where)) is None else str(condition),
     }
+    check_query(source, query)
     named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
@@ -165,7 +177,8 @@ def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
     dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
     columns = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
-    return Options(**columns, dialect=Dialect(**dialect))
+    where = where_of(named.get("where"))
+    return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
 
 
 def _inspection(
@@ -179,7 +192,7 @@ def _inspection(
     bounds = [pair for pair in pairwise(data.offsets[: 20 * _EXAMPLES].tolist()) if pair[0] < pair[1]][:_EXAMPLES]
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     return Inspection(
-        str(source) if isinstance(source, str | os.PathLike) else type(source).__name__,
+        shown_source(source),
         read_as,
         _columns(table, read_as),
         data.rows if data.rows is not None else data.baskets,
@@ -206,7 +219,8 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
     """Return the columns of what was read as a table, the first 50."""
     if table is None or read_as.form in ("lines", "fimi", "spmf"):
         return ()
-    roles: dict[str | None, str] = {read_as.basket: "basket", read_as.user: "user"}
+    roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+    roles |= {read_as.basket: "basket", read_as.user: "user"}
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
         kept = {*read_as.others}

@@ -16,9 +16,10 @@ from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_names import suggests_a_column
-from fim_private.reading.column_roles import Options, shown_type
+from fim_private.reading.column_roles import shown_type
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.missing_values import is_missing, present
+from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)

@@ -1,4 +1,4 @@
-"""Paths as users write them."""
+"""Paths as users write them, and as errors call them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,9 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     with suppress(RuntimeError):  # there is no such home
         return found.expanduser()
     return found
+
+
+def name_of(path: Path) -> str:
+    """Return what errors call a file."""
+    # As a literal: a name with a line break in it still makes one line.
+    return "standard input" if str(path) == "-" else repr(str(path))

@@ -18,7 +18,8 @@ class ReadAs:
     kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
     and for lists in memory. basket, user: the columns of ids, None where there are none. items: the columns of items;
     not those of a one-hot table, which are items. others: the columns that were not read, nor are items. delimiter,
-    encoding: of a text, None elsewhere; the delimiter of fimi and spmf is white space.
+    encoding: of a text, None elsewhere; the delimiter of fimi and spmf is white space. where: which rows were read;
+    None for all.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class ReadAs:
     others: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str | None = None
+    where: str | None = None
 
     @classmethod
     def of_table(
@@ -46,6 +48,7 @@ class ReadAs:
             tuple(name for name in names if name not in used),
             delimiter,
             encoding,
+            None if roles.where is None else str(roles.where),
         )
 
     @property
@@ -85,6 +88,8 @@ class ReadAs:
         )
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
             between.append(f"in {self.encoding}")
+        if self.where is not None:
+            between.append(f"where {self.where}")
         return f"{self.kind}, {'; '.join([where + (': ' if columns else '') + ', '.join(columns), *between])}"
 
 

@@ -12,17 +12,20 @@ import pyarrow as pa
 
 from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
-from fim_private.reading.column_roles import Column, Options, Roles, choose
+from fim_private.reading.column_roles import Column, Roles, Wanted, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import present
+from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
+from fim_private.reading.row_filter import passing
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
+from fim_private.reading.where import columns_of
 
 
 @dataclass(frozen=True)
@@ -30,21 +33,31 @@ class ArrowSource:
     """A table that is read in parts.
 
     name: what errors call it. schema: of all its columns. kind: of source, in a word or two. delimiter, encoding: of a
-    text, where every column is text, and items are tokens; None elsewhere.
-    batches: gives record batches with (at least) the columns that the roles name, in order.
+    text; None elsewhere. tokens: the columns of texts that are integers where they print so. folders: the columns that
+    the names of folders say; they are no columns of items unless they are named.
+    batches: gives record batches with (at least) the columns that are wanted, in order.
     """
 
     name: str
     schema: pa.Schema
-    batches: Callable[[Roles], Iterable[pa.RecordBatch]]
+    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
     kind: str = "table"
     delimiter: str | None = None
     encoding: str | None = None
+    tokens: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
 
     @property
-    def text(self) -> bool:
+    def is_text(self) -> bool:
         """Whether it is text."""
         return self.delimiter is not None
+
+    def columns(self) -> list[Column]:
+        """Return what is known of each column: their names and types are public."""
+        return [
+            replace(column, is_apart=True) if column.name in self.folders else column
+            for column in describe(self.schema)
+        ]
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
@@ -52,9 +65,9 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
 
     Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
     """
-    if not source.text:
+    if not source.is_text:
         options.dialect.refuse_for(source.name)
-    roles = choose(describe(source.schema), options, source.name)
+    roles = choose(source.columns(), options, source.name)
     encoder = _encoder(source, roles)
     read_as = ReadAs.of_table(
         source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
@@ -63,7 +76,8 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
 
     def rows() -> Iterator[KeyedRows]:
         nonlocal number
-        for batch in _sliced(source, roles):
+        for part in _sliced(source, roles):
+            batch = _chosen(part, roles, source.name)
             number += len(batch)
             yield _rows(batch, roles, encoder, source.name)
 
@@ -83,11 +97,11 @@ def _encoder(source: ArrowSource, roles: Roles) -> _Encoder:
     """Return what encodes the items of a source."""
     if roles.form is InputForm.ONE_HOT:
         names = PythonLabels()
-        return _Encoder(names, names.encode(_tokens(roles.values) if source.text else roles.values))
+        return _Encoder(names, names.encode(_tokens(roles.values) if source.is_text else roles.values))
     where = f"column {roles.values[0]!r} of {source.name}" if roles.form is not InputForm.WIDE else source.name
     # A column of nulls says nothing of how the others are read.
     kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
-    return _Encoder(ArrowLabels(where, text=source.text or len(kinds) > 1))
+    return _Encoder(ArrowLabels(where, text=len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)))
 
 
 def _tokens(names: Sequence[str]) -> list[Item]:
@@ -100,7 +114,7 @@ def table_source(table: Any) -> ArrowSource:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     batches = table.to_batches() if isinstance(table, pa.Table) else table
-    return ArrowSource("the table", table.schema, lambda roles: batches)
+    return ArrowSource("the table", table.schema, lambda wanted: batches)
 
 
 def describe(schema: pa.Schema) -> list[Column]:
@@ -146,7 +160,6 @@ def _is_number(kind: Any) -> bool:
 
 def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
-    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in roles.names], names=roles.names)
     if roles.basket is not None:
         place = batch.schema.get_field_index(roles.basket)
         batch = batch.set_column(place, roles.basket, present(batch.column(place)))
@@ -165,6 +178,16 @@ def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -
     else:
         rows = rows_of_columns(columns, roles.values, encoder.columns, source)
     return with_keys(rows, baskets, users)
+
+
+def _chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+    """Return the rows of a batch that are to be read, with the columns that are needed, in a plain form."""
+    names = roles.names
+    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
+    if roles.where is None:
+        return batch
+    looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+    return batch.filter(passing(roles.where, looked_at, source))
 
 
 def with_keys(rows: KeyedRows, baskets: Any, users: Any) -> KeyedRows:
@@ -201,7 +224,7 @@ def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
     yield _empty(source.schema, roles.names)
-    for batch in source.batches(roles):
+    for batch in source.batches(roles.wanted):
         for start in range(0, len(batch), size):
             yield batch.slice(start, size)
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,16 @@ import pyarrow as pa
 
 from fim_private.errors import FimPrivateError
 from fim_private.reading import frames
-from fim_private.reading.column_roles import Column, Options, Roles
+from fim_private.reading.addresses import scheme_of
+from fim_private.reading.arrow_objects import arrow_object
+from fim_private.reading.column_roles import Column, Roles
 from fim_private.reading.dialect import InputForm
-from fim_private.reading.files import arrow_source, file_errors, open_file
+from fim_private.reading.file_errors import file_errors
 from fim_private.reading.missing_values import is_missing
+from fim_private.reading.named_sources import named_source, path_or_name
+from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
-from fim_private.reading.record_batches import ArrowSource, describe, table_source
+from fim_private.reading.record_batches import ArrowSource, table_source
 from fim_private.reading.text import first_lines, form_of
 from fim_private.reading.text_blocks import blocks
 from fim_private.reading.text_tables import text_table
@@ -49,7 +52,7 @@ class TableHead:
         if self.source is None or not names:
             return {}
         roles = Roles(InputForm.WIDE, tuple(names))
-        batch = next(iter(self.source.batches(roles)), None)
+        batch = next(iter(self.source.batches(roles.wanted)), None)
         if batch is None:
             return {}
         head = batch.slice(0, 100)
@@ -74,17 +77,18 @@ def _as_text(value: object) -> str:
 def can_be_read_again(source: Any) -> bool:
     """Tell whether a source can be read several times."""
     if isinstance(source, str | os.PathLike):
-        return str(source) != "-" and not expanded(source).is_fifo()
-    return not isinstance(source, Iterator | pa.RecordBatchReader)
+        return scheme_of(source) is not None or (str(source) != "-" and not expanded(source).is_fifo())
+    is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
+    return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
 
 
 def table_head(source: Any, options: Options) -> TableHead | None:
     """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
     with suppress(FimPrivateError):
         if isinstance(source, str | os.PathLike):
-            return _table_of_file(expanded(source), options)
-        if isinstance(source, pa.Table | pa.RecordBatch):
-            return _of_arrow(table_source(source))
+            return _table_named(source, options)
+        if can_be_read_again(source) and (table := arrow_object(source)) is not None:
+            return _of_arrow(table)
         if frames.is_instance(source, "polars", "DataFrame"):
             return _of_arrow(table_source(frames.polars_to_arrow(source)))
         if frames.is_instance(source, "pandas", "DataFrame"):
@@ -92,12 +96,12 @@ def table_head(source: Any, options: Options) -> TableHead | None:
     return None
 
 
-def _table_of_file(path: Path, options: Options) -> TableHead | None:
-    """Return a file as a table; a text as if its first line named columns."""
-    with file_errors(path):
-        file = open_file(path, as_text=True)
-        if file.form != "text":
-            return _of_arrow(arrow_source(file))
+def _table_named(source: str | os.PathLike[str], options: Options) -> TableHead | None:
+    """Return a file, or files, as a table; a text as if its first line named columns."""
+    with file_errors(path_or_name(source)):
+        file = named_source(source, options, head=True)
+        if isinstance(file, ArrowSource):
+            return _of_arrow(file)
         form = form_of(file, options)
         if options.dialect.form is not None and not form.is_table:
             return None
@@ -109,4 +113,4 @@ def _table_of_file(path: Path, options: Options) -> TableHead | None:
 
 def _of_arrow(source: ArrowSource) -> TableHead:
     """Return record batches as a table."""
-    return TableHead(describe(source.schema), source)
+    return TableHead(source.columns(), source)

@@ -20,9 +20,9 @@ from fim_private.errors import parameter
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_roles import Options
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File
+from fim_private.reading.options import Options
 from fim_private.reading.other_readings import SAMPLE, fields_of, refuse_other_readings
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.spmf import read_sequences

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn
@@ -15,9 +15,10 @@ import pyarrow as pa
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import chunk_sizes
 from fim_private.reading.arrow_numpy import arrow_strings
-from fim_private.reading.column_roles import Options, Roles
+from fim_private.reading.column_roles import Wanted
 from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
+from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.text_blocks import encoding_of, utf8_parts
 from fim_private.reading.transactions import Transactions
@@ -34,29 +35,43 @@ def read_text_table(file: File, options: Options, form: InputForm) -> Transactio
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
         )
-    source, header = text_table(file, options, form)
-    for option in options.given():
-        count = header.names.count(getattr(options, option))
-        if count != 1:
-            _refuse_column(file.name, option, getattr(options, option), header, count)
+    source = named_text_table(file, options, form)
     return read_arrow(source, replace(options, dialect=replace(options.dialect, input_format=str(form))))
 
 
-def text_table(file: File, options: Options, form: InputForm) -> tuple[ArrowSource, Header]:
-    """Return a text with columns as a source of record batches, and its columns. Raises DataError."""
+def named_text_table(file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()) -> ArrowSource:
+    """Return a text with columns, those that were named among them, but for columns that are elsewhere.
+
+    Raises DataError where one is not in it, or twice.
+    """
+    source, header = text_table(file, options, form, elsewhere)
+    for option, name in options.named():
+        if name not in elsewhere and (count := header.names.count(name)) != 1:
+            _refuse_column(file.name, option, name, header, count)
+    return source
+
+
+def text_table(
+    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()
+) -> tuple[ArrowSource, Header]:
+    """Return a text with columns as a source of record batches, and its columns. Raises DataError.
+
+    elsewhere: columns that it is not expected to have.
+    """
     text = _opened(file, options.dialect.encoding)
-    header = header_of(text, file, options)
+    header = header_of(text, file, options, elsewhere)
     schema = pa.schema([(name, pa.string()) for name in header.names])
 
-    def batches(roles: Roles) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that the roles name as strings: no type is inferred from the values."""
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that are wanted as strings: no type is inferred from the values."""
         return (
-            _padded(text, header, roles, file.name)
+            _padded(text, header, wanted, file.name)
             if form is InputForm.WIDE
-            else _parsed(text, header, roles, file.name)
+            else _parsed(text, header, wanted, file.name)
         )
 
-    return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding), header
+    tokens = frozenset(header.names)
+    return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding, tokens), header
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,7 @@ def _opened(file: File, encoding: str | None) -> _Text:
     return _Text(file, encoding or "utf-8", content)
 
 
-def header_of(text: _Text, file: File, options: Options) -> Header:
+def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[str] = ()) -> Header:
     """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those named.
 
     Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
@@ -141,7 +156,7 @@ def header_of(text: _Text, file: File, options: Options) -> Header:
             raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
         return _header(line, first, before, named)
     found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
-    wanted = {getattr(options, option) for option in options.given()}
+    wanted = {name for _, name in options.named()} - {*elsewhere}
     fitting = [header for header in found if wanted <= set(header.names)]
     if not wanted or not fitting:
         widest = max(len(header.raw) for header in found)
@@ -175,11 +190,11 @@ def _refuse_column(name: str, option: str, column: str, header: Header, count: i
     )
 
 
-def _parsed(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the columns that the roles name, by Arrow. Raises DataError for a line of more or fewer fields."""
+def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
-    raw = [header.raw[header.names.index(column)] for column in roles.names]
+    raw = [header.raw[header.names.index(column)] for column in wanted.names]
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(raw, pa.string()),
         include_columns=raw,
@@ -200,15 +215,15 @@ def _parsed(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa
         arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
     ):
         for batch in reader:
-            yield batch.rename_columns(roles.names)
+            yield batch.rename_columns(wanted.names)
 
 
-def _padded(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the columns that the roles name; a row may end before the last of them, as wide rows often do.
+def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do.
 
     Raises DataError for a row with more fields than there are columns.
     """
-    places = [header.names.index(column) for column in roles.names]
+    places = [header.names.index(column) for column in wanted.names]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
         rows = csv.reader(lines, delimiter=header.delimiter, strict=True)
         for _ in range(header.lines_before):
@@ -216,10 +231,10 @@ def _padded(text: _Text, header: Header, roles: Roles, name: str) -> Iterator[pa
         held = (row for row in rows if row)
         if header.named:
             next(held, None)
-        while part := _part(held, roles.rows_at_a_time, len(header.raw), name):
+        while part := _part(held, wanted.rows_at_a_time, len(header.raw), name):
             yield pa.RecordBatch.from_arrays(
                 [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places],
-                names=roles.names,
+                names=wanted.names,
             )
 
 

@@ -25,7 +25,7 @@ class Transactions:
     blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
         number of blank lines. 0 where units are users.
     read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
-        is none.
+        is none. where: which of them were read, as a condition; None for all.
     An empty basket, or a user who has nothing else, counts as a unit.
     """
 
@@ -37,6 +37,7 @@ class Transactions:
     blank: int = 0
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
+    where: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"

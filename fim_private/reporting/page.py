@@ -15,6 +15,7 @@ from fim_private.errors import ParameterError, shown
 from fim_private.mining.budget_share import parts_in_words
 from fim_private.mining.release import GIVEN, Release
 from fim_private.mining.release_rules import rules_of
+from fim_private.mining.wording import charged
 from fim_private.reporting.html import tag, text
 from fim_private.reporting.itemset_bars import itemset_table
 from fim_private.reporting.plain_words import how_to_read, posterior, promise
@@ -123,6 +124,8 @@ def _asked(release: Release) -> str:
         asked["Counted of a basket"] = f"{release.max_basket:,} items at most"
     if release.max_baskets is not None:
         asked["Counted of a customer"] = f"{release.max_baskets:,} baskets at most"
+    if release.where is not None:
+        asked["Rows that were read"] = f"those where {release.where}"
     if release.missing_user is not None:
         left_out = release.missing_user == "drop"
         asked["Baskets of nobody known"] = "left out" if left_out else "each protected by itself"
@@ -136,6 +139,7 @@ def _spent(release: Release) -> Iterator[str]:
     if release.zcdp is not None:
         budget += f" (ρ = {at_least(release.zcdp.rho)} of zero-concentrated privacy)"
     yield tag("p", text(f"This release took {budget}. Whatever else is released of the same data adds to that."))
+    yield from (tag("p", text(each)) for each in charged(release.charged))
     if len(release.shares) > 1:
         parts = parts_in_words(release.shares)
         strips = (tag("span", style=f"flex:{float(part):.4f}", title=what) for what, part in parts.items())

@@ -611,7 +611,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["universe_size.dat"], r"'universe_size\.dat' does not exist"),
     (["max_rank/item.csv"], r"'max_rank/item\.csv' does not exist"),
     (["two\nlines.dat"], r"two\\nlines\.dat.* does not exist"),
-    (["."], r"is a folder"),
+    (["."], r"one of several texts, which have to have columns|name those of one form"),
     (["truncated.parquet"], r"'truncated\.parquet' is truncated, damaged"),
     (["damaged.parquet"], r"'damaged\.parquet' is truncated, damaged"),
     (["text.parquet"], r"'text\.parquet' is not a Parquet file"),

@@ -13,10 +13,12 @@ import json
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -131,13 +133,19 @@ def folder(tmp_path: Path) -> Path:
 
 def make_up(path: Path, columns: list[str]) -> None:
     """Write baskets in the form of the path's suffix; columns: basket, item and perhaps user, if one row per item."""
-    if path.exists():
+    if path.exists() or any(path.parent.glob(path.name)):
         return
     rows = [
         (f"b{number}", ITEMS[item], f"u{number}")[: len(columns)]
         for number, basket in enumerate(BASKETS)
         for item in basket
     ]
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"create table sales ({', '.join(columns)})")
+            connection.executemany(f"insert into sales values ({', '.join('?' * len(columns))})", rows)
+            connection.commit()
+        return
     if path.suffix in (".parquet", ".feather", ".arrow"):
         table = pa.table({"items": [[ITEMS[item] for item in basket] for basket in BASKETS]})
         if columns:
@@ -186,7 +194,7 @@ def make_up_inputs(folder: Path, command: str) -> None:
     columns = [option[name] for name in ("--basket", "--item", "--user") if name in option]
     sources = files if files != ["-"] else [word for word in words[: words.index(verb)] if Path(word).suffix]
     for source in sources:
-        make_up(folder / source.lstrip("<"), columns)
+        make_up(folder / source.lstrip("<").removeprefix("sqlite:///"), columns)
     if "--itemsets" in option and not (folder / option["--itemsets"]).exists():
         (folder / option["--itemsets"]).write_text("milk,tea\n")
     if "--ledger" in option:

@@ -24,7 +24,7 @@ from patience import PATIENCE
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import chunk_sizes, read_transactions
-from fim_private.reading.files import file_errors
+from fim_private.reading.file_errors import file_errors
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 

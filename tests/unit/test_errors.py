@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.cli.commands import as_typed
-from fim_private.errors import DataError, FimPrivateError, OutputError, ParameterError, WorkLimitError, parameter
-from fim_private.opendp import MissingExtraError
+from fim_private.errors import (
+    DataError,
+    FimPrivateError,
+    MissingExtraError,
+    OutputError,
+    ParameterError,
+    WorkLimitError,
+    parameter,
+)
 
 MARKED = f"{parameter('max_rank')} goes with {parameter('size')}"
 FAMILY = [FimPrivateError, ParameterError, DataError, WorkLimitError, OutputError, MissingExtraError]

@@ -20,7 +20,7 @@ from patience import PATIENCE
 import fim_private.opendp
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.dp.randomness import Randomness
-from fim_private.errors import FimPrivateError, ParameterError
+from fim_private.errors import FimPrivateError, MissingExtraError, ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, NamedExponential
 from fim_private.opendp import group_delta, measurement, round_up
 from fim_private.selecting import choose_index
@@ -277,7 +277,7 @@ except FimPrivateError as error:
 """
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
-    assert issubclass(fim_private.opendp.MissingExtraError, FimPrivateError)
+    assert issubclass(MissingExtraError, FimPrivateError)
 
 
 def test_opendp_is_imported_only_where_it_is_used() -> None:

@@ -1,0 +1,89 @@
+"""Parquet and Arrow files as tables that are read in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from fim_private.reading import chunk_sizes
+from fim_private.reading.column_roles import Wanted
+from fim_private.reading.files import File
+from fim_private.reading.record_batches import ArrowSource
+from fim_private.reading.skipping import may_pass, of_row_group
+
+
+def arrow_source(file: File) -> ArrowSource:
+    """Return a Parquet or Arrow file as a source of record batches. Raises ArrowException for a damaged one."""
+    if file.form == "parquet":
+        return _parquet(file)
+    return _ipc(file) if file.form == "arrow" else _ipc_stream(file)
+
+
+def _parquet(file: File) -> ArrowSource:
+    """Return a Parquet file as a source of record batches."""
+    from pyarrow.parquet import ParquetFile
+
+    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+    far = file.remote is not None
+    parquet = ParquetFile(file.native(), pre_buffer=far)
+    schema = parquet.schema_arrow
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed, one row group after the other."""
+        encoded = [] if wanted.items is None else _text_leaves(parquet, wanted.items)
+        reader = ParquetFile(
+            file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=chunk_sizes.BLOCK_BYTES
+        )
+        # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
+        for group in range(reader.num_row_groups):
+            if wanted.where is not None:
+                of_group = of_row_group(reader.metadata.row_group(group), schema, file.name)
+                if not may_pass(wanted.where, of_group):
+                    continue
+            yield from reader.iter_batches(wanted.rows_at_a_time, row_groups=[group], columns=wanted.names)
+
+    return ArrowSource(file.name, schema, batches, kind="Parquet")
+
+
+def _text_leaves(parquet: Any, column: str) -> list[str]:
+    """Return the paths of the strings inside a column, such as ``items.list.element``."""
+    leaves = (parquet.schema.column(index) for index in range(len(parquet.schema.names)))
+    return [
+        leaf.path
+        for leaf in leaves
+        if leaf.physical_type == "BYTE_ARRAY" and (leaf.path == column or leaf.path.startswith(f"{column}."))
+    ]
+
+
+def _ipc(file: File) -> ArrowSource:
+    """Return an Arrow IPC file as a source of record batches."""
+    reader = pa.ipc.open_file(file.native())
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed."""
+        options = pa.ipc.IpcReadOptions(included_fields=_positions(reader.schema, wanted))
+        with pa.ipc.open_file(file.native(), options=options) as narrow:
+            for number in range(narrow.num_record_batches):
+                yield _valid(narrow.get_batch(number))
+
+    return ArrowSource(file.name, reader.schema, batches, kind="Arrow")
+
+
+def _ipc_stream(file: File) -> ArrowSource:
+    """Return an Arrow IPC stream as a source of record batches, which can be read once."""
+    reader = pa.ipc.open_stream(file.native())
+    return ArrowSource(file.name, reader.schema, lambda wanted: map(_valid, reader), kind="Arrow")
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch if its buffers fit together. Raises ArrowException if not."""
+    # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
+    batch.validate(full=True)
+    return batch
+
+
+def _positions(schema: pa.Schema, wanted: Wanted) -> list[int]:
+    """Return the positions of the columns needed, ascending."""
+    return sorted(schema.get_field_index(name) for name in wanted.names)

@@ -1,0 +1,245 @@
+"""Databases, through their Arrow drivers (ADBC): the rows that one select gives, as record batches.
+
+A query is asked for by its columns' names, and what a column holds follows from the column or from each value alone:
+PostgreSQL's columns have types; SQLite's have none, so each value is read as text, as in CSV, for its driver would
+guess a type from the first rows. Nothing that a database says is quoted, for it may quote values, or a password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
+from fim_private.reading.addresses import is_database, scheme_of, shown_source
+from fim_private.reading.arrow_labels import is_list_type
+from fim_private.reading.column_roles import Wanted
+from fim_private.reading.file_errors import file_errors
+from fim_private.reading.paths import expanded
+from fim_private.reading.record_batches import ArrowSource
+
+_SQLITE_START = b"SQLite format 3\0"
+# What may stand in front of a query, and the words that one begins with.
+_COMMENTS = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*", re.DOTALL)
+_SELECT = re.compile(r"(select|with|values|table)\b", re.IGNORECASE)
+_ROWS = 1 << 16
+
+# What the five letters that a database gives for an error mean, as far as there is something to do about it.
+_STATES = {
+    "42P01": "it names a table that is not there",
+    "42703": "it names a column that is not there",
+    "42501": "this user may not read what it names",
+    "25006": "it would change the database, and only reads are allowed",
+    "42601": "it is no single select that the database understands",
+}
+
+
+def check_query(source: Any, query: object) -> None:
+    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query."""
+    if not is_database(source):
+        if query is not None:
+            raise ParameterError(
+                f"{parameter('query')} is for a database: the address of one begins with postgresql:// or sqlite:///"
+            )
+        return
+    if query is None:
+        raise ParameterError(
+            f"a database needs {parameter('query')}: a select that gives one row per item, "
+            "such as 'select customer_id, order_id, product from sales'"
+        )
+    if not isinstance(query, str):
+        raise ParameterError(f"{parameter('query')} must be text, not {shown(query)}")
+    start = _COMMENTS.match(query)
+    if start is None or _SELECT.match(query, start.end()) is None:
+        raise ParameterError(f"{parameter('query')} must be a single select; it is only read what it gives")
+
+
+def database_source(address: str, query: str) -> ArrowSource:
+    """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is no driver for it.
+
+    query: as `check_query` takes it. The database is opened for reading only, and asked twice: for the columns, then
+    for those of them that are wanted.
+    """
+    engine = _SQLITE if scheme_of(address) == "sqlite" else _POSTGRESQL
+    name = repr(shown_source(address))
+    # A line break, since a comment may end the query.
+    asked = f"({query.rstrip().rstrip(';')}\n) as t"
+    with _errors(name), closing(engine.connect(address)) as connection, closing(connection.cursor()) as cursor:
+        schema = engine.describe(cursor, f"select * from {asked}")
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that are wanted, in the order in which the database gives its rows."""
+        columns = ", ".join(engine.column(schema.field(column)) for column in wanted.names)
+        kinds = [_kind(schema.field(column)) for column in wanted.names]
+        with (
+            _errors(name),
+            closing(engine.connect(address)) as connection,
+            closing(connection.cursor(adbc_stmt_kwargs=engine.options)) as cursor,
+        ):
+            cursor.execute(f"select {columns} from {asked}")
+            with closing(cursor.fetch_record_batch()) as reader:
+                for batch in reader:
+                    given = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+                    found = pa.RecordBatch.from_arrays(given, names=wanted.names)
+                    found.validate(full=True)
+                    yield found
+
+    described = pa.schema([field.with_type(_kind(field)) for field in schema])
+    tokens = frozenset(field.name for field in schema if engine.is_token(field))
+    return ArrowSource(name, described, batches, kind=engine.name, tokens=tokens)
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """A kind of database. connect: opens an address. describe: gives the columns of a select. column: gives what is
+    asked for one. is_token: whether texts of a column are integers where they print so. options: of its driver.
+    """
+
+    name: str
+    connect: Callable[[str], Any]
+    describe: Callable[[Any, str], pa.Schema]
+    column: Callable[[pa.Field], str]
+    is_token: Callable[[pa.Field], bool]
+    options: dict[str, str]
+
+
+def _quoted(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _driver(name: str) -> Any:
+    """Return a driver of ADBC. Raises MissingExtraError where there is none."""
+    try:
+        return import_module(f"adbc_driver_{name}.dbapi")
+    except ImportError:
+        raise MissingExtraError(
+            f"databases are read by ADBC, which is not here: pip install 'fim-private[sql]' (adbc-driver-{name})"
+        ) from None
+
+
+@contextmanager
+def _errors(name: str) -> Iterator[None]:
+    """Turn what a driver raises into a DataError that quotes nothing: a context manager. name: of the database."""
+    # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
+    driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        if not isinstance(error, driver_errors) and type(error).__module__.partition(".")[0] != "adbc_driver_manager":
+            raise
+        state = getattr(error, "sqlstate", None)
+        why = _STATES.get(state or "", "it failed")
+        code = f" (SQLSTATE {state})" if state else ""
+        raise DataError(
+            f"{parameter('query')} gives nothing from {name}: {why}{code}; run it yourself to see what it says"
+        ) from None
+
+
+# ---------------------------------------------------------------------------------------------------- PostgreSQL
+
+
+def _connect_postgresql(address: str) -> Any:
+    """Return a connection that only reads. Raises DataError where there is none."""
+    driver = _driver("postgresql")
+    try:
+        connection = driver.connect(address, autocommit=True)
+    except driver.Error:
+        # What it says may quote the address, with its password.
+        raise DataError(
+            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user and "
+            "password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the command"
+        ) from None
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("set default_transaction_read_only = on")
+    return connection
+
+
+def _describe_postgresql(cursor: Any, select: str) -> pa.Schema:
+    """Return the columns of a select, which the server knows without running it."""
+    return cursor.adbc_execute_schema(select)
+
+
+def _column_postgresql(field: pa.Field) -> str:
+    """Return what is asked for a column: as it is, where Arrow has its type, or as text."""
+    name = _quoted(field.name)
+    return name if _is_plain(field.type) else f"{name}::text as {name}"
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Tell whether a type is read as it is, not as text."""
+    if is_list_type(kind):
+        return _is_plain(kind.value_type)
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
+
+
+def _kind(field: pa.Field) -> pa.DataType:
+    """Return the type in which a column is read."""
+    return field.type if _is_plain(field.type) else pa.string()
+
+
+def _is_numeric(field: pa.Field) -> bool:
+    """Tell whether a column holds PostgreSQL's decimals."""
+    names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
+    return any((field.metadata or {}).get(name) == b"numeric" for name in names)
+
+
+# -------------------------------------------------------------------------------------------------------- SQLite
+
+
+def _connect_sqlite(address: str) -> Any:
+    """Return a connection that only reads. Raises DataError where there is no such file."""
+    driver = _driver("sqlite")
+    place = address.partition("://")[2]
+    if not place.startswith("/") or "?" in place:
+        raise DataError(
+            f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the whole "
+            "path, sqlite:////srv/shop.db, and takes no parameters"
+        )
+    path = expanded(place[1:])
+    with file_errors(path), Path(path).open("rb") as stream:
+        start = stream.read(len(_SQLITE_START))
+    if start != _SQLITE_START:
+        raise DataError(f"{str(path)!r} is no SQLite database; check the path")
+    return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
+
+
+def _describe_sqlite(cursor: Any, select: str) -> pa.Schema:
+    """Return the columns of a select, all of them texts."""
+    cursor.execute(f"{select} limit 0")
+    with closing(cursor.fetch_record_batch()) as reader:
+        return pa.schema([(name, pa.string()) for name in reader.schema.names])
+
+
+def _column_sqlite(field: pa.Field) -> str:
+    """Return what is asked for a column: each value as text, whole numbers without a point; '' where there is none."""
+    name = _quoted(field.name)
+    whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
+    return (
+        f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
+        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
+        f"else cast({name} as text) end as {name}"
+    )
+
+
+_POSTGRESQL = _Engine("PostgreSQL", _connect_postgresql, _describe_postgresql, _column_postgresql, _is_numeric, {})
+_SQLITE = _Engine(
+    "SQLite",
+    _connect_sqlite,
+    _describe_sqlite,
+    _column_sqlite,
+    lambda field: True,
+    {"adbc.sqlite.query.batch_rows": str(_ROWS)},
+)

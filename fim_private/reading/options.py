@@ -1,0 +1,92 @@
+"""What a caller says of a source: which column is what, and how it is to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.reading.dialect import Dialect
+from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.where import Condition, columns_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
+
+    dialect: how the source is to be read, as far as that was said. query: of a database. where:
+    which rows are read. Raises ParameterError for names that contradict each
+    other, and for an unknown rule or one without a user column.
+    """
+
+    user: str | None = None
+    basket: str | None = None
+    item: str | None = None
+    items: str | None = None
+    missing_user: str | None = None
+    dialect: Dialect = field(default_factory=Dialect)
+    query: str | None = None
+    where: Condition | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("user", "basket", "item", "items"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ParameterError(
+                    f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
+                )
+        if self.missing_user is not None:
+            if not isinstance(self.missing_user, str) or self.missing_user not in [*MissingUser]:
+                raise ParameterError(
+                    f"{parameter('missing_user')} must be one of {', '.join(MissingUser)}, "
+                    f"not {shown(self.missing_user)}"
+                )
+            if self.user is None:
+                raise ParameterError(
+                    f"{parameter('missing_user')} needs {parameter('user')} too: "
+                    "the column that names the user of each row"
+                )
+        if self.item is not None and self.items is not None:
+            raise ParameterError(
+                f"{parameter('item')} and {parameter('items')} exclude each other: "
+                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
+            )
+        if self.item is not None and self.basket is None:
+            raise ParameterError(
+                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
+            )
+        for name in ("basket", "user"):
+            column = getattr(self, name)
+            if column is not None and column in (self.item, self.items):
+                raise ParameterError(
+                    f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
+                )
+
+    @property
+    def as_text(self) -> bool:
+        """Whether what is said of the source says that it is text, if it is no Parquet or Arrow."""
+        said = self.dialect
+        return self.item is not None or any(
+            given is not None for given in (said.delimiter, said.header, said.encoding, said.form)
+        )
+
+    def given(self) -> list[str]:
+        """Return which of user, basket, item and items were named, in this order."""
+        return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
+
+    def named(self) -> list[tuple[str, str]]:
+        """Return each parameter that names columns, with a column that it names."""
+        return [(name, getattr(self, name)) for name in self.given()] + [
+            ("where", column) for column in columns_of(self.where)
+        ]
+
+    def refuse(self, source: str) -> None:
+        """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
+        self.dialect.refuse_for(source, ("delimiter", "header", "encoding", "input_format"))
+        self.refuse_columns(source)
+
+    def refuse_columns(self, source: str) -> None:
+        """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
+        if given := [*self.given(), *(["where"] if self.where is not None else [])]:
+            raise ParameterError(
+                f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
+            )

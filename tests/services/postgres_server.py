@@ -1,0 +1,100 @@
+"""A PostgreSQL server of the tests' own: started in a temporary folder, reached by a socket in it, and stopped."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+PASSWORD = "tell@no/one?"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server. folder: of its socket. binaries: of its programs. account: of the system, whose it is."""
+
+    folder: Path
+    binaries: Path
+    account: str | None
+
+    def address(self, database: str = "shop", user: str = "owner", **more: str) -> str:
+        """Return the address of a database, without a password."""
+        parameters = {"host": str(self.folder), "user": user, **more}
+        return f"postgresql:///{database}?" + "&".join(f"{name}={value}" for name, value in parameters.items())
+
+    def run(self, script: str, database: str = "shop") -> None:
+        """Run SQL as the owner."""
+        self.program(
+            "psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder), "-U", "owner", database, text=script
+        )
+
+    def program(self, name: str, *words: str, text: str | None = None) -> None:
+        """Run one of PostgreSQL's programs. It refuses to be run by root."""
+        done = subprocess.run(
+            [str(self.binaries / name), *words],
+            input=text,
+            capture_output=name != "pg_ctl",  # the server would keep the pipe
+            stdout=subprocess.DEVNULL if name == "pg_ctl" else None,
+            text=True,
+            user=self.account,
+            cwd=self.folder,
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+
+
+def binaries() -> Path:
+    """Return the folder of the newest PostgreSQL there is; fails the test where there is none."""
+    found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    if (named := shutil.which("initdb")) is not None:
+        found.append(Path(named).resolve().parent)
+    if not found:
+        pytest.fail("this test starts a PostgreSQL server: install one (on Debian: apt-get install postgresql)")
+    return max(found, key=lambda path: [int(part) for part in path.parent.name.split(".") if part.isdigit()])
+
+
+def account() -> str | None:
+    """Return the account to run the server as; None for the present one, if that is not root."""
+    if os.geteuid() != 0:
+        return None
+    names = {one.pw_name for one in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """Start a server with an empty database shop, and stop it in the end: a context manager."""
+    # A socket's path may have a hundred letters or so.
+    folder = Path(tempfile.mkdtemp(prefix="fim-"))
+    server = Server(folder, binaries(), account())
+    if server.account is not None:
+        shutil.chown(folder, server.account)
+    data = str(folder / "data")
+    try:
+        secret = folder / "password"
+        secret.write_text(PASSWORD + "\n", encoding="utf-8")
+        if server.account is not None:
+            shutil.chown(secret, server.account)
+        server.program(
+            "initdb", "-D", data, "-U", "owner", "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "-N"
+        )
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        server.program("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+        try:
+            server.run("create database shop", "postgres")
+            yield server
+        finally:
+            server.program("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)

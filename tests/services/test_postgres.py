@@ -1,0 +1,241 @@
+"""A real PostgreSQL server, and the same sales in every kind of source. It needs PostgreSQL's server programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from patience import PATIENCE
+from postgres_server import PASSWORD, Server, running_server
+from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+
+import fim_private as fim
+from fim_private.reading import read_transactions
+
+pytestmark = pytest.mark.full
+
+SALES = sales()
+ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
+MINED: dict[str, Any] = {**ASKED, "size": "1-2", "top": 8, "supports": True, "seed": 1, "epsilon": 20}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with running_server() as server:
+        rows = "\n".join(
+            "\t".join("\\N" if value is None else str(value) for value in row.values()) for row in SALES.to_pylist()
+        )
+        kinds = (
+            "customer_id bigint, order_id integer, product text, country varchar(20), day date, price numeric(10, 2)"
+        )
+        server.run(f"create table sales ({kinds});\ncopy sales from stdin;\n{rows}\n\\.\n")
+        yield server
+
+
+@pytest.fixture
+def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    return running
+
+
+def every_source(server: Server, folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """The same sales: each with what has to be said beside the columns."""
+    import duckdb
+
+    pyarrow.parquet.write_table(SALES, folder / "sales.parquet", row_group_size=100)
+    return {
+        "table": (SALES, {}),
+        "PostgreSQL": (server.address(), {"query": QUERY}),
+        "SQLite": (as_sqlite(SALES, folder / "shop.db"), {"query": QUERY}),
+        "DuckDB": (duckdb.connect().sql(f"select * from '{folder}/sales.parquet'"), {}),
+        "Parquet": (folder / "sales.parquet", {}),
+        "partitions": (as_partitions(SALES, folder / "partitions"), {}),
+        "CSV": (as_csv(SALES, folder / "sales.csv"), {}),
+        "pandas": (SALES.to_pandas(), {}),
+    }
+
+
+def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> None:
+    releases = {
+        name: fim.mine(source, **said, **MINED) for name, (source, said) in every_source(server, tmp_path).items()
+    }
+    assert len(releases["table"].itemsets) > 8
+    assert len({release.to_json() for release in releases.values()}) == 1, releases.keys()
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["country = 'France'", "day >= '2011-06-01' and not price > 10", "country is null or customer_id in (1, 2, 3)"],
+)
+def test_every_source_gives_the_same_release_of_some_rows(where: str, server: Server, tmp_path: Path) -> None:
+    releases = {
+        name: fim.mine(source, **said, **MINED, where=where).to_json()
+        for name, (source, said) in every_source(server, tmp_path).items()
+    }
+    assert len({*releases.values()}) == 1, releases.keys()
+    assert releases["table"] != fim.mine(SALES, **MINED).to_json()
+
+
+def test_the_order_of_rows_changes_nothing(server: Server) -> None:
+    asked = [fim.mine(server.address(), query=f"{QUERY} order by {order}", **MINED) for order in ("order_id", "price")]
+    assert asked[0].to_json() == asked[1].to_json()
+
+
+KINDS = {
+    "bigint": ("39", [39]),
+    "smallint": ("39", [39]),
+    "numeric(30, 0)": ("39", [39]),
+    "numeric(10, 2)": ("2.50", ["2.50"]),
+    "double precision": ("39", [39]),
+    "text": ("'39'", ["39"]),
+    "char(5)": ("'tea'", ["tea"]),
+    "uuid": ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"]),
+    "date": ("'2024-02-29'", ["2024-02-29"]),
+    "jsonb": ("""'{"a": 1}'""", ['{"a": 1}']),
+    "time": ("'12:00'", ["12:00:00"]),
+    "interval": ("'1 day'", ["1 day"]),
+    "bytea": ("'tea'", ["tea"]),
+    "boolean": ("true", ["true"]),
+    "mood": ("'good'", ["good"]),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_items_of_every_type(kind: str, server: Server) -> None:
+    value, labels = KINDS[kind]
+    if kind == "mood":
+        server.run("drop type if exists mood cascade; create type mood as enum ('good', 'bad')")
+    for key in ("item", "basket"):
+        query = f"select cast({value} as {kind}) as one, 'x' as other union all select null, 'x'"
+        named: dict[str, Any] = (
+            {"item": "one", "basket": "other"} if key == "item" else {"basket": "one", "item": "other"}
+        )
+        read = read_transactions(server.address(), query=query, **named)
+        assert read.baskets == 1
+        found = [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
+        assert found == (labels if key == "item" else ["x"])
+
+
+def test_lists_of_items(server: Server) -> None:
+    query = "select order_id, array_agg(product) as bought from sales group by order_id"
+    listed = fim.mine(server.address(), query=query, items="bought", seed=1, epsilon=20)
+    named = fim.mine(SALES, basket="order_id", item="product", seed=1, epsilon=20)
+    assert listed.itemsets == named.itemsets
+
+
+FAILS = [
+    ("select * from nowhere", "it names a table that is not there (SQLSTATE 42P01)"),
+    ("select nothing from sales", "it names a column that is not there (SQLSTATE 42703)"),
+    ("select from where", "(SQLSTATE 42601)"),
+    ("select * from sales; delete from sales", "it is no single select that the database understands"),
+    ("select * from sales) as t; drop table sales; --", "it is no single select that the database understands"),
+    ("with gone as (delete from sales returning *) select * from gone", "(SQLSTATE 0A000)"),
+    ("select nextval('numbers') as order_id, 'x' as product", "it failed; run it yourself"),
+    ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed; run it yourself"),
+    ("select cast(product as int) as order_id, 'x' as product from sales", "it failed; run it yourself"),
+    (
+        "select rolname as order_id, rolpassword as product from pg_authid",
+        "may not read what it names (SQLSTATE 42501)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), FAILS)
+def test_what_the_server_refuses_is_one_line_without_values(query: str, message: str, server: Server) -> None:
+    server.run(
+        f"""create sequence if not exists numbers;
+        do $$ begin create role reader login password '{PASSWORD}'; exception when duplicate_object then null; end $$;
+        grant select on sales to reader; grant all on numbers to reader;"""
+    )
+    with pytest.raises(fim.DataError) as caught:
+        fim.mine(server.address(user="reader"), query=query, basket="order_id", item="product")
+    found = str(caught.value)
+    assert message in found
+    assert found.startswith("query gives nothing from 'postgresql:///shop?host=")
+    assert "\n" not in found
+    assert "product 1" not in found
+    assert read_transactions(server.address(), query=QUERY, **ASKED).baskets
+
+
+@pytest.mark.parametrize(
+    "change", [{"user": "stranger"}, {"database": "elsewhere"}, {"password": "wr0ng"}, {"host": "/nowhere"}]
+)
+def test_who_cannot_connect_reads_one_line_without_a_password(change: dict[str, str], server: Server) -> None:
+    with pytest.raises(fim.DataError, match="cannot be connected to") as caught:
+        fim.mine(server.address(**change), query=QUERY, **ASKED)
+    assert "wr0ng" not in str(caught.value)
+    assert PASSWORD not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_service_file_names_the_server(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGPASSWORD")
+    service = f"[shop]\nhost={server.folder}\ndbname=shop\nuser=owner\npassword={PASSWORD}\n"
+    (tmp_path / "services.conf").write_text(service, encoding="utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services.conf"))
+    assert read_transactions("postgresql://?service=shop", query=QUERY, **ASKED).baskets
+
+
+def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fim_private", *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+NAMED = (
+    "--query",
+    QUERY,
+    "--user",
+    "customer_id",
+    "--basket",
+    "order_id",
+    "--item",
+    "product",
+    "--missing-user",
+    "drop",
+)
+
+
+@pytest.mark.parametrize(
+    "words", [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")]
+)
+def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], server: Server) -> None:
+    secret = "tell%40no%2Fone%3F"
+    address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
+    done = command(words[0], address, *NAMED, *words[1:], PGPASSWORD="")
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout + done.stderr
+    assert secret not in printed
+    assert PASSWORD not in printed
+    if words[0] == "inspect":
+        assert "postgresql://owner:***@/shop" in printed
+        assert "--query" in printed
+
+
+def test_the_command_line(server: Server) -> None:
+    mined = ("mine", server.address(), *NAMED, "--format", "json", "--seed", "1", "--epsilon", "20")
+    done = command(*mined)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["itemsets"] == fim.mine(SALES, **ASKED, seed=1, epsilon=20).to_dict()["itemsets"]
+    failed = command("mine", server.address(), *NAMED[2:])
+    assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
+    assert failed.stderr.startswith("Error: a database needs --query: a select")
+
+
+def test_only_the_columns_that_are_needed_are_asked_for(server: Server) -> None:
+    query = "select order_id, product, 1 / (order_id - order_id) as unused from sales"
+    read = read_transactions(server.address(), query=query, basket="order_id", item="product")
+    assert read.baskets == len(pa.compute.unique(SALES["order_id"]))

@@ -1,0 +1,361 @@
+"""Several files as one table, datasets, relations and object stores."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.fs
+import pyarrow.parquet
+import pytest
+
+import fim_private as fim
+from fim_private.reading import read_transactions
+from fim_private.reading.addresses import shown_source
+from fim_private.reading.transactions import Transactions
+
+COLUMNS: dict[str, Any] = {"user": "customer", "basket": "order", "item": "product"}
+ROWS = 600
+SALES = pa.table(
+    {
+        "customer": [f"c{row // 4 % 90}" for row in range(ROWS)],
+        "order": [row // 4 for row in range(ROWS)],
+        "product": [f"p{row * 7 % 5}" for row in range(ROWS)],
+        "year": [2010 + row // 4 % 3 for row in range(ROWS)],
+        "country": ["France" if row % 6 < 3 else "Spain" for row in range(ROWS)],
+    }
+)
+
+
+def parquet_folder(folder: Path) -> Any:
+    for part in range(3):
+        pyarrow.parquet.write_table(SALES.slice(200 * part, 200), folder / f"{part}.parquet", row_group_size=70)
+    (folder / "_SUCCESS").touch()
+    (folder / ".crc").mkdir()
+    (folder / ".crc" / "0.parquet").touch()
+    return folder
+
+
+def csv_folder(folder: Path) -> Any:
+    for part in range(3):
+        pa.csv.write_csv(SALES.slice(200 * part, 200), folder / f"{part}.csv")
+    return folder
+
+
+def csv_of_two_kinds(folder: Path) -> Any:
+    # Other delimiters, another order of columns, and gzip.
+    csv_folder(folder)
+    frame = pd.read_csv(folder / "1.csv")[["year", "product", "customer", "order"]]
+    frame.to_csv(folder / "1.csv", sep=";", index=False)
+    (folder / "2.csv.gz").write_bytes(gzip.compress((folder / "2.csv").read_bytes()))
+    (folder / "2.csv").unlink()
+    return folder
+
+
+def arrow_folder(folder: Path) -> Any:
+    for part in range(3):
+        pyarrow.feather.write_feather(SALES.slice(200 * part, 200), str(folder / f"{part}.feather"))
+    return folder
+
+
+def partitioned(folder: Path, *names: str) -> Path:
+    schema = pa.schema([SALES.schema.field(name) for name in names])
+    pyarrow.dataset.write_dataset(
+        SALES, folder, format="parquet", partitioning=pyarrow.dataset.partitioning(schema, flavor="hive")
+    )
+    return folder
+
+
+def hive(folder: Path) -> Any:
+    return partitioned(folder, "year", "country")
+
+
+def hive_items(folder: Path) -> Any:
+    return partitioned(folder, "product")
+
+
+def pattern(folder: Path) -> Any:
+    return parquet_folder(folder) / "*.parquet"
+
+
+def deep_pattern(folder: Path) -> Any:
+    return str(hive(folder) / "**" / "*.parquet")
+
+
+def pattern_of_folders(folder: Path) -> Any:
+    return str(hive(folder) / "year=20*")
+
+
+def address(folder: Path) -> Any:
+    return f"file://{parquet_folder(folder)}"
+
+
+def address_of_file(folder: Path) -> Any:
+    pyarrow.parquet.write_table(SALES, folder / "all.parquet")
+    return f"file://{folder}/all.parquet"
+
+
+def address_of_text(folder: Path) -> Any:
+    pa.csv.write_csv(SALES, folder / "all.csv")
+    (folder / "all.csv.gz").write_bytes(gzip.compress((folder / "all.csv").read_bytes()))
+    return f"file://{folder}/all.csv.gz"
+
+
+def address_with_pattern(folder: Path) -> Any:
+    return f"file://{hive(folder)}/year=*/**/*.parquet"
+
+
+def dataset(folder: Path) -> Any:
+    return pyarrow.dataset.dataset(hive(folder), partitioning="hive")
+
+
+def scanner(folder: Path) -> Any:
+    return dataset(folder).scanner()
+
+
+def reader(folder: Path) -> Any:
+    return SALES.to_reader(max_chunksize=50)
+
+
+def stream(folder: Path) -> Any:
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return SALES.__arrow_c_stream__(requested_schema)
+
+    return Stream()
+
+
+FORMS = [
+    *(parquet_folder, csv_folder, csv_of_two_kinds, arrow_folder, hive, hive_items, pattern, deep_pattern),
+    *(pattern_of_folders, address, address_of_file, address_of_text, address_with_pattern),
+    *(dataset, scanner, reader, stream),
+]
+
+
+def same(one: Transactions, two: Transactions) -> bool:
+    arrays = [(one.offsets, two.offsets), (one.items, two.items), (one.unit_offsets, two.unit_offsets)]
+    labels = [[read.vocabulary.label(code) for code in range(len(read.vocabulary))] for read in (one, two)]
+    return labels[0] == labels[1] and all(np.array_equal(*pair) for pair in arrays)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_release(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    source = form(tmp_path)
+    release = fim.mine(source, **COLUMNS, top=5, supports=True, seed=1, epsilon=50)
+    assert release.itemsets
+    assert release.to_json() == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
+
+
+@pytest.mark.parametrize("form", [parquet_folder, csv_folder, arrow_folder, address, reader])
+def test_baskets_are_those_of_one_table(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    assert same(read_transactions(form(tmp_path), **COLUMNS), read_transactions(SALES, **COLUMNS))
+
+
+@pytest.mark.parametrize("form", [parquet_folder, csv_folder, hive, address, address_with_pattern, dataset])
+def test_they_are_inspected(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    source = form(tmp_path)
+    seen = fim.inspect(source, **COLUMNS)
+    assert (seen.rows, seen.baskets, seen.users) == (ROWS, len(read_transactions(SALES, **COLUMNS).offsets) - 1, 90)
+    assert {column.name: column.role for column in seen.columns} == {
+        **dict.fromkeys(("year", "country")),
+        **{name: role for role, name in COLUMNS.items()},
+    }
+    assert all(column.examples for column in seen.columns)
+
+
+def test_names_of_folders_are_texts_whatever_the_others_are(tmp_path: Path) -> None:
+    # Of pyarrow's own inference one folder would change the type of all.
+    for name, code in (("007", "a"), ("8", "b"), ("x%20y", "c"), ("__HIVE_DEFAULT_PARTITION__", "d")):
+        (tmp_path / f"shelf={name}").mkdir()
+        pyarrow.parquet.write_table(pa.table({"basket": [1], "code": [code]}), tmp_path / f"shelf={name}" / "a.parquet")
+    read = read_transactions(tmp_path, basket="basket", item="shelf")
+    assert [read.vocabulary.label(code) for code in range(len(read.vocabulary))] == [8, "007", "x y"]
+    (tmp_path / "shelf=x%20y" / "a.parquet").unlink()
+    read = read_transactions(tmp_path, basket="basket", item="shelf")
+    assert [read.vocabulary.label(code) for code in range(len(read.vocabulary))] == [8, "007"]
+
+
+def test_names_of_folders_are_no_items_of_a_wide_table(tmp_path: Path) -> None:
+    (tmp_path / "article=1").mkdir()
+    frame = pl.DataFrame({"first": ["milk"], "second": ["tea"]})
+    frame.write_parquet(tmp_path / "article=1" / "a.parquet")
+    read = read_transactions(tmp_path, input_format="wide")
+    assert [read.vocabulary.label(code) for code in range(len(read.vocabulary))] == ["milk", "tea"]
+
+
+def test_only_what_is_needed_has_to_be_alike(tmp_path: Path) -> None:
+    # Of polars, of pandas with categories, and with another type of a column that is not read.
+    pl.from_arrow(SALES.slice(0, 200)).write_parquet(tmp_path / "0.parquet")  # type: ignore[union-attr]
+    frame = SALES.slice(200, 200).to_pandas()
+    frame.astype({"product": "category", "customer": "category"}).to_parquet(tmp_path / "1.parquet")
+    SALES.slice(400).to_pandas().astype({"year": "str"}).drop(columns="country").to_parquet(tmp_path / "2.parquet")
+    assert same(read_transactions(tmp_path, **COLUMNS), read_transactions(SALES, **COLUMNS))
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "another type": (
+        {"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": {"b": ["1"], "i": ["x"]}},
+        "column 'b' of '{}/1.parquet' has type string, and in the first of these files int64",
+    ),
+    "a column less": (
+        {"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": {"b": [1]}},
+        "'{}/1.parquet' has no column 'i'",
+    ),
+    "other folders": (
+        {"y=1/0.parquet": {"b": [1], "i": ["x"]}, "z=1/1.parquet": {"b": [1], "i": ["x"]}},
+        "'{}' has files in folders that name other columns",
+    ),
+    "another form": (
+        {"0.parquet": {"b": [1], "i": ["x"]}, "1.csv": {"b": [1], "i": ["x"]}},
+        "'{}/1.csv' is text, and the first of these files is Parquet",
+    ),
+    "damaged": ({"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": None}, "'{}/1.parquet' is not a Parquet file"),
+    "nothing": ({}, "'{}' is a folder without files"),
+}
+
+
+def write(path: Path, columns: dict[str, Any] | None) -> None:
+    path.parent.mkdir(exist_ok=True)
+    if columns is None:
+        path.write_bytes(b"something else")
+    elif path.suffix == ".csv":
+        pa.csv.write_csv(pa.table(columns), path)
+    else:
+        pyarrow.parquet.write_table(pa.table(columns), path)
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_fit_together_is_refused_in_one_line(case: str, tmp_path: Path) -> None:
+    files, message = REFUSED[case]
+    for name, columns in files.items():
+        write(tmp_path / name, columns)
+    with pytest.raises(fim.DataError) as caught:
+        read_transactions(tmp_path, basket="b", item="i")
+    assert str(caught.value).startswith(message.format(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None:
+    write(tmp_path / "0.parquet", {"milk": [1], "tea": [0]})
+    write(tmp_path / "1.parquet", {"milk": [1], "tea": [0], "beer": [1]})
+    with pytest.raises(fim.DataError, match="has other columns than the first"):
+        read_transactions(tmp_path)
+
+
+def test_texts_without_columns_are_read_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_text("1 2\n")
+    with pytest.raises(fim.DataError, match=r"one of several texts, which have to have columns: name basket and item"):
+        read_transactions(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nowhere/*.parquet", "no file fits the pattern 'nowhere/*.parquet'"),
+        ("file:///nowhere/at/all", "'file:///nowhere/at/all' does not exist"),
+        ("ftp://host/sales.csv", "'ftp://host/sales.csv' is no address that can be read; those are s3://"),
+    ],
+)
+def test_what_is_not_there(source: str, message: str) -> None:
+    with pytest.raises(fim.DataError) as caught:
+        fim.mine(source)
+    assert str(caught.value).startswith(message)
+
+
+def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = pyarrow.fs._MockFileSystem()
+    store.create_dir("bucket/sales/year=2024")
+    for part in range(2):
+        with store.open_output_stream(f"bucket/sales/year=2024/{part}.parquet") as stream:
+            pyarrow.parquet.write_table(SALES.drop(["year"]).slice(300 * part, 300), stream)
+    asked = []
+
+    def from_uri(address: str) -> tuple[Any, str]:
+        asked.append(address)
+        return store, address.partition("://")[2].partition("?")[0].rpartition("@")[2]
+
+    class System:
+        pass
+
+    System.from_uri = staticmethod(from_uri)  # type: ignore[attr-defined]
+    monkeypatch.setattr(pyarrow.fs, "FileSystem", System)
+    source = "s3://key:secret@bucket/sales/*/*.parquet?region=eu-1"
+    assert same(read_transactions(source, **COLUMNS), read_transactions(SALES, **COLUMNS))
+    assert asked == ["s3://key:secret@bucket/sales?region=eu-1"]
+    with pytest.raises(fim.DataError) as caught:
+        read_transactions(source.replace("*.parquet", "*.csv"), **COLUMNS)
+    assert "secret" not in str(caught.value)
+    with store.open_output_stream("bucket/sales/year=2024/2.parquet") as stream:
+        stream.write(b"PAR1 no more")
+    with pytest.raises(fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read; check the address") as caught:
+        read_transactions(source, **COLUMNS)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("sales.parquet", "sales.parquet"),
+        ("postgresql://ann:pa:s@s/w?rd@host:5432/shop", "postgresql://ann:***@host:5432/shop"),
+        ("postgresql://ann@host/shop?password=x&user=b", "postgresql://ann@host/shop?password=***&user=b"),
+        ("postgresql://?service=shop", "postgresql://?service=shop"),
+        ("s3://KEY:SECRET@bucket/a?region=eu", "s3://KEY:***@bucket/a?region=eu"),
+        ("postgresql://host:5432/shop?user=a@b&password=x@y", "postgresql://host:***@y"),
+        ("postgresql://host/shop?password=x@y", "postgresql://host/shop?password=***"),
+        ("sqlite:///shop.db", "sqlite:///shop.db"),
+    ],
+)
+def test_addresses_are_shown_without_passwords(address: str, shown: str) -> None:
+    assert shown_source(address) == shown
+
+
+@pytest.mark.full
+def test_relations_of_duckdb_are_read_by_their_columns(tmp_path: Path) -> None:
+    import duckdb
+
+    pyarrow.parquet.write_table(SALES, tmp_path / "a.parquet")
+    relation = duckdb.connect().sql(f"select *, 1 / 0 as unused from '{tmp_path}/a.parquet'")
+    assert same(read_transactions(relation, **COLUMNS), read_transactions(SALES, **COLUMNS))
+    assert fim.inspect(relation, **COLUMNS).rows == ROWS
+    broken = duckdb.connect().sql("select cast(a as integer) as b, 'x' as i from (values ('1'), ('zoe')) as t(a)")
+    with pytest.raises(fim.DataError, match=r"the relation cannot be read \(ConversionException\)") as caught:
+        read_transactions(broken, basket="b", item="i")
+    assert "zoe" not in str(caught.value)
+
+
+def test_lists_in_several_files(tmp_path: Path) -> None:
+    baskets = [["milk", "tea"], ["tea"], None, ["beer", "milk"]]
+    pyarrow.parquet.write_table(pa.table({"items": baskets[:2]}), tmp_path / "0.parquet")
+    large = pa.table({"items": pa.array(baskets[2:], pa.large_list(pa.large_string()))})
+    pyarrow.parquet.write_table(large, tmp_path / "1.parquet")
+    assert same(read_transactions(tmp_path), read_transactions(pa.table({"items": baskets})))
+
+
+def test_one_column_that_is_an_item_does_not_hide_others(tmp_path: Path) -> None:
+    write(tmp_path / "0.parquet", {"milk": [1]})
+    write(tmp_path / "1.parquet", {"milk": [1], "tea": [1]})
+    with pytest.raises(fim.DataError, match="has other columns than the first"):
+        read_transactions(tmp_path)
+
+
+@pytest.mark.parametrize("named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"])
+def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fim_private.cli.destination import destination
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "sales" / "0.parquet", {"milk": [1]})
+    (tmp_path / "shop.db").touch()
+    inside = Path("shop.db") if named.startswith("sqlite") else Path("sales/0.parquet")
+    with pytest.raises(fim.OutputError, match="it is an input"), destination(inside, inputs=[named.format(tmp_path)]):
+        pass
+    with destination(tmp_path / "release.json", inputs=[named.format(tmp_path)]) as output:
+        output("{}")

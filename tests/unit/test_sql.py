@@ -1,0 +1,210 @@
+"""Databases: what may be asked, and a real SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
+
+import fim_private as fim
+from fim_private.reading import databases, read_transactions
+from fim_private.reading.databases import check_query
+
+ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
+SALES = sales()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    return as_sqlite(SALES, tmp_path / "shop.db")
+
+
+@pytest.mark.parametrize(
+    ("source", "query", "message"),
+    [
+        ("sales.csv", QUERY, "query is for a database"),
+        (SALES, QUERY, "query is for a database"),
+        ("s3://bucket/sales", QUERY, "query is for a database"),
+        ("sqlite:///shop.db", None, "a database needs query: a select"),
+        ("postgresql://host/shop", None, "a database needs query: a select"),
+        ("sqlite:///shop.db", 3, "query must be text, not 3"),
+        ("sqlite:///shop.db", "delete from sales", "query must be a single select"),
+        ("sqlite:///shop.db", "", "query must be a single select"),
+        ("sqlite:///shop.db", "-- all\n drop table sales", "query must be a single select"),
+    ],
+)
+def test_what_may_not_be_asked(source: Any, query: Any, message: str) -> None:
+    for call in (fim.read_transactions, fim.mine, fim.inspect):
+        with pytest.raises(fim.ParameterError) as caught:
+            call(source, query=query)
+        assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("select 1", " SELECT 1;", "-- all of it\nselect 1", "/* all */ select 1", "(select 1)"),
+        *("with t as (select 1) select * from t", "values (1)", "table sales"),
+    ],
+)
+def test_selects(query: str) -> None:
+    check_query("sqlite:///shop.db", query)
+
+
+def test_the_driver_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(databases, "import_module", missing)
+    for address, driver in (("sqlite:///shop.db", "sqlite"), ("postgresql://host/shop", "postgresql")):
+        with pytest.raises(fim.MissingExtraError, match=rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)"):
+            fim.mine(address, query=QUERY, **ASKED)
+
+
+def units_of(read: Any) -> list[Any]:
+    """The baskets of each user, in no order: nothing may depend on it."""
+    label = read.vocabulary.label
+    baskets = [
+        sorted(str(label(code)) for code in read.items[start:end].tolist()) for start, end in pairwise(read.offsets)
+    ]
+    return sorted(sorted(baskets[start:end]) for start, end in pairwise(read.unit_offsets))
+
+
+def test_a_file_gives_what_other_sources_give(shop: str, tmp_path: Path) -> None:
+    for query in (QUERY, f"{QUERY} -- all of it", "select price, product, order_id, customer_id from sales; "):
+        read = read_transactions(shop, query=query, **ASKED)
+        assert units_of(read) == units_of(read_transactions(SALES, **ASKED))
+        assert labels_of(read) == labels_of(read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED))
+
+
+def test_the_order_of_rows_changes_nothing(shop: str) -> None:
+    asked: dict[str, Any] = {**ASKED, "top": 5, "supports": True, "seed": 1, "epsilon": 20}
+    releases = [
+        fim.mine(shop, query=f"{QUERY} order by {order}", **asked)
+        for order in ("order_id", "product desc, price", "price")
+    ]
+    assert releases[0].itemsets
+    assert len({release.to_json() for release in releases}) == 1
+
+
+def test_relative_and_whole_paths(shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_transactions("sqlite:///shop.db", query=QUERY, **ASKED).baskets
+    assert shop.startswith("sqlite:////")
+
+
+def table_of(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"create table sales ({columns})")
+        connection.executemany(f"insert into sales values ({', '.join('?' * len(rows[0]))})", rows)
+        connection.commit()
+    return f"sqlite:///{path}"
+
+
+def labels_of(read: Any) -> list[Any]:
+    return [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
+
+
+def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> None:
+    # SQLite's driver guesses a type from the first rows: here, numbers; then come texts, bytes and nothing.
+    many: list[tuple[Any, ...]] = [(place % 7, 39) for place in range(70_000)]
+    rows = [*many, (7, "tea"), (7, 2.0), (7, 0.5), (7, b"\xff\x00"), (7, None), (7, " NULL "), (None, "lost")]
+    address = table_of(tmp_path / "a.db", "order_id, product", rows)
+    read = read_transactions(address, query=QUERY, basket="order_id", item="product")
+    assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]
+    assert read.baskets == 8
+
+
+def test_only_nothing_at_first(tmp_path: Path) -> None:
+    rows: list[tuple[Any, ...]] = [(place, None) for place in range(70_000)]
+    address = table_of(tmp_path / "a.db", "order_id, product", [*rows, (0, "tea")])
+    read = read_transactions(address, query=QUERY, basket="order_id", item="product")
+    assert (labels_of(read), read.baskets) == (["tea"], 70_000)
+    none = read_transactions(address, query=f"{QUERY} where false", basket="order_id", item="product")
+    assert none.baskets == 0
+
+
+def test_columns_of_any_name(tmp_path: Path) -> None:
+    address = table_of(tmp_path / "a'b %3f.db", '"the ""order""", [select]', [(1, "tea"), (1, "milk")])
+    read = read_transactions(address, query=QUERY, basket='the "order"', item="select")
+    assert labels_of(read) == ["milk", "tea"]
+
+
+def test_a_file_is_inspected(shop: str) -> None:
+    seen = fim.inspect(shop, query=QUERY)
+    assert (seen.read_as.kind, seen.read_as.user, seen.read_as.basket) == ("SQLite", "customer_id", "order_id")
+    assert seen.rows == len(SALES)
+    assert f"query={QUERY!r}" in seen.call
+    assert [column.examples for column in seen.columns if column.name == "country"] == [("France", "Spain")]
+
+
+FAILS = [
+    ("select * from nowhere", "query gives nothing from 'sqlite:////.*/shop.db': it failed"),
+    ("select nothing from sales", "query gives nothing from"),
+    ("select * from sales; select 2", "query gives nothing from"),
+    ("with gone as (select 1) delete from sales", "query gives nothing from"),
+    ("select product from sales", "has no column 'customer_id'; it has 'product' (string)"),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), FAILS)
+def test_what_a_database_refuses_is_one_line(query: str, message: str, shop: str) -> None:
+    with pytest.raises(fim.DataError) as caught:
+        fim.mine(shop, query=query, **ASKED)
+    found = str(caught.value)
+    assert all(part in found for part in message.split(".*"))
+    assert "\n" not in found
+
+
+def test_a_file_is_only_read(shop: str) -> None:
+    path = Path(shop.removeprefix("sqlite:///"))
+    before = path.read_bytes()
+    for query in ("with gone as (select 1) insert into sales select * from sales", "select load_extension('x')"):
+        with pytest.raises(fim.DataError):
+            read_transactions(shop, query=query, **ASKED)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("/nowhere.db", "'nowhere.db' does not exist"),
+        ("/notes.txt", "'notes.txt' is no SQLite database"),
+        ("//", "'/' is a folder"),
+        ("shop.db", "'sqlite://shop.db' is no address of a SQLite file"),
+        ("/shop.db?mode=rw", "'sqlite:///shop.db?mode=rw' is no address of a SQLite file"),
+    ],
+)
+def test_what_is_no_database(place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("to do", encoding="utf-8")
+    with pytest.raises(fim.DataError) as caught:
+        read_transactions(f"sqlite://{place}", query=QUERY, **ASKED)
+    assert str(caught.value).startswith(message)
+
+
+def test_what_is_damaged_is_one_line(shop: str) -> None:
+    path = Path(shop.removeprefix("sqlite:///"))
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(fim.DataError, match="query gives nothing from"):
+        read_transactions(shop, query=QUERY, **ASKED)
+
+
+def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(-30, 30, size=500)
+    address = table_of(tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers])
+    source = databases.database_source(address, QUERY)
+    from fim_private.reading.column_roles import Wanted
+
+    texts = [text for batch in source.batches(Wanted(["product"], 100)) for text in batch.column(0).to_pylist()]
+    assert [*map(float, texts)] == numbers.tolist()
+    assert pa.types.is_string(source.schema.field("product").type)

@@ -1,0 +1,535 @@
+"""`where`: its grammar, and which rows pass: each by itself, the same in every source."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+
+import fim_private as fim
+from fim_private.reading import read_transactions, row_filter
+from fim_private.reading.missing_values import is_missing
+from fim_private.reading.moments import moment_of
+from fim_private.reading.record_batches import plain
+from fim_private.reading.row_filter import passing
+from fim_private.reading.where import And, Between, Comparison, Condition, In, IsNull, Not, Or, columns_of, where_of
+
+# ------------------------------------------------------------------------------------------------------- grammar
+
+SIGNS = ["=", "<>", "<", "<=", ">", ">="]
+NAMED = ["a", "b", "größe", "two words", 'say "so"', "and", "NULL", "_1"]
+NAMES = st.sampled_from(NAMED) | st.text(min_size=1, max_size=4)
+DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20)
+LITERALS = (
+    st.text(max_size=5)
+    | st.sampled_from(["2011-01-01", "it's", "1"])
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | DECIMALS
+)
+
+
+def conditions(names: st.SearchStrategy[str], literals: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    single = (
+        st.builds(Comparison, names, st.sampled_from(SIGNS), literals)
+        | st.builds(In, names, st.lists(literals, min_size=1, max_size=3).map(tuple), st.booleans())
+        | st.builds(Between, names, literals, literals, st.booleans())
+        | st.builds(IsNull, names, st.booleans())
+    )
+
+    def larger(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        several = st.lists(part, min_size=2, max_size=3).map(tuple)
+        return st.builds(Not, part) | st.builds(And, several) | st.builds(Or, several)
+
+    return st.recursive(single, larger, max_leaves=6)
+
+
+@given(conditions(NAMES, LITERALS))
+def test_what_is_written_is_read_as_it_was(condition: Condition) -> None:
+    read = where_of(str(condition))
+    assert read == condition
+    assert str(read) == str(condition)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a=1", "a = 1"),
+        ("a != 'x' AND b IN (1, 2.50)", "a <> 'x' and b in (1, 2.50)"),
+        ("a = 1 or b = 2 and not c = 3", "a = 1 or (b = 2 and not c = 3)"),
+        ("((a = 1))", "a = 1"),
+        ("a between 1 and 2 and b is not null", "a between 1 and 2 and b is not null"),
+        ("not a not in ('it''s')", "not a not in ('it''s')"),
+        ('"a b" = true\n  or\tc is null', '"a b" = true or c is null'),
+        ("a >= -1.5e3", "a >= -1.5E+3"),
+    ],
+)
+def test_ways_to_write_it(text: str, read: str) -> None:
+    assert str(where_of(text)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "where is not understood at its end: a column"),
+        ("country", "where is not understood at its end: a sign, in, between or is should be there"),
+        ("country = France", "where is not understood at 'France': a literal"),
+        ("country = 'France", 'where is not understood at "\'France": a column, a sign or a literal'),
+        ("a = 1 b = 2", "where is not understood at 'b = 2': and or or"),
+        ("(a = 1", "where is not understood at its end: )"),
+        ("'x' = a", "where is not understood at \"'x' = a\": a column (one of another name"),
+        ("a in ()", "where is not understood at ')': a literal"),
+        ("a = 5kg", "where is not understood at '5kg'"),
+        ("a = 1; drop table sales", "where is not understood at '; drop table sales'"),
+        ("a like 'x%'", "where is not understood at \"like 'x%'\""),
+        ("a is 1", "where is not understood at '1': null"),
+        ("(" * 200 + "a = 1", "where must have at most 100 conditions inside each other"),
+        ("not " * 200 + "a = 1", "where must have at most 100 conditions inside each other"),
+        (" or ".join(["a = 1"] * 20_000), "where must have at most 100,000 characters"),
+        (3, "where must be text"),
+    ],
+)
+def test_what_is_not_understood_is_one_line(text: Any, message: str) -> None:
+    for call in (lambda: fim.mine(["no file"], where=text), lambda: where_of(text)):
+        with pytest.raises(fim.ParameterError) as caught:
+            call()
+        assert str(caught.value).startswith(message)
+        assert "\n" not in str(caught.value)
+
+
+@given(st.text("ab'\"()<>=!,.1e-+ \n", max_size=30) | st.text(max_size=20))
+def test_any_text_is_a_condition_or_one_line(text: str) -> None:
+    try:
+        read = where_of(text)
+    except fim.ParameterError as error:
+        found = str(error)
+    else:
+        assert where_of(str(read)) == read
+        found = ""
+    assert "\n" not in found
+
+
+# --------------------------------------------------------------------------------------------------------- rows
+
+
+_ISO = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?"
+
+
+def moment(value: Any) -> Any:
+    """Microseconds since 1970, UTC; by Python's own reading of ISO 8601."""
+    if isinstance(value, str):
+        if re.fullmatch(_ISO, value, re.ASCII) is None:
+            return None
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    elif not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    try:
+        return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    except OverflowError:
+        return None
+
+
+def number(text: str) -> Any:
+    if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is None:
+        return None
+    return Fraction(text)
+
+
+def single(value: Any, sign: str, literal: Any) -> Any:
+    """Whether a value compares so: True, False, or None. The value is none already where it is missing."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = value.strip()
+        if isinstance(literal, bool):
+            value = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}.get(value.lower())
+        elif not isinstance(literal, str):
+            value, literal = number(value), Fraction(literal)
+        elif (wanted := moment(literal.strip())) is not None:
+            value, literal = moment(value), wanted
+        else:
+            literal = literal.strip()
+        if value is None:
+            return None
+    elif isinstance(value, date):
+        value, literal = moment(value), moment(literal.strip())
+    elif isinstance(value, float):
+        literal = float(literal)
+    else:
+        value, literal = Fraction(value), Fraction(literal)
+    return row_filter._SIGNS[sign](value, literal)
+
+
+def oracle(condition: Condition, row: dict[str, Any]) -> Any:
+    """SQL's three truth values, of one row."""
+    if isinstance(condition, And | Or):
+        found = [oracle(part, row) for part in condition.parts]
+        decided = isinstance(condition, Or)
+        return decided if decided in found else None if None in found else not decided
+    if isinstance(condition, Not):
+        inner = oracle(condition.part, row)
+        return None if inner is None else not inner
+    value = None if is_missing(row[condition.column]) else row[condition.column]
+    if isinstance(condition, IsNull):
+        return (value is None) != condition.negated
+    if isinstance(condition, Comparison):
+        return single(value, condition.sign, condition.value)
+    if isinstance(condition, Between):
+        parts = (Comparison(condition.column, ">=", condition.low), Comparison(condition.column, "<=", condition.high))
+        found = oracle(And(parts), row)
+    else:
+        found = oracle(Or(tuple(Comparison(condition.column, "=", one) for one in condition.values)), row)
+    return found if found is None or not condition.negated else not found
+
+
+TEXTS = ["", " ", "NA", "x", " x", "X", "é", "1", "01", "1.0", "-1", "1e0", "9" * 20, ".5", "true", "F", "0"]
+TIMES = ["2011-01-01", "2011-01-01 00:00", "2011-01-01T12:00:00.500000", "2010-12-31 23:00:00-01:00", "2011-02-30"]
+INTEGERS = [0, 1, -1, 127, -128]
+MOMENTS = st.datetimes(datetime(2010, 12, 31), datetime(2011, 1, 2))
+LARGE = [2**53, 2**53 + 1, -(2**63), 2**63 - 1]
+FLOATS = [0.1, 0.0, -0.0, 1.0, math.nan, math.inf]
+TENTHS = [Decimal("0.1"), Decimal("-0.01"), 0, 1]
+WHEN = st.sampled_from(TIMES[:4])
+# Of each type: its values, and the literals that it may be compared with.
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "text": (pa.string(), st.sampled_from(TEXTS + TIMES), st.sampled_from([*TEXTS, *TIMES, 1, Decimal("0.5"), True])),
+    "integer": (pa.int8(), st.sampled_from(INTEGERS), st.sampled_from([*INTEGERS, 128, -129, Decimal("0.5"), True])),
+    "unsigned": (pa.uint64(), st.sampled_from([0, 2**64 - 1]), st.sampled_from([0, -1, 2**64 - 1, 2**64])),
+    "large": (pa.int64(), st.sampled_from(LARGE), st.sampled_from([*LARGE, 2**63])),
+    "float": (pa.float64(), st.sampled_from(FLOATS), st.sampled_from(TENTHS)),
+    "decimal": (pa.decimal128(10, 2), st.decimals(-1, 1, places=2), st.sampled_from(TENTHS)),
+    "boolean": (pa.bool_(), st.booleans(), st.sampled_from([True, False, 1, 0, 2])),
+    "day": (pa.date32(), MOMENTS.map(datetime.date), WHEN),
+    "seconds": (pa.timestamp("s"), MOMENTS.map(lambda one: one.replace(microsecond=0)), WHEN),
+    "millis": (pa.timestamp("ms"), MOMENTS.map(lambda one: one.replace(microsecond=500_000)), WHEN),
+    "micros": (pa.timestamp("us"), MOMENTS, WHEN),
+    "nanos": (pa.timestamp("ns"), MOMENTS, WHEN),
+    "zoned": (pa.timestamp("us", "Europe/Berlin"), MOMENTS.map(lambda one: one.replace(tzinfo=UTC)), WHEN),
+}
+
+
+@st.composite
+def tables(draw: Any, kinds: Any = tuple(KINDS)) -> Any:
+    """Rows of two columns, of two types; and a condition on them."""
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=2))
+    values = [st.none() | KINDS[kind][1] for kind in chosen]
+    rows = draw(st.lists(st.tuples(*values), max_size=8))
+    parts = [conditions(st.just(name), KINDS[kind][2]) for name, kind in zip("ab", chosen, strict=True)]
+    first, second = draw(parts[0]), draw(parts[1])
+    join = draw(st.sampled_from([And, Or]))
+    return chosen, rows, draw(st.sampled_from([join((first, second)), Not(join((first, second)))]))
+
+
+def columns(chosen: Any, rows: Any) -> dict[str, pa.Array]:
+    return {
+        name: pa.array([row[place] for row in rows], KINDS[kind][0])
+        for place, (name, kind) in enumerate(zip("ab", chosen, strict=True))
+    }
+
+
+@given(tables())
+@example((["text", "text"], [("é", " x")], And((Comparison("a", ">", "x"), Comparison("b", "=", "x ")))))
+def test_rows_pass_as_in_sql_and_each_by_itself(case: Any) -> None:
+    chosen, rows, condition = case
+    expected = [oracle(condition, dict(zip("ab", row, strict=True))) for row in rows]
+    held = columns(chosen, rows)
+    assert passing(condition, held, "it").to_pylist() == expected
+    for place, row in enumerate(rows):  # alone
+        assert passing(condition, columns(chosen, [row]), "it").to_pylist() == [expected[place]]
+    if all(kind != "decimal" for kind in chosen):
+        coded = {name: column.dictionary_encode() for name, column in held.items()}
+        assert passing(condition, coded, "it").to_pylist() == expected
+    wide = {pa.string(): pa.string_view()}
+    viewed = {name: plain(column.cast(wide.get(column.type, column.type))) for name, column in held.items()}
+    assert passing(condition, viewed, "it").to_pylist() == expected
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {}
+
+
+def writer(write: Callable[[pa.Table, Path], Any]) -> Callable[[pa.Table, Path], Any]:
+    WRITERS[write.__name__] = write
+    return write
+
+
+@writer
+def arrow(table: pa.Table, folder: Path) -> Any:
+    return table
+
+
+@writer
+def parquet(table: pa.Table, folder: Path) -> Any:
+    # A row group for every two rows: their bounds say which are skipped.
+    pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=2)
+    return folder / "a.parquet"
+
+
+@writer
+def pandas(table: pa.Table, folder: Path) -> Any:
+    return table.to_pandas()
+
+
+@writer
+def pandas_objects(table: pa.Table, folder: Path) -> Any:
+    named = zip(table.column_names, table.columns, strict=True)
+    return pd.DataFrame({name: pd.Series(column.to_pylist(), dtype=object) for name, column in named})
+
+
+@writer
+def polars(table: pa.Table, folder: Path) -> Any:
+    return pl.from_arrow(table)
+
+
+@writer
+def csv(table: pa.Table, folder: Path) -> Any:
+    # As Python writes them, and so that a comparison with a text would compare other letters.
+    columns = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
+    lines = [";".join(table.column_names), *map(";".join, zip(*columns, strict=True))]
+    (folder / "a.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / "a.csv"
+
+
+def kept(source: Any, condition: Condition | None) -> list[int]:
+    """The numbers of the rows that pass."""
+    read = read_transactions(source, basket="row", item="copy", where=condition)
+    return [int(read.vocabulary.label(code)) for code in range(len(read.vocabulary))]
+
+
+@pytest.mark.parametrize("write", WRITERS)
+@settings(max_examples=40)
+@given(case=tables([kind for kind in KINDS if kind not in ("zoned", "nanos")]))
+def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    chosen, rows, condition = case
+    compared = [literal for test in literals_of(condition) for literal in test]
+    if "pandas" in write and {"large", "unsigned"} & {*chosen}:
+        return  # pandas makes floats of integers beside missing ones
+    texts = write in ("csv", "pandas_objects")
+    if texts and ("boolean" in chosen or any(isinstance(one, bool) for one in compared)):
+        return  # 2 is no truth value in a text
+    places = pa.array(range(len(rows)), pa.int64())
+    table = pa.table({"row": places, "copy": places, **columns(chosen, rows)})
+    expected = [place for place, row in enumerate(rows) if oracle(condition, dict(zip("ab", row, strict=True))) is True]
+    assert kept(WRITERS[write](table, tmp_path_factory.mktemp("a")), condition) == expected
+
+
+def literals_of(condition: Condition) -> list[tuple[Any, ...]]:
+    """The literals of each test."""
+    if isinstance(condition, And | Or):
+        return [test for part in condition.parts for test in literals_of(part)]
+    if isinstance(condition, Not):
+        return literals_of(condition.part)
+    match condition:
+        case Comparison(_, _, value):
+            return [(value,)]
+        case In(_, values, _):
+            return [values]
+        case Between(_, low, high, _):
+            return [(low, high)]
+    return []
+
+
+def test_a_text_in_a_file_of_texts_is_judged_by_itself(tmp_path: Path) -> None:
+    # Of one inferred type the text among the numbers would change what the numbers are.
+    for name, rows in (
+        ("a", ["1;1;10", "2;2;9", "3;3;-1e1"]),
+        ("b", ["1;1;10", "2;2;9", "3;3;-1e1", "4;4;many", "5;5;"]),
+    ):
+        (tmp_path / f"{name}.csv").write_text("row;copy;n\n" + "\n".join(rows) + "\n", encoding="utf-8")
+        assert kept(tmp_path / f"{name}.csv", Comparison("n", ">", 9)) == [1]
+        assert kept(tmp_path / f"{name}.csv", Comparison("n", "<", 9)) == [3]
+        assert kept(tmp_path / f"{name}.csv", Comparison("n", ">", "9")) == ([4] if name == "b" else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "where", "message"),
+    [
+        (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text, and its type is int64"),
+        (pa.int64(), [1], "a >= '2011-01-01'", "with a text, and its type is int64"),
+        (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare it with a date, such as"),
+        (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare it with a date, such as"),
+        (pa.date32(), [1], "a = true", "with true or false, and its type is date32[day]: compare it with a date"),
+        (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
+        (pa.time64("us"), [1], "a = '12:00'", "with a text, and its type is time64[us]"),
+    ],
+)
+def test_types_that_cannot_be_compared_are_named(kind: Any, values: Any, where: str, message: str) -> None:
+    for rows in (values, values[:0]):  # also where there are none
+        ones = pa.array([1] * len(rows), pa.int8())
+        table = pa.table({"row": ones, "copy": ones, "a": pa.array(rows, kind)})
+        with pytest.raises(fim.DataError) as caught:
+            read_transactions(table, basket="row", item="copy", where=where)
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["table", "csv", "pandas"])
+def test_columns_that_are_not_there(name: str, tmp_path: Path) -> None:
+    table = pa.table({"row": [1], "copy": [1], "a": ["x"]})
+    source = {"table": table, "csv": csv(table, tmp_path), "pandas": table.to_pandas()}[name]
+    with pytest.raises(fim.DataError, match="has no column 'country'"):
+        read_transactions(source, basket="row", item="copy", where="country = 'France'")
+
+
+@pytest.mark.parametrize("source", [[["milk"]], np.eye(2, dtype=bool), "baskets.dat"])
+def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
+    (tmp_path / "baskets.dat").write_text("1 2\n")
+    source = tmp_path / source if isinstance(source, str) else source
+    with pytest.raises(fim.ParameterError, match="where cannot be used with"):
+        read_transactions(source, where="country = 'France'")
+    read = read_transactions([["milk"]])
+    with pytest.raises(fim.ParameterError, match="leave out where: these purchases have been read already"):
+        read_transactions(read, where="country = 'France'")
+
+
+@pytest.mark.parametrize("form", ["one-hot", "wide"])
+def test_what_rows_are_chosen_by_is_no_item(form: str) -> None:
+    cells: dict[str, Any] = {"one": ["milk", "milk", None], "two": [None, "tea", "tea"]}
+    if form == "one-hot":
+        cells = {"milk": [1, 1, 0], "tea": [0, 1, 1]}
+    table = pa.table({**cells, "country": ["France", "Spain", "France"], "member": [True, True, False]})
+    for source in (table, table.to_pandas(), pl.from_arrow(table)):
+        read = read_transactions(source, input_format=form, where="country = 'France' and member = true")
+        assert ([read.vocabulary.label(code) for code in range(len(read.vocabulary))], read.baskets) == (["milk"], 1)
+
+
+def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> None:
+    rows = 1000
+    table = pa.table(
+        {
+            "row": range(rows),
+            "copy": range(rows),
+            "day": pa.array(range(rows), pa.int32()).cast(pa.date32()),
+            "price": [float(place) for place in range(rows)],
+            "country": sorted(["Austria", "France", "Spain", "Sweden"] * (rows // 4)),
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    group = pyarrow.parquet.ParquetFile(tmp_path / "a.parquet").metadata.row_group(9)
+    for place in range(group.num_columns):  # the last one is damaged
+        column = group.column(place)
+        start = column.dictionary_page_offset or column.data_page_offset
+        content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    (tmp_path / "a.parquet").write_bytes(content)
+    for where in (
+        *("row < 900", "not row >= 900", "price between 10 and 20.5", "day in ('1970-01-05', '1971-01-01')"),
+        *("country = 'France'", "country in ('Austria', 'Spain') and row < 5", "row < 5 or price = 7", "row = 12.5"),
+    ):
+        expected = kept(table, where_of(where))
+        assert kept(tmp_path / "a.parquet", where_of(where)) == expected
+    for where in ("row >= 899", "not row < 900", "country = 'Sweden'", "country is null", "price <> 3"):
+        with pytest.raises(fim.DataError, match="truncated, damaged"):
+            kept(tmp_path / "a.parquet", where_of(where))
+    for place, name in enumerate(("2010", "2011", "x")):
+        (tmp_path / "parts" / f"year={name}").mkdir(parents=True)
+        path = tmp_path / "parts" / f"year={name}" / "a.parquet"
+        pyarrow.parquet.write_table(pa.table({"row": [place], "copy": [place]}), path)
+    path.write_bytes(b"PAR1 no more")
+    assert kept(tmp_path / "parts", where_of("year >= 2011")) == [1]
+    assert kept(tmp_path / "parts", where_of("year = '2010' and row >= 0")) == [0]
+
+
+WHERES = [
+    ("country = 'France'", lambda row: row["country"] == "France"),
+    ("day >= '2011-06-01' and price < 10", lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10),
+    ("country is null or country in ('Spain')", lambda row: row["country"] in (None, "Spain")),
+    ("not (country = 'France' or price >= 9.5)", lambda row: row["country"] == "Spain" and row["price"] < 9.5),
+    ("order_id < 200 and not product = 'product 1'", lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1"),
+]
+
+
+@pytest.mark.parametrize(("where", "passes"), WHERES)
+def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[..., bool], tmp_path: Path) -> None:
+    table = sales()
+    rows = [row for row in table.to_pylist() if passes(row)]
+    assert 0 < len(rows) < len(table)
+    said: dict[str, Any] = {**COLUMNS, "missing_user": "drop", "top": 5, "supports": True, "seed": 1, "epsilon": 30}
+    expected = fim.mine(pa.Table.from_pylist(rows, table.schema), **said).to_dict()
+    assert expected["itemsets"]
+    pyarrow.parquet.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
+    sources: list[tuple[Any, dict[str, Any]]] = [
+        *((table, {}), (tmp_path / "sales.parquet", {}), (as_csv(table, tmp_path / "sales.csv"), {})),
+        *((as_sqlite(table, tmp_path / "shop.db"), {"query": QUERY}), (as_partitions(table, tmp_path / "parts"), {})),
+        *((table.to_pandas(), {}), (pl.from_arrow(table), {})),
+    ]
+    for source, more in sources:
+        found = fim.mine(source, where=where, **more, **said).to_dict()
+        assert found.pop("where") == str(where_of(where))
+        assert found == expected
+
+
+def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
+    from fim_private.output.console import Screen
+    from fim_private.output.inspection_table import command_for
+    from fim_private.output.release_table import render_table
+
+    where = "country='France' and price < 5"
+    read = read_transactions(sales(), where=where, basket="order_id", item="product")
+    release = fim.mine(read, seed=1, epsilon=20)
+    assert release.where == "country = 'France' and price < 5"
+    assert "Only rows were read where country = 'France' and price < 5." in render_table(release, Screen())
+    assert release.rows_read[0] in str(release)
+    assert release.rows_read[0] in fim.mine(read, seed=1, epsilon=20).to_markdown().replace("\\", "")
+    release.save(tmp_path / "release.json")
+    assert fim.load(tmp_path / "release.json").where == release.where
+    counted = fim.count(sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1)
+    assert counted.to_dict()["where"] == release.where
+    assert "where" not in fim.mine([["milk"]] * 9, seed=1).to_dict()
+    path = as_csv(sales(), tmp_path / "sales.csv")
+    seen = fim.inspect(path, where=where, **COLUMNS, missing_user="drop")
+    assert str(seen.read_as).endswith("; where country = 'France' and price < 5")
+    assert {column.name: column.role for column in seen.columns}["country"] == "where"
+    assert seen.rows == sum(row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist())
+    assert "--where" in command_for(seen)
+
+
+def test_columns_are_named_once() -> None:
+    condition = where_of("a = 1 or not (b = 2 and a < 3)")
+    assert columns_of(condition) == ["a", "b"]
+    assert columns_of(None) == []
+
+
+@given(st.datetimes() | st.datetimes(timezones=st.just(UTC)))
+def test_moments_are_those_of_python(value: datetime) -> None:
+    assert moment_of(value.isoformat()) == moment(value)
+    assert moment_of(str(value)) == moment(value)
+
+
+def test_sqlite_and_this_agree_on_nothing(tmp_path: Path) -> None:
+    """The three truth values are those of a database."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("create table t (a, b)")
+        rows = [(a, b) for a in (None, 1, 2) for b in (None, 1, 2)]
+        connection.executemany("insert into t values (?, ?)", rows)
+        numbers: dict[str, Any] = {"row": range(len(rows)), "copy": range(len(rows))}
+        table = pa.table({"a": [row[0] for row in rows], "b": [row[1] for row in rows], **numbers})
+        wheres = [
+            "a = 1 or not b = 1",
+            "not (a < 2 and b > 1)",
+            "a not in (1, 3)",
+            "a not between 2 and 3 or b is null",
+        ]
+        for where in wheres:
+            found = connection.execute(f"select rowid - 1 from t where {where}").fetchall()
+            assert kept(table, where_of(where)) == [row for (row,) in found]

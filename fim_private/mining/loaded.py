@@ -85,6 +85,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
             *("max_basket", "max_baskets"),
         )
     }
+    noisy = "units_interval" in values
     has_rho, saved = "rho" in values, values.get("saved", {})
     return Release(
         mechanism=str(values["mechanism"]),
@@ -95,8 +96,8 @@ def release_of(values: Mapping[str, Any]) -> Release:
         privacy_unit=str(values["privacy_unit"]),
         private=bool(values["private"]),
         abstained=bool(values["abstained"]),
-        itemsets=tuple(map(_itemset, values["itemsets"])),
-        parts=tuple(map(_itemset, values.get("parts", ()))),
+        itemsets=tuple(_itemset(one, noisy=noisy) for one in values["itemsets"]),
+        parts=tuple(_itemset(one, noisy=noisy) for one in values.get("parts", ())),
         with_parts="parts" in values,
         top=int(values.get("top", 1)),
         union=bool(values.get("union", False)),
@@ -114,8 +115,8 @@ def release_of(values: Mapping[str, Any]) -> Release:
     )
 
 
-def _itemset(values: Mapping[str, Any]) -> Itemset:
-    """Return an itemset of plain values."""
+def _itemset(values: Mapping[str, Any], *, noisy: bool) -> Itemset:
+    """Return an itemset of plain values. noisy: whether the number of units is; otherwise shares follow from it."""
     items = values["items"]
     if items is not None and not all(isinstance(item, int | str) for item in items):
         raise ValueError("items must be integers and strings")
@@ -125,7 +126,7 @@ def _itemset(values: Mapping[str, Any]) -> Itemset:
         None if support is None else int(support),
         _pair(values.get("interval")),
         values.get("doubtful"),
-        _pair(values.get("share_interval")),
+        _pair(values.get("share_interval")) if noisy else None,
     )
 
 

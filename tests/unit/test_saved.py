@@ -53,6 +53,7 @@ def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_
         path = tmp_path / f"release{suffix}"
         release.save(path)
         assert everything(fim.load(path)) == everything(release)
+        assert fim.load(path).itemsets == release.itemsets
         fim.load(str(path)).save(path)
         assert everything(fim.load(path)) == everything(release)
 

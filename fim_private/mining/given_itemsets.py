@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,8 @@ def _of_object(source: Any) -> Iterable[Any]:
         column = _column(table.schema.names, parameter("itemsets"), ParameterError)
         return list(table.column(column).to_pylist())
     if isinstance(source, Iterable) and not isinstance(source, bytes | bytearray | Mapping | Itemset):
-        return iter(source)
+        with suppress(TypeError):  # an array of no dimensions only claims to be iterable
+            return iter(source)
     raise ParameterError(
         f"{parameter('itemsets')} must be a list of itemsets, a release, a frame or the path of a file, not "
         f"{type(source).__name__}"

@@ -102,7 +102,7 @@ def _mostly_spmf(sample: Sample, form: InputForm, delimiter: str, dialect: Diale
 
 def seems_spmf(lines: Sequence[str]) -> bool:
     """Tell whether most lines, of which none is blank, end as sequences of SPMF do, or name its items."""
-    marked = [line for line in lines if line.split()[-1] in ("-1", "-2") or line.startswith(("@CONV", "@ITEM="))]
+    marked = [line for line in lines if line.split()[-1:] in (["-1"], ["-2"]) or line.startswith(("@CONV", "@ITEM="))]
     return 0 < len(lines) <= 2 * len(marked)
 
 

@@ -272,7 +272,7 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     *(
         (value, "itemsets must be a list of itemsets, a release, a frame or the path of a file, not ")
-        for value in (None, 5, b"ab", {"a": 1}, object())
+        for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import shlex
@@ -29,6 +30,12 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+@pytest.mark.parametrize("content", ["\x1c", "\x1c\n\x1d", "a,b\n\x1e\n"])
+def test_lines_of_what_separates_records(content: str, tmp_path: Path) -> None:
+    with contextlib.suppress(fim.FimPrivateError):
+        fim.inspect(written(tmp_path, "a.csv", content), user="customer", basket="order_id", item="product")
 
 
 def test_columns_of_one_name() -> None:

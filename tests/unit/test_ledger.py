@@ -39,6 +39,7 @@ from fim_private.mining.charging import Bill
 from fim_private.output.budget_table import render_statement
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
+from fim_private.reporting.page import page
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
@@ -490,6 +491,7 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert line in render_table(release, Screen())
     assert line in repr(release)
     assert line in release.to_markdown()
+    assert line in page(release)
 
 
 def test_a_release_that_is_loaded_says_what_it_was_charged_to(path: Path) -> None:

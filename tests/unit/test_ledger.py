@@ -628,6 +628,16 @@ def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Le
     assert len(ledger.entries) == 2
 
 
+def test_an_entry_tells_which_rows_were_asked_for(ledger: fim.Ledger) -> None:
+    import pyarrow as pa
+
+    sales = pa.table({"country": ["France"] * 500 + ["Spain"] * 9, "items": [["tea", "milk"]] * 509})
+    asked: dict[str, Any] = {"where": "country='France'", "ledger": ledger, "dataset": "sales"}
+    fim.mine(sales, **asked)
+    fim.count(sales, [["tea"]], **asked)
+    assert [entry.parameters["where"] for entry in ledger.entries] == ["country = 'France'"] * 2
+
+
 def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:
     (tmp_path / "clinic.csv").write_text("visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500)))
     source: dict[str, Any] = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}

@@ -49,7 +49,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
 from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
-from fim_private.mining.charging import account_of, asked, bill
+from fim_private.mining.charging import account_of, asked, bill, rows_asked
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
@@ -213,7 +213,7 @@ def mine(
         neighbors=options.neighbors,
         cost=allocation.cost,
         zcdp=allocation.concentrated,
-        parameters=asked(options),
+        parameters=asked(options) | rows_asked(chosen, query),
     )
     if randomness.private:
         warn(cautions(allocation.cost, rho=options.rho), stacklevel=2)

@@ -39,6 +39,7 @@ from fim_private.mining.charging import Bill
 from fim_private.output.budget_table import render_statement
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
+from fim_private.reporting.page import page
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
@@ -490,6 +491,7 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     assert line in render_table(release, Screen())
     assert line in repr(release)
     assert line in release.to_markdown()
+    assert line in page(release)
 
 
 def test_a_release_that_is_loaded_says_what_it_was_charged_to(path: Path) -> None:
@@ -624,6 +626,16 @@ def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Le
     with pytest.raises(fim.WorkLimitError):
         fim.mine([list(map(str, range(60)))] * 3, size=5, max_work=10, ledger=ledger, dataset="sales")
     assert len(ledger.entries) == 2
+
+
+def test_an_entry_tells_which_rows_were_asked_for(ledger: fim.Ledger) -> None:
+    import pyarrow as pa
+
+    sales = pa.table({"country": ["France"] * 500 + ["Spain"] * 9, "items": [["tea", "milk"]] * 509})
+    asked: dict[str, Any] = {"where": "country='France'", "ledger": ledger, "dataset": "sales"}
+    fim.mine(sales, **asked)
+    fim.count(sales, [["tea"]], **asked)
+    assert [entry.parameters["where"] for entry in ledger.entries] == ["country = 'France'"] * 2
 
 
 def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:

@@ -450,6 +450,28 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
     assert kept(tmp_path / "parts", where_of("year = '2010' and row >= 0")) == [0]
 
 
+def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
+    texts = ["x", " x", "\tx", "\u3000x", "x\u3000", "xx", "w", "NA", "\u00a0y"]
+    places = [*range(len(texts))]
+    pyarrow.parquet.write_table(
+        pa.table({"row": places, "copy": places, "a": texts}), tmp_path / "a.parquet", row_group_size=1
+    )
+    assert kept(tmp_path / "a.parquet", where_of("a = ' x'")) == [0, 1, 2, 3, 4]
+    assert kept(tmp_path / "a.parquet", where_of("a in ('y', 'w')")) == [6, 8]
+    assert kept(tmp_path / "a.parquet", where_of("a is null")) == [7]
+
+
+def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
+    nanos = [-1, 0, 999, 1000]
+    table = pa.table({"row": [0, 1, 2, 3], "copy": [0, 1, 2, 3], "a": pa.array(nanos, pa.timestamp("ns"))})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    for source in (table, tmp_path / "a.parquet", table.to_pandas()):
+        assert kept(source, where_of("a = '1970-01-01'")) == [1, 2]
+        assert kept(source, where_of("a <= '1970-01-01'")) == [0, 1, 2]
+        assert kept(source, where_of("a < '1970-01-01'")) == [0]
+        assert kept(source, where_of("a > '1970-01-01 00:00:00'")) == [3]
+
+
 WHERES = [
     ("country = 'France'", lambda row: row["country"] == "France"),
     ("day >= '2011-06-01' and price < 10", lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10),

@@ -73,6 +73,7 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
   tr { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; padding: .6rem 0;
     border-bottom: 1px solid var(--rule); }
   th, td { border: 0; padding: .1rem 0; } th[scope=row], .bars { flex: 1 0 100%; width: 100%; min-width: 0; }
+  .rules td:nth-child(3) { flex: 1 1 auto; }
   .number { text-align: left; } .number.interval, .number .interval { color: var(--soft); font-size: .85rem; }
   .rules .number::before { color: var(--soft); font-size: .8rem; margin-right: .35rem; }
   .rules .share::before { content: "share"; } .rules .confidence::before { content: "confidence"; }

@@ -77,3 +77,38 @@ def test_rules_of_a_release_that_was_not_mined_for_them(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "has not all that rules need" in done.stderr
     assert done.stderr.endswith("mine with --rules\n")
+
+
+def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
+    kept = mined(tmp_path, "r.parquet", "--rules", "--report", str(tmp_path / "first.html"))
+    first = (tmp_path / "first.html").read_text()
+    assert first.startswith("<!DOCTYPE html>")
+    assert "What goes with what" in first
+    done = run("report", str(kept), "--output", str(tmp_path / "later.html"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "later.html").read_text() == first
+    done = run("report", str(kept), "--min-lift", "99")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {tmp_path / 'r.html'}\n")
+    assert "No rule of these itemsets has as much" in (tmp_path / "r.html").read_text()
+
+
+def test_a_page_of_little_has_the_command_that_would_find_more(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("mine", SHOP, "--epsilon", "0.001", "--seed", "1", "--report", str(page))
+    assert "fim-private mine datasets/corner_shop.parquet" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mine", SHOP, "--report", "missing/p.html"], "Error: cannot write 'missing/p.html': the folder"),
+        (["mine", SHOP, "--report", "p.html", "--output", "p.html"], "Error: cannot write 'p.html': it is --output; "),
+        (["report", "missing.json"], "Error: 'missing.json' cannot be read: No such file or directory\n"),
+        (["report", SHOP], f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
+    ],
+)
+def test_pages_that_cannot_be_are_one_line(words: list[str], said: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1

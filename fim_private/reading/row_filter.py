@@ -38,7 +38,8 @@ _ARROW = {
     name: getattr(pc, word)
     for name, word in zip(_SIGNS, ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), strict=True)
 }
-_NUMBER = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# Infinities are what columns of floats hold, as Python and databases write them.
+_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?)")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 # The columns of times: how many of their units are the last that is not behind a number of microseconds.
 _LAST_OF_UNIT: Mapping[str, Callable[[int], int]] = {
@@ -106,24 +107,33 @@ def _compared(values: Any, sign: str, literal: Literal, column: str, source: str
         return pa.nulls(len(values), pa.bool_())
     if _is_text(kind):
         return _of_texts(values, sign, literal)
-    number = int(literal) if isinstance(literal, bool) else literal
-    if not isinstance(number, str):
-        if pa.types.is_boolean(kind):
-            return _of_integers(values.cast(pa.int8()), sign, number)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if isinstance(literal, bool):
+        if is_number:
+            values = _truths(values, column, source)
+        if is_number or pa.types.is_boolean(kind):
+            return _of_integers(values.cast(pa.int8()), sign, int(literal))
+    elif not isinstance(literal, str):
         if pa.types.is_integer(kind):
-            return _of_integers(values, sign, number)
+            return _of_integers(values, sign, literal)
         if pa.types.is_floating(kind):
-            return _of_floats(values, sign, number)
-        if pa.types.is_decimal(kind):
-            return _of_texts(values.cast(pa.string()), sign, number)
-    elif (moment := moment_of(number.strip())) is not None and (unit := _unit(kind)) is not None:
+            return _of_floats(values, sign, literal)
+        if is_number:
+            return _of_texts(values.cast(pa.string()), sign, literal)
+    elif (moment := moment_of(literal.strip())) is not None and (unit := _unit(kind)) is not None:
         raw = values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64())
         return _ordered(lambda micros: _at_most(raw, _LAST_OF_UNIT[unit](micros)), sign, moment)
-    wanted = "a date, such as '2011-01-31'" if _unit(kind) else _kind_of(literal)
+    wanted = "a date, such as '2011-01-31'" if _unit(kind) else "true or false" if pa.types.is_boolean(kind) else None
     raise DataError(
         f"{parameter('where')} compares column {column!r} of {source} with {_kind_of(literal)}, and its type is "
-        f"{shown_type(kind)}" + (f": compare it with {wanted}" if wanted != _kind_of(literal) else "")
+        f"{shown_type(kind)}" + (f": compare it with {wanted}" if wanted else "")
     )
+
+
+def _truths(values: Any, column: str, source: str) -> pa.Array:
+    """Return numbers as truth values: 1 is true, 0 is false, and others are neither."""
+    true, false = (_compared(values, "=", number, column, source) for number in (1, 0))
+    return pc.if_else(pc.or_(true, false), true, pa.nulls(1, pa.bool_())[0])
 
 
 def _kind_of(literal: Literal) -> str:

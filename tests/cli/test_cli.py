@@ -346,6 +346,7 @@ def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
     assert "ε = 2, δ = 0.001): adding or removing any one basket changes" in done.stdout
 
 
+@pytest.mark.full
 def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
     releases = [answer(shop, "baskets.dat", *LUCK) for _ in range(2)]
     assert releases[0] == releases[1]

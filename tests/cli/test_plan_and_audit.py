@@ -62,6 +62,7 @@ def test_plan_draws_a_figure(tmp_path: Path) -> None:
     assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 def test_plan_for_many(tmp_path: Path) -> None:
     plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
     assert plan["top"] == [10, 50, 100]
@@ -156,6 +157,7 @@ def intervals(release: Any) -> list[list[int]]:
     return [itemset["interval"] for itemset in release["itemsets"]]
 
 
+@pytest.mark.full
 def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
     (tmp_path / "shop.dat").write_text("1 2 3\n" * 900 + "1 2\n" * 300 + "4\n" * 9, encoding="utf-8")
     options = ["shop.dat", "--size", "2-3", "--top", 2, "--mechanism", "limited-domain", "--supports", "--seed", 2]

@@ -24,7 +24,7 @@ def mined(folder: Path, name: str, *options: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["r.json", "r.parquet"])
+@pytest.mark.parametrize("name", [pytest.param("r.json", marks=pytest.mark.full), "r.parquet"])
 def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     path = mined(tmp_path, name, "--rules")
     shown = run("show", str(path), "--rules", "--min-lift", "2")
@@ -40,6 +40,7 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     assert run("show", str(again), "--format", "json").stdout == as_json.stdout
 
 
+@pytest.mark.full
 def test_the_name_of_the_output_tells_the_form(tmp_path: Path) -> None:
     assert json.loads(mined(tmp_path, "r.json").read_text())["top"] == 4
     assert mined(tmp_path, "r.csv").read_text().startswith("item_1,item_2,")

@@ -143,7 +143,12 @@ def words_of(text: str) -> set[str]:
 
 @pytest.mark.parametrize("columns", [80, 60, 40])
 @pytest.mark.parametrize(
-    "command", [*PLANS, "audit --mechanism tight-margin --trials 0", "mine WORDS --top 3 --supports"]
+    "command",
+    [
+        *PLANS,
+        pytest.param("audit --mechanism tight-margin --trials 0", marks=pytest.mark.full),
+        "mine WORDS --top 3 --supports",
+    ],
 )
 @pytest.mark.one_in(5)
 def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int) -> None:

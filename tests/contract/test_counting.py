@@ -459,6 +459,7 @@ def test_long_itemsets_of_few_baskets_are_counted(baskets: list[range]) -> None:
     )
 
 
+@pytest.mark.full
 def test_an_itemset_of_a_thousand_items() -> None:
     assert list(itemset_spectrum(read_transactions([range(1200)] * 2), 1200).levels()) == [(2, 1)]
 

@@ -156,12 +156,14 @@ def law_and_draws(given: str, budget: tuple[float, float]) -> tuple[dict[Any, fl
     return law, draws
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("given", "budget"), DRAWN)
 def test_counts_are_drawn_from_their_law(given: str, budget: tuple[float, float]) -> None:
     law, draws = law_and_draws(given, budget)
     assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) > LEVEL
 
 
+@pytest.mark.full
 def test_other_noise_is_told_from_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     given, budget = DRAWN[0]
     law, draws = law_and_draws(given, budget)

@@ -497,6 +497,7 @@ def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Colum
 PURELY_CONCENTRATED = [ask for ask in GIVEN_RHO if isinstance(ask.universe, tuple)]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("ask", PURELY_CONCENTRATED, ids=str)
 def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighbors) -> None:
@@ -789,7 +790,7 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
     return right, draws
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("drawn", DRAWN, ids=str)
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     distribution, draws = law_and_draws(drawn)

@@ -150,6 +150,7 @@ def test_users() -> None:
     assert abs((release.itemsets[0].support or 0) - 600) < 20
 
 
+@pytest.mark.full
 def test_intervals_cover() -> None:
     runs, covered = 400, 0
     data = read_transactions(BASKETS)

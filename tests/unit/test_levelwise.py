@@ -585,6 +585,7 @@ def least_likely(runs: int, chance: float, level: float) -> int:
     raise AssertionError
 
 
+@pytest.mark.full
 def test_intervals_cover_and_supports_are_unbiased() -> None:
     """Fresh noise of known σ on the true support, so in n runs the mean is within 5 σ/√n, but for one in a million."""
     made = allocation()

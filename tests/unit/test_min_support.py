@@ -183,6 +183,7 @@ def test_the_promise_of_a_number_of_units(budget: SupportsBudget) -> None:
 
 
 @pytest.mark.parametrize("budget", [BUDGETS[0], BUDGETS[2]], ids=["laplace", "normal"])
+@pytest.mark.full
 def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> None:
     """With w at 96 %, and the share of v at 99 % beside it."""
     share, units, runs = Fraction(1, 10), 10_000, 25

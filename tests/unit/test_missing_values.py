@@ -85,6 +85,7 @@ def test_the_list_is_that_of_pandas() -> None:
     assert frame["x"].isna().tolist() == [text in MISSING_TEXTS for text in texts]
 
 
+@pytest.mark.full
 def test_python_and_arrow_agree() -> None:
     texts = [chr(code) + "a" + chr(code) for code in range(0x3100) if not 0xD800 <= code < 0xE000]
     texts += [*MISSING_TEXTS, "NULLS", "A", "ALN", "  ", "x" * 40 + " "]

@@ -89,6 +89,7 @@ def test_the_reference_values(mechanism: Any, candidates: int | None, support: i
 
 @pytest.mark.parametrize("neighbors", ["replace-one", AR])
 @pytest.mark.one_in(2)
+@pytest.mark.full
 def test_limited_domain_takes_no_more_than_the_tight_margin_whatever_the_cap(neighbors: str) -> None:
     before = np.zeros(3)
     for cap in (10, 10**4, 10**17, 10**18, 10**25):  # from 10**18 on doubles do not tell it from ten itemsets more

@@ -176,6 +176,7 @@ def top_ten(monkeypatch: pytest.MonkeyPatch) -> MechanismSpec:
     return spec
 
 
+@pytest.mark.full
 def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: MechanismSpec, tmp_path: Path) -> None:
     assert mechanisms.TopTen is TopTen
     baskets = [["tea", "milk"]] * 300 + [["tea", "jam"]] * 200 + [["bread"]] * 30

@@ -152,6 +152,7 @@ def test_counts_have_it_too() -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.002}], ids=str)
+@pytest.mark.full
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()
     for seed in range(runs):
@@ -165,6 +166,7 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     assert sum(covered.values()) >= 0.95 * runs * len(SUPPORTS)
 
 
+@pytest.mark.full
 def test_intervals_of_shares_of_what_was_selected_cover() -> None:
     runs, covered, told = 150, 0, 0
     for seed in range(runs):

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 # The other settings are hypothesis' own: where CI is set, the same examples in every run.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("untimed"), max_examples=40)
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=25)
 # Very many examples, the same ones in every run: `make fuzz`.
 settings.register_profile("fuzz", settings.get_profile("untimed"), max_examples=20_000, derandomize=True, database=None)
 settings.load_profile("untimed")

@@ -120,6 +120,7 @@ def test_terms_are_as_typed(folder: Path) -> None:
         (["budget", "sho"], "No such command"),
     ],
 )
+@pytest.mark.one_in(4)
 def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: list[str], says: str) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
     assert says in refused(run(folder, *arguments))

@@ -521,6 +521,7 @@ def advised(output: str) -> list[str]:
     ],
     ids=" ".join,
 )
+@pytest.mark.one_in(3)
 def test_the_command_that_is_advised_finds_something(shop: Path, options: list[str]) -> None:
     first = run(shop, "mine", *options)
     command = advised(first.stdout)
@@ -780,6 +781,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.one_in(3)
 def test_a_signal_ends_it_without_a_word_and_leaves_nothing(shop: Path, tmp_path: Path, name: str) -> None:
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
     before = listing(shop)

@@ -96,6 +96,7 @@ def test_standard_input(folder: Path) -> None:
         (["baskets.dat", "--itemsets", "pairs.csv", "--max-work", "3"], "--max-work"),
     ],
 )
+@pytest.mark.one_in(3)
 def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     done = run(folder, *arguments)

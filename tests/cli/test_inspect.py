@@ -56,6 +56,7 @@ def test_it_says_that_it_shows_data(tmp_path: Path) -> None:
         (["wrong.csv", "--basket", "a", "--item", "z"], b"", "has no column 'z'"),
     ],
 )
+@pytest.mark.one_in(3)
 def test_what_cannot_be_inspected(words: list[str], stdin: bytes, part: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("a,b\n1,x\n")
     done = run(tmp_path, "inspect", *words, stdin=stdin)

@@ -66,6 +66,7 @@ def test_the_name_of_the_output_tells_the_form(tmp_path: Path) -> None:
         ),
     ],
 )
+@pytest.mark.one_in(3)
 def test_what_cannot_be_shown_is_one_line(words: list[str], said: str) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -108,6 +109,7 @@ def test_a_page_of_little_has_the_command_that_would_find_more(tmp_path: Path) -
         (["report", SHOP], f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
     ],
 )
+@pytest.mark.one_in(2)
 def test_pages_that_cannot_be_are_one_line(words: list[str], said: str) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (2, "")

@@ -256,6 +256,7 @@ def test_memory_that_runs_out_is_one_line(tmp_path: Path, place: str) -> None:
 @pytest.mark.parametrize(
     "error", [MemoryError(), pa.ArrowMemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")]
 )
+@pytest.mark.one_in(3)
 def test_a_file_that_there_is_no_memory_for_is_not_called_damaged(error: Exception) -> None:
     with pytest.raises(MemoryError), file_errors(Path("b.dat")):
         raise error
@@ -271,6 +272,7 @@ def test_too_little_memory_to_load_a_library_is_one_line(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy", "pyarrow"])
+@pytest.mark.one_in(3)
 def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: str) -> None:
     """Whatever is being imported: the first of it is not before the command line takes notice."""
     pressed = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
@@ -279,6 +281,7 @@ def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: s
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+@pytest.mark.one_in(3)
 def test_a_signal_while_a_file_is_written_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
     out = tmp_path / "plan.json"
     lines = f"""

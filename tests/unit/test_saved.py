@@ -44,6 +44,7 @@ def everything(release: fim.Release) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet", ".PARQUET"])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.one_in(4)
 def test_a_release_comes_back_as_it_was(asked: dict[str, Any], suffix: str, tmp_path: Path) -> None:
     by_user: dict[str, Any] = {"user": "customer", "missing_user": "drop"}
     for data, how in ((SHOP, {}), (USERS, by_user)):
@@ -128,6 +129,7 @@ def broken() -> dict[str, Any]:
         ]),
     ],
 )  # fmt: skip
+@pytest.mark.one_in(2)
 def test_what_is_no_release(content: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(content)

@@ -324,6 +324,7 @@ def kept(source: Any, condition: Condition | None) -> list[int]:
 @pytest.mark.parametrize("write", WRITERS)
 @settings(max_examples=40)
 @given(case=tables([kind for kind in KINDS if kind not in ("zoned", "nanos")]))
+@pytest.mark.one_in(3)
 def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     chosen, rows, condition = case
     compared = [literal for test in literals_of(condition) for literal in test]

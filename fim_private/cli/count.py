@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination
+from fim_private.cli.destination import destination
 from fim_private.cli.release_options import (
+    ASKED,
     Count,
     DataSet,
     Delta,
@@ -21,7 +22,7 @@ from fim_private.cli.release_options import (
     ledger_at,
     unless,
 )
-from fim_private.cli.release_output import Format, ReleaseFormat, form_of, write_release
+from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, write_release
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -54,6 +55,7 @@ def count(
             help="Which itemsets, a public list: text with one a line, items separated by commas (.csv) or white space "
             "(.dat, .txt); Parquet or Arrow with a list column itemsets; or a release as .json.",
             show_default=False,
+            rich_help_panel=ASKED,
         ),
     ],
     epsilon: Epsilon = defaults.EPSILON,
@@ -74,7 +76,7 @@ def count(
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = ReleaseFormat.TABLE,
-    output: OutputFile = None,
+    output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
     seed: Seed = None,

@@ -8,9 +8,12 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import OutputFile, destination, output_path
+from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
+    ASKED,
+    PUBLIC,
+    WRITTEN,
     Count,
     DataSet,
     Delta,
@@ -23,7 +26,7 @@ from fim_private.cli.release_options import (
     ledger_at,
     unless,
 )
-from fim_private.cli.release_output import Format, ReleaseFormat, form_of, page_at, write_release
+from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, page_at, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 from fim_private.cli.source_options import (
     BasketColumn,
@@ -57,14 +60,15 @@ EPILOG = (
 def mine(
     context: typer.Context,
     data: Purchases,
-    size: Annotated[str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.")] = str(
-        defaults.SIZE
-    ),
+    size: Annotated[
+        str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.", rich_help_panel=ASKED)
+    ] = str(defaults.SIZE),
     top: Annotated[
         int,
         typer.Option(
             help="How many itemsets (of each size); with --min-support at most how many (of all sizes): "
             f"{defaults.TOP_REACHING:,}, or {defaults.TOP_PICKED_REACHING} where they are picked.",
+            rich_help_panel=ASKED,
         ),
     ] = defaults.TOP,
     min_support: Annotated[
@@ -74,24 +78,33 @@ def mine(
             help="Not the most frequent, but those that so many have: 0.02 or 2% of all baskets (or users), or 500 of "
             "them. With noisy supports; what may have less by the noise alone is marked.",
             show_default=False,
+            rich_help_panel=ASKED,
         ),
     ] = None,
     union: Annotated[
-        bool, typer.Option("--union", help="With a range of sizes: rank the itemsets of all together.")
+        bool,
+        typer.Option(
+            "--union", help="With a range of sizes: rank the itemsets of all together.", rich_help_panel=ASKED
+        ),
     ] = False,
     supports: Annotated[
-        bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.")
+        bool, typer.Option("--supports", help="Release noisy supports too, with 95 % intervals.", rich_help_panel=ASKED)
     ] = False,
     supports_share: Annotated[
         float | None,
         typer.Option(
             help="The share of the budget that --supports spends: 0.15 with levelwise, 1/3 with others.",
             show_default=False,
+            rich_help_panel=ASKED,
         ),
     ] = None,
     keep_all: Annotated[
         bool,
-        typer.Option("--keep-all", help="Release itemsets, too, whose noisy support does not stand out from zero."),
+        typer.Option(
+            "--keep-all",
+            help="Release itemsets, too, whose noisy support does not stand out from zero.",
+            rich_help_panel=ASKED,
+        ),
     ] = False,
     count: Count = False,
     rules: WithRules = False,
@@ -102,7 +115,7 @@ def mine(
     rho: Rho = None,
     mechanism: Annotated[
         str,
-        typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them."),
+        typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them.", rich_help_panel=PUBLIC),
     ] = defaults.MECHANISM,
     neighbors: Neighbors = defaults.NEIGHBORS,
     max_rank: Annotated[
@@ -110,6 +123,7 @@ def mine(
         typer.Option(
             help=what_max_rank_caps(),
             show_default=False,
+            rich_help_panel=PUBLIC,
         ),
     ] = None,
     max_basket: Annotated[
@@ -117,6 +131,7 @@ def mine(
         typer.Option(
             help=f"Public cap on a basket's items, for {whom_max_basket_serves()}: the first in label order count.",
             show_default=False,
+            rich_help_panel=PUBLIC,
         ),
     ] = None,
     max_baskets: Annotated[
@@ -124,6 +139,7 @@ def mine(
         typer.Option(
             help="With --max-basket and --user: how many different baskets of a user count, drawn by what is in them.",
             show_default=False,
+            rich_help_panel=PUBLIC,
         ),
     ] = None,
     user: UserColumn = None,
@@ -139,19 +155,31 @@ def mine(
     where: Where = None,
     catalogue: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Public list of all items: one a line, or a column.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Public list of all items: one a line, or a column.",
+            show_default=False,
+            rich_help_panel=PUBLIC,
+        ),
     ] = None,
     universe_size: Annotated[
-        int | None, typer.Option(help="Public number of items, for exponential without a catalogue.")
+        int | None,
+        typer.Option(help="Public number of items, for exponential without a catalogue.", rich_help_panel=PUBLIC),
     ] = None,
     max_work: MaxWork = defaults.MAX_WORK,
     output_format: Format = ReleaseFormat.TABLE,
-    output: OutputFile = None,
+    output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a page of HTML to show, too.", show_default=False, parser=output_path),
+        typer.Option(
+            metavar="FILE",
+            help="Write a page of HTML to show, too.",
+            show_default=False,
+            parser=output_path,
+            rich_help_panel=WRITTEN,
+        ),
     ] = None,
     seed: Seed = None,
 ) -> None:

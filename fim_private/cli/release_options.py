@@ -10,30 +10,39 @@ if TYPE_CHECKING:
     from fim_private.ledger import Ledger
 
 _Value = TypeVar("_Value")
+# What help texts gather options under, besides how a file is read.
+ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"
 
-Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.")]
+Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.", rich_help_panel=BUDGET)]
 Rho = Annotated[
     float | None,
     typer.Option(
         help="The budget in zero-concentrated privacy (zCDP), in place of --epsilon, which then follows from it.",
         show_default=False,
+        rich_help_panel=BUDGET,
     ),
 ]
 Delta = Annotated[
     float,
     typer.Option(
         help="Probability allowed to the guarantee's exception; far below 1 / baskets (or users). 0 allows none, and "
-        "takes mechanisms that need a public list."
+        "takes mechanisms that need a public list.",
+        rich_help_panel=BUDGET,
     ),
 ]
 Neighbors = Annotated[
     str,
-    typer.Option(help="Hides what one basket (or user) holds (replace-one), or also whether it is there (add-remove)."),
+    typer.Option(
+        help="Hides what one basket (or user) holds (replace-one), or also whether it is there (add-remove).",
+        rich_help_panel=BUDGET,
+    ),
 ]
 MaxWork = Annotated[
     int,
     typer.Option(
-        metavar="STEPS", help="Give up on counts that take more steps (half a minute or so for each 10 billion)."
+        metavar="STEPS",
+        help="Give up on counts that take more steps (half a minute or so for each 10 billion).",
+        rich_help_panel=PUBLIC,
     ),
 ]
 Count = Annotated[
@@ -42,15 +51,17 @@ Count = Annotated[
         "--count",
         help="Release how many baskets (or users) there are, too, so that supports are shares: with --neighbors "
         "add-remove 5 % of the budget buys a noisy number; with replace-one it is public, and always released.",
+        rich_help_panel=ASKED,
     ),
 ]
 LedgerFile = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Charge the release to this ledger, before the data is looked at, and refuse what would overspend it "
-        "(`fim-private budget create` makes one).",
+        help="Charge the release to this ledger, before anything is computed of the data, and refuse what would "
+        "overspend it (`fim-private budget create` makes one).",
         show_default=False,
+        rich_help_panel=BUDGET,
     ),
 ]
 DataSet = Annotated[
@@ -59,11 +70,14 @@ DataSet = Annotated[
         metavar="NAME",
         help="With --ledger: your name for the data, the same for all files of the same people.",
         show_default=False,
+        rich_help_panel=BUDGET,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Tests and benchmarks only: the output is then predictable, not private."),
+    typer.Option(
+        help="Tests and benchmarks only: the output is then predictable, not private.", rich_help_panel=BUDGET
+    ),
 ]
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fim_private.cli.destination import Write, destination, screen_for
+from fim_private.cli.destination import Write, destination, output_path, screen_for
+from fim_private.cli.release_options import WRITTEN
 from fim_private.errors import OutputError
 
 if TYPE_CHECKING:
@@ -39,8 +40,21 @@ Format = Annotated[
     ReleaseFormat,
     typer.Option(
         "--format",
-        help="How to write the release; where it is not given, --output tells: .json, .csv, .md or .parquet. In csv an "
+        metavar="FORM",
+        help="table, json, csv, markdown or parquet; unless given as --output ends (.json, .csv, .md, "
+        ".parquet). In csv an "
         "apostrophe stands before text that a spreadsheet would run. show and report read json and parquet.",
+        rich_help_panel=WRITTEN,
+    ),
+]
+ReleaseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write here instead of the screen.",
+        show_default=False,
+        parser=output_path,
+        rich_help_panel=WRITTEN,
     ),
 ]
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fim_private.cli.release_options import ASKED
 from fim_private.errors import ParameterError, parameter
 
 WithRules = Annotated[
@@ -14,13 +15,19 @@ WithRules = Annotated[
         "--rules",
         help="Association rules too, surest first, with intervals: one release holds the itemsets, the supports of all "
         "their parts and the number of baskets (or users). Turns on --supports and --count.",
+        rich_help_panel=ASKED,
     ),
 ]
 MinConfidence = Annotated[
     float | None,
-    typer.Option(help="With --rules: leave out rules of less confidence, 0 to 1.", show_default=False),
+    typer.Option(
+        help="With --rules: leave out rules of less confidence, 0 to 1.", show_default=False, rich_help_panel=ASKED
+    ),
 ]
-MinLift = Annotated[float | None, typer.Option(help="With --rules: leave out rules of less lift.", show_default=False)]
+MinLift = Annotated[
+    float | None,
+    typer.Option(help="With --rules: leave out rules of less lift.", show_default=False, rich_help_panel=ASKED),
+]
 
 
 def rule_limits(with_rules: bool, min_confidence: float | None, min_lift: float | None) -> tuple[float, float] | None:

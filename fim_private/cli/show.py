@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fim_private.cli.destination import OutputFile, destination
-from fim_private.cli.release_output import Format, ReleaseFormat, form_of, write_release
+from fim_private.cli.destination import destination
+from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
 
 EPILOG = (
@@ -26,7 +26,7 @@ def show(
     min_confidence: MinConfidence = None,
     min_lift: MinLift = None,
     output_format: Format = ReleaseFormat.TABLE,
-    output: OutputFile = None,
+    output: ReleaseFile = None,
 ) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
 

@@ -103,7 +103,7 @@ Query = Annotated[
     typer.Option(
         metavar="SELECT",
         help="Of a database: what to read, such as 'select customer_id, order_id, product from sales'. The password "
-        "is taken from PGPASSWORD, or from a service file (postgresql://?service=shop).",
+        "is taken from PGPASSWORD, or from a service file.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

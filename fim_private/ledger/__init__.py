@@ -33,10 +33,10 @@ __all__ = ["Ledger"]
 class Ledger:
     """The ledger of a file, to which releases are charged: `fim.mine(..., ledger=ledger, dataset="sales")`.
 
-    Every release is written down in it, and synced to the disk, before the data is looked at; one that would overspend
-    is refused. It is bound to one data set, one privacy unit and one neighbour relation: those that were named when it
-    was created or, where nothing was said, those of the first release. Any number of processes may share it on one
-    machine (not over a network file system).
+    Every release is written down in it, and synced to the disk, before anything is computed of the data; one that would
+    overspend is refused. It is bound to one data set, one privacy unit and one neighbour relation: those that were
+    named when it was created or, where nothing was said, those of the first release. Any number of processes may share
+    it on one machine (not over a network file system).
 
     Opened with `with`, or left to itself: the file is open only while it is read or written.
     """

@@ -239,4 +239,4 @@ def mine(
         made = None if limits is None else rules_of(release, *limits)
         spelled = lambda changes: retyped(context, changes)  # noqa: E731
         write_release(write, release, form, output, rules=made, spelled=spelled)
-        write_page(release, made, spelled)
+        write_page(release, made)

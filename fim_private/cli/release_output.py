@@ -109,12 +109,9 @@ def write_release(
         write(render_table(release, screen_for(output), spelled=spelled, rules=rules))
 
 
-Spelled = Callable[[Mapping[str, Any]], str]
-
-
 @contextmanager
 def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Callable[..., None]]:
-    """Open where a page goes, and yield what writes the page of a release, with rules and with how advice is spelled.
+    """Open where a page goes, and yield what writes the page of a release, with rules.
 
     path: None where no page is wanted. Raises OutputError, at once, where it cannot be written.
     """
@@ -123,10 +120,9 @@ def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Call
         return
     with destination(path, inputs=inputs) as write:
 
-        def write_page(release: Release, rules: Rules | None, spelled: Spelled) -> None:
+        def write_page(release: Release, rules: Rules | None) -> None:
             from fim_private.reporting.page import page
 
-            advice = None if release.advice is None else spelled(release.advice.changes)
-            write.send(page(release, rules, advice=advice).encode(errors="backslashreplace"))
+            write.send(page(release, rules).encode(errors="backslashreplace"))
 
         yield write_page

@@ -40,6 +40,8 @@ def shown_source(source: Any) -> str:
     match = _ADDRESS.fullmatch(str(source))
     if match is None:
         return str(source)
+    if "@" in match[2].partition("?")[2]:  # a part of a password, before or behind it: nobody can tell
+        return f"{match[1]}://***"
     secret, at, place = match[2].rpartition("@")
     user, colon, _ = secret.partition(":")
     if not colon:  # there is no password in front of a host, and what has an @ may be anything

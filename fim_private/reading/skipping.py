@@ -77,6 +77,8 @@ def _bounds(kind: Any, statistics: Any) -> Any:
     """Return the least and the greatest value of a row group as an array of their type; None for other types."""
     try:
         low, high = statistics.min, statistics.max
+        if low != low or high != high:  # NaN: a bound of nothing
+            return None
         if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
             return arrow_of(np.array([low, high], dtype=kind.to_pandas_dtype()))
         if pa.types.is_date32(kind):
@@ -96,8 +98,11 @@ def _of_bounds(test: Test, bounds: Any, source: str) -> Outcomes:
     def at(sign: str, value: Any) -> list[bool]:
         return [*map(bool, tested(Comparison(test.column, sign, value), bounds, source).to_pylist())]
 
+    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
+    if any(isinstance(value, bool) for value in _literals(test)):
+        return _DOUBT
     match test:
-        case Comparison(_, "=", value) if not isinstance(value, bool):
+        case Comparison(_, "=", value):
             return at("<=", value)[0] and at(">=", value)[1], True
         case Comparison(_, "<" | "<=" | ">" | ">=" as sign, value):
             truths = at(sign, value)
@@ -107,6 +112,18 @@ def _of_bounds(test: Test, bounds: Any, source: str) -> Outcomes:
         case Between(_, low, high, False):
             return at("<=", high)[0] and at(">=", low)[1], True
     return _DOUBT
+
+
+def _literals(test: Test) -> tuple[Any, ...]:
+    """Return what a test compares with."""
+    match test:
+        case Comparison(_, _, value):
+            return (value,)
+        case In(_, values, _):
+            return tuple(values)
+        case Between(_, low, high, _):
+            return low, high
+    return ()
 
 
 def _of_texts(test: Test, low: str, high: str) -> bool:

@@ -18,7 +18,7 @@ from fim_private.mining.release_rules import rules_of
 from fim_private.mining.wording import charged
 from fim_private.reporting.html import tag, text
 from fim_private.reporting.itemset_bars import itemset_table
-from fim_private.reporting.plain_words import how_to_read, posterior, promise
+from fim_private.reporting.plain_words import counted, how_to_read, promise
 from fim_private.reporting.rule_matrix import rules_section
 from fim_private.reporting.style import STYLE
 from fim_private.rules.association import Rules
@@ -46,8 +46,11 @@ def report(
         write(page(release, rules))
 
 
-def page(release: Release, rules: Rules | None = None, *, advice: str | None = None) -> str:
-    """Return the page. rules: to be shown. advice: what to ask instead, where something is missing, as it is typed."""
+def page(release: Release, rules: Rules | None = None) -> str:
+    """Return the page. rules: to be shown.
+
+    It has no name of a file, a column or a database, and no query: only what a release says of itself.
+    """
     title = "What is bought together" if max(release.sizes) > 1 else "What is bought"
     head = (
         '<meta charset="utf-8">',
@@ -59,14 +62,14 @@ def page(release: Release, rules: Rules | None = None, *, advice: str | None = N
     )
     warned = "" if release.private else tag("p", text(release.guarantee), class_="warning", role="alert")
     header = tag("header", warned, tag("h1", text(title)), tag("p", text(release.title), class_="lead"))
-    main = tag("main", *_sections(release, rules, advice))
+    main = tag("main", *_sections(release, rules))
     footer = tag("footer", text(f"Made by fim-private {__version__} from a differentially private release."))
     return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{tag("body", header, main, footer)}</html>\n'
 
 
-def _sections(release: Release, rules: Rules | None, advice: str | None) -> Iterator[str]:
+def _sections(release: Release, rules: Rules | None) -> Iterator[str]:
     """Yield the sections of the page."""
-    yield _section("What was found", *_found(release, advice))
+    yield _section("What was found", *_found(release))
     if rules is not None and release.itemsets:
         yield _section("What goes with what", rules_section(release, rules))
     yield _section("What this page promises", *_promised(release))
@@ -80,17 +83,12 @@ def _section(title: str, *inside: str) -> str:
     return tag("section", tag("h2", text(title), id=name), *inside, aria_labelledby=name)
 
 
-def _found(release: Release, advice: str | None) -> Iterator[str]:
+def _found(release: Release) -> Iterator[str]:
     """Yield the itemsets, how certain they are, and what would find more where some are missing."""
     if release.itemsets:
         yield itemset_table(release)
         yield from (tag("p", text(each), class_="note") for each in release.certainty)
-    if advice is not None:
-        told = "To find more, ask:" if release.itemsets else "To find something, ask:"
-        explained = "" if release.advice is None else tag("p", text(release.advice.explanation))
-        yield tag("div", tag("p", text(told)), tag("code", text(advice)), explained, class_="advice")
-    else:
-        yield from (tag("p", text(each), class_="advice") for each in release.advised)
+    yield from (tag("p", text(each), class_="advice") for each in release.advised)
 
 
 def _promised(release: Release) -> Iterator[str]:
@@ -99,8 +97,8 @@ def _promised(release: Release) -> Iterator[str]:
         yield tag("p", text("Nothing: a seed was given, for a test, and so its chance can be foreseen."))
         return
     yield tag("p", text(promise(release)))
-    if (belief := posterior(release)) is not None:
-        yield tag("p", text(belief))
+    if (told := counted(release)) is not None:
+        yield tag("p", text(told))
     yield tag("p", text(f"Exactly: {release.guarantee}"), class_="note")
 
 

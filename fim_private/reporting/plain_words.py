@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
+from fim_private.dp.accounting import growth_bound
+from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.mining.release import Release
 
+# Above this ε what is here may be more than twenty times as likely because of one unit.
+_WEAK = 3
+
 
 def promise(release: Release) -> str:
-    """Return what the guarantee means to one of those in the data, in a sentence or three."""
-    unit, who = release.privacy_unit, "one customer" if release.privacy_unit == "user" else "one basket"
-    what = "everything that any one customer ever bought" if unit == "user" else "what is in any one basket"
-    hidden = "hidden, and even whether they are in the data at all" if _may_be_absent(release) else "hidden"
-    return (
-        f"Whatever else somebody knows, this page tells next to nothing of {who}: {what} stays {hidden}. "
-        f"It was made by chance that is weighed so carefully that it would have looked nearly the same without them."
+    """Return what the guarantee means to one of those in the data, in a few sentences: its factor, and how strong."""
+    who = "customer" if release.privacy_unit == "user" else "basket"
+    of_whom = who if release.where is None else f"{who} whose rows were read"
+    had = "not been in the data" if _may_be_absent(release) else "held anything else"
+    if release.privacy_unit == "user" and not _may_be_absent(release):
+        had = "bought anything else"
+    bound = growth_bound(release.cost.epsilon)
+    factor = f"e^{at_least(release.cost.epsilon)}" if bound is None else rounded_up(bound, 3)
+    added = f", up to an added probability of {_chance(release.delta)}" if release.delta else ""
+    told = (
+        f"What is on this page was drawn by chance, weighed so that no single {who} matters much: had any one "
+        f"{of_whom} {had}, whatever is here would have been at most {factor} times more, or less, likely{added}. "
+        f"So little of what it shows can be due to that one {who}."
     )
+    if release.cost.epsilon > _WEAK:
+        told = told.replace(" So little of what it shows can be due to that one", " That is a weak promise to any one")
+    return told
 
 
-def posterior(release: Release) -> str | None:
-    """Return how far the page can change what somebody believes of one unit; None where that is all but anything.
-
-    By Bayes' rule: a belief of one half becomes at most e^ε/(1 + e^ε), but for the probability δ.
-    """
-    if release.epsilon > 6:
+def counted(release: Release) -> str | None:
+    """Return what is told exactly, and so hidden of nobody; None where nothing is."""
+    if release.units is None or release.units_interval is not None:
         return None
-    most = math.exp(release.epsilon) / (1 + math.exp(release.epsilon))
-    of_whom = "a customer" if release.privacy_unit == "user" else "a basket"
-    return (
-        f"Who thought it as likely as not that {of_whom} has something in it will, after reading this page, think so "
-        f"with at most {math.ceil(100 * most)} %, and with at least {math.floor(100 * (1 - most))} %"
-        + (f" (but for a chance of {_chance(release.delta)})." if release.delta else ".")
-    )
+    whose = "customers" if release.privacy_unit == "user" else "baskets"
+    met = "" if release.where is None else ", those whose rows meet the condition,"
+    hidden = "what one of them holds is hidden, not that it is among them"
+    return f"How many {whose} there are{met} is told exactly: {hidden}."
 
 
 def how_to_read(release: Release) -> Iterator[str]:

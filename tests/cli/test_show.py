@@ -94,10 +94,12 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     assert "No rule of these itemsets has as much" in (tmp_path / "r.html").read_text()
 
 
-def test_a_page_of_little_has_the_command_that_would_find_more(tmp_path: Path) -> None:
+def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    run("mine", SHOP, "--epsilon", "0.001", "--seed", "1", "--report", str(page))
-    assert "fim-private mine datasets/corner_shop.parquet" in page.read_text()
+    run("mine", SHOP, "--user", "customer", "--epsilon", "0.001", "--seed", "1", "--report", str(page))
+    assert "To try:" in page.read_text() or "likely to find anything" in page.read_text()
+    assert "corner_shop" not in page.read_text()
+    assert "--user" not in page.read_text()
 
 
 @pytest.mark.parametrize(

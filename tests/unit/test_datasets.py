@@ -305,12 +305,16 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
     ("address", "shown"),
     [
         ("sales.parquet", "sales.parquet"),
-        ("postgresql://ann:pa:s@s/w?rd@host:5432/shop", "postgresql://ann:***@host:5432/shop"),
+        ("postgresql://ann:pa:s@s/wrd@host:5432/shop", "postgresql://ann:***@host:5432/shop"),
+        # An @ behind a ?: of a password, or of what is said behind the address.
+        ("postgresql://ann:pa:s@s/w?rd@host:5432/shop", "postgresql://***"),
+        ("postgresql://db:5432/shop?password=abc@TAIL", "postgresql://***"),
         ("postgresql://ann@host/shop?password=x&user=b", "postgresql://ann@host/shop?password=***&user=b"),
         ("postgresql://?service=shop", "postgresql://?service=shop"),
         ("s3://KEY:SECRET@bucket/a?region=eu", "s3://KEY:***@bucket/a?region=eu"),
-        ("postgresql://host:5432/shop?user=a@b&password=x@y", "postgresql://host:***@y"),
-        ("postgresql://host/shop?password=x@y", "postgresql://host/shop?password=***"),
+        ("postgresql://host:5432/shop?user=a@b&password=x@y", "postgresql://***"),
+        ("postgresql://host/shop?password=x@y", "postgresql://***"),
+        ("postgresql://host/shop?password=xy", "postgresql://host/shop?password=***"),
         ("sqlite:///shop.db", "sqlite:///shop.db"),
     ],
 )

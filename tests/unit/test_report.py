@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import fim_private as fim
@@ -93,17 +94,32 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
     found = read(release)
     assert "NOT PRIVATE" not in found.text
     assert f"Exactly: {release.guarantee}" in found.text
-    # e/(1 + e) = .731...: by Bayes' rule.
-    assert "with at most 74 %, and with at least 26 %" in found.text
-    assert "one in 1,000,000" in found.text
-    assert "at most" not in read(fim.mine(SHOP, size=2, epsilon=9)).text.split("Exactly")[0].split("promises")[1]
+    assert "had any one basket held anything else, whatever is here would have been at most 2.72 times" in found.text
+    assert "up to an added probability of one in 1,000,000" in found.text
+    assert "How many baskets there are is told exactly" in found.text
+    weak = read(fim.mine(SHOP, size=2, epsilon=9)).text
+    assert "That is a weak promise to any one basket." in weak
+    assert "So little" not in weak
+
+
+def test_a_promise_says_whom_it_is_about() -> None:
+    some: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
+    rows = [{"u": f"u{n}", "b": n, "i": item, "x": n % 2} for n in range(900) for item in ("tea", "jam")]
+    table = pa.Table.from_pylist(rows)
+    found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
+    assert "had any one customer whose rows were read bought anything else" in found
+    assert "How many customers there are, those whose rows meet the condition, is told exactly" in found
+    assert "those where x = 1" in found
+    found = read(fim.mine(table, **some, neighbors="add-remove")).text
+    assert "had any one customer not been in the data" in found
+    assert "told exactly" not in found
 
 
 def test_a_page_where_little_came_out_says_what_would_find_more() -> None:
     nothing = made(epsilon=0.01)
     assert not nothing
     found = read(nothing)
-    assert nothing.advice is None or nothing.advice.explanation in found.text
+    assert all(each in found.text for each in nothing.advised)
     assert "An empty page is a valid answer." in found.text
     few = made(top=40, supports=True)
     assert "To find more" in read(few).text

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from fim_private.reading.missing_values import is_missing
 from fim_private.reading.moments import moment_of
 from fim_private.reading.record_batches import plain
 from fim_private.reading.row_filter import passing
+from fim_private.reading.skipping import may_pass, of_row_group
 from fim_private.reading.where import And, Between, Comparison, Condition, In, IsNull, Not, Or, columns_of, where_of
 
 # ------------------------------------------------------------------------------------------------------- grammar
@@ -453,6 +455,39 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
     path.write_bytes(b"PAR1 no more")
     assert kept(tmp_path / "parts", where_of("year >= 2011")) == [1]
     assert kept(tmp_path / "parts", where_of("year = '2010' and row >= 0")) == [0]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["x >= true", "x <= true", "x > false", "x < true", "x = true", "x in (true, 7)", "x between true and true"],
+)
+@pytest.mark.parametrize("last", [5, -3, 1, 0])
+def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tmp_path: Path) -> None:
+    """Of numbers 0 and 1 are truth values. One that is neither must decide of no other row whether it is read."""
+    table = pa.table({"row": [1, 2, 3, 4, 5], "item": ["a"] * 5, "x": [1, 1, 0, 1, last]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    how: dict[str, Any] = {"basket": "row", "item": "item", "where": condition}
+    try:
+        expected = fim.read_transactions(table, **how).units
+    except fim.FimPrivateError:
+        return
+    assert fim.read_transactions(tmp_path / "a.parquet", **how).units == expected
+
+
+def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
+    class Group:
+        """The metadata of a row group that an old writer may have made: its bounds are NaN."""
+
+        num_columns = 1
+
+        def column(self, _: int) -> Any:
+            bounds = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
+            return SimpleNamespace(path_in_schema="x", statistics=bounds)
+
+    said = of_row_group(Group(), pa.schema([("x", pa.float64())]), "a")
+    condition = where_of("x > 1")
+    assert condition is not None
+    assert may_pass(condition, said)
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:

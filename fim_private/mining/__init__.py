@@ -213,7 +213,7 @@ def mine(
         neighbors=options.neighbors,
         cost=allocation.cost,
         zcdp=allocation.concentrated,
-        parameters=asked(options) | rows_asked(chosen, query),
+        parameters=asked(options) | rows_asked(data, chosen, query),
     )
     if randomness.private:
         warn(cautions(allocation.cost, rho=options.rho), stacklevel=2)

@@ -11,6 +11,7 @@ from fim_private.dp.charge import Account, Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.options import MiningOptions
+from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import Condition
 
 
@@ -97,9 +98,13 @@ def asked(options: MiningOptions) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def rows_asked(where: Condition | None, query: str | None) -> dict[str, Any]:
-    """Return what a ledger keeps of which rows are read: the condition, and that there was a query, but not which."""
-    return {**({} if where is None else {"where": str(where)}), **({} if query is None else {"query": True})}
+def rows_asked(data: Any, where: Condition | None, query: str | None) -> dict[str, Any]:
+    """Return what a ledger keeps of which rows are read: the condition, and that there was a query, but not which.
+
+    data: the purchases; of what was read before, it is the condition of then.
+    """
+    said = data.where if isinstance(data, Transactions) else where
+    return {**({} if said is None else {"where": str(said)}), **({} if query is None else {"query": True})}
 
 
 def _text(value: Fraction | None) -> str | None:

@@ -103,7 +103,7 @@ def count(
         neighbors=relation,
         cost=allocated.cost,
         zcdp=allocated.concentrated,
-        parameters=_asked(given, budget, count) | rows_asked(chosen, query),
+        parameters=_asked(given, budget, count) | rows_asked(data, chosen, query),
     )
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)

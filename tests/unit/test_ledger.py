@@ -635,7 +635,9 @@ def test_an_entry_tells_which_rows_were_asked_for(ledger: fim.Ledger) -> None:
     asked: dict[str, Any] = {"where": "country='France'", "ledger": ledger, "dataset": "sales"}
     fim.mine(sales, **asked)
     fim.count(sales, [["tea"]], **asked)
-    assert [entry.parameters["where"] for entry in ledger.entries] == ["country = 'France'"] * 2
+    read = fim.read_transactions(sales, where=asked.pop("where"))
+    fim.mine(read, **asked)
+    assert [entry.parameters["where"] for entry in ledger.entries] == ["country = 'France'"] * 3
 
 
 def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:

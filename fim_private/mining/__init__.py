@@ -244,7 +244,7 @@ def mine(
         warn(cautions_of_units(allocation.cost, source.units, unit), stacklevel=2)
     threshold = None if options.min_support is None else options.min_support.threshold(units)
     taken, found = allocation.find(source, randomness, threshold)
-    count_parts = (lambda parts: supports_of(GivenItemsets.of(parts), source)) if options.rules else None
+    count_parts = (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
     published = taken.published(found, randomness, units, count_parts)
     return Release(
         mechanism=options.mechanism.name,

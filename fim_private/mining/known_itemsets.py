@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,7 +11,7 @@ import numpy as np
 
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Catalogue
-from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
 
 # Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
 _ITEMS_AT_ONCE = 8_192
@@ -34,15 +35,28 @@ class GivenItemsets:
         return tuple(sorted({len(itemset) for itemset in self.itemsets}))
 
     @classmethod
-    def of(cls, itemsets: Iterable[Collection[Item]]) -> GivenItemsets:
-        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice."""
+    def of(cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False) -> GivenItemsets:
+        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice.
+
+        exactly: whether 39 and "39" are two items. Otherwise they are one, where only one of them is given.
+        """
         sets = list(itemsets)
         labels = list(dict.fromkeys(item for itemset in sets for item in itemset))
+        if exactly:  # each is then taken for itself, since the other is in the list, too
+            labels = list(dict.fromkeys([*labels, *(twin for label in labels for twin in _twin(label))]))
         vocabulary, code = mixed_vocabulary(labels)
         code_of = dict(zip(labels, code.tolist(), strict=True))
         label_of = {number: label for label, number in code_of.items()}
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
         return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
+
+
+def _twin(label: Item) -> Iterator[Item]:
+    """Yield the label of the other kind that has the same digits, if there is one."""
+    if isinstance(label, int):
+        yield str(label)
+    elif re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63:
+        yield int(label)
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:

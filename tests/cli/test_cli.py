@@ -526,11 +526,13 @@ def test_the_command_that_is_advised_finds_something(shop: Path, options: list[s
     first = run(shop, "mine", *options)
     command = advised(first.stdout)
     assert [word for word in command if word in ("--format", "--output")] == []
-    done = run(shop, *command)
-    assert done.returncode == 0
-    assert not done.stdout.startswith("No itemset")
-    found = [text.count("{") for text in (first.stdout, done.stdout)]
-    assert found[1] > found[0]
+    # It probably finds more, once in forty times it does not: five such in a row are once in a hundred million.
+    for _ in range(5):
+        done = run(shop, *command)
+        assert done.returncode == 0
+        if done.stdout.count("{") > first.stdout.count("{"):
+            return
+    pytest.fail(done.stdout)
 
 
 def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> None:

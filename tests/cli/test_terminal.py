@@ -192,7 +192,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
         (["mine", "LONG.dat"], "cannot be opened: the name is too long"),
         (["mine", "loop"], "cannot be opened: its links lead back to themselves"),
         (["mine", "loop/x.dat"], "cannot be opened: its links lead back to themselves"),
-        (["mine", "file/x.dat"], "cannot be opened: a part of its path is no folder"),
+        (["mine", "file/x.dat"], "does not exist: what stands before its last slash is no folder"),
         (["mine", "b.dat", "--catalogue", "LONG"], "cannot be opened: the name is too long"),
         (["mine", "b.dat", "--catalogue", "loop"], "cannot be opened: its links lead back to themselves"),
         (["mine", "b.dat", "--output", "LONG"], "the name is too long; choose another --output"),

@@ -24,6 +24,8 @@ SAMPLE = 200
 _FEW = 2
 _SEVERAL = 3
 _SOME = 10
+# What a quoted field may hold cuts nothing.
+_QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
 # So many columns a table of purchases may have that is told by nothing but its even rows. (There are basket files, made
 # of other tables, where each of thousands of lines has 23 items or more.)
@@ -63,7 +65,7 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     if not lines:
         return
     sample = Sample(lines, fields_of(delimiter))
-    checks = [_mostly_spmf, _other_delimiter, _names_of_columns, _one_hot, _table]
+    checks = [_mostly_spmf, _names_of_columns, _other_delimiter, _one_hot, _table]
     for check in checks:
         if (why := check(sample, form, delimiter, dialect)) is not None:
             raise DataError(f"{name} {why}")
@@ -115,12 +117,15 @@ def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: D
             f"has its items in double quotes, as CSV has: say {parameter('delimiter')} ',' (or another), or "
             f"{_as_lines(form)} if the quotes are part of the items"
         )
-    cut = 0 if form is InputForm.FIMI else sum(delimiter in line for line in sample.lines)
+    unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
+    cut = 0 if form is InputForm.FIMI else sum(_cuts(delimiter, line) for line in unquoted)
     for other in DELIMITERS:
-        having = [line for line in sample.lines if other in line]
+        having = [line for line in unquoted if other in line]
         # Of what FIMI files may well have in them, there must be more: a bar, or a tab, which is white space.
-        enough = len(sample.lines) // 2 if form is InputForm.FIMI and other in "\t|" else 1
-        if other == delimiter or len(having) < max(enough, cut + 1):
+        enough = len(unquoted) // 2 if form is InputForm.FIMI and other in "\t|" else 1
+        # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are plausible too.
+        sure = sum(_cuts(other, line) for line in having)
+        if other == delimiter or len(having) < max(1, enough) or max(2 * sure, len(having)) < cut:
             continue
         if form is InputForm.FIMI and other == "\t" and not any(" " in line.strip() for line in having):
             continue  # white space, as that of other files of this form
@@ -132,6 +137,11 @@ def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: D
             f"item name {parameter('basket')} and {parameter('item')}"
         )
     return None
+
+
+def _cuts(delimiter: str, line: str) -> bool:
+    """Tell whether a delimiter separates fields of a line for sure; before a space it may be an item's: eggs, large."""
+    return any(after[:1] != " " for after in line.split(delimiter)[1:])
 
 
 def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:

@@ -72,6 +72,9 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
     done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
     assert done.returncode == 2
+    assert "name its columns with --basket and --item, such as --basket 'order_id'" in done.stderr
+    done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b",").split(b"\n", 1)[1])
+    assert done.returncode == 2
     assert "seems to be separated by ','" in done.stderr
     assert "--delimiter" in done.stderr
 

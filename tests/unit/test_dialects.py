@@ -84,6 +84,35 @@ def test_lines_at_another_delimiter_are_refused(delimiter: str, tmp_path: Path) 
     ]  # as asked for
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["milk / milk / milk;bread / eggs, large", "milk"],  # one line with each
+        ["eggs, large", "eggs, large", "eggs, large", "milk;eggs, large"],  # commas before spaces tell nothing
+        ["eggs, large", "eggs, large;bread", "milk"],
+        ["milk,bread", "milk,tea", "milk;tea"],  # half as many
+        ['"eggs, large";"jam, red"', '"eggs, large"', '"jam, red"'],
+    ],
+)
+def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
+    refused(path, "say delimiter ';'", "or input_format lines")
+    assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(read_transactions(path, delimiter=","))
+
+
+@pytest.mark.parametrize(
+    ("lines", "first"),
+    [
+        (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),  # one in three
+        (['milk,"jam; red"', '"jam; red"', '"a|b", "c;d"'], {"milk", "jam; red"}),  # quoted
+        (["eggs, large", "milk, bread"], {"eggs", "large"}),  # nothing else cuts
+    ],
+)
+def test_a_rare_or_quoted_other_delimiter_is_an_items(lines: list[str], first: set[Item], tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
+    assert baskets(read_transactions(path))[0] == first
+
+
 @pytest.mark.parametrize("name", ["comma", "semicolon", "tab", "\\t", "pipe"])
 def test_a_delimiter_may_be_called_by_its_name(name: str, tmp_path: Path) -> None:
     character = {"comma": ",", "semicolon": ";", "pipe": "|"}.get(name, "\t")

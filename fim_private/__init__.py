@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fim_private.mining.counting_given import count
     from fim_private.mining.loaded import load
     from fim_private.mining.release import Itemset, Release
+    from fim_private.mining.segmented import SegmentedRelease
     from fim_private.planning import Plan, plan
     from fim_private.planning.top_plan import plan_top
     from fim_private.planning.top_results import TopPlan
@@ -74,6 +75,7 @@ __all__ = [
     "Plan",
     "PrivacyWarning",
     "Release",
+    "SegmentedRelease",
     "SupportSpectrum",
     "TightMargin",
     "TopPlan",
@@ -119,6 +121,7 @@ _HOME = {
     "load": "mining.loaded",
     "Release": "mining.release",
     "report": "reporting.page",
+    "SegmentedRelease": "mining.segmented",
     "select": "selecting",
     "SupportSpectrum": "spectrum",
 }

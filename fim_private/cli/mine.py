@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,8 @@ from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
     ASKED,
+    BASKET,
+    COUNTS,
     PUBLIC,
     WRITTEN,
     Count,
@@ -20,9 +22,11 @@ from fim_private.cli.release_options import (
     Epsilon,
     LedgerFile,
     MaxWork,
+    MinBasket,
     Neighbors,
     Rho,
     Seed,
+    Together,
     ledger_at,
     unless,
 )
@@ -52,6 +56,8 @@ EPILOG = (
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
+    "For each of three stores: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C"
+    "\n\n"
     "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
     "--basket order_id --item product"
 )
@@ -153,6 +159,45 @@ def mine(
     encoding: Encoding = None,
     query: Query = None,
     where: Where = None,
+    exclude: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public list of items to leave out, such as postage and bags: one a line, or a column.",
+            show_default=False,
+            rich_help_panel=COUNTS,
+        ),
+    ] = None,
+    min_basket: MinBasket = None,
+    together: Together = BASKET,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of segments, such as stores: one release for each, under one budget.",
+            show_default=False,
+            rich_help_panel=COUNTS,
+        ),
+    ] = None,
+    segments: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="With --by: which segments, a public list. Rows of others are not read.",
+            show_default=False,
+            rich_help_panel=COUNTS,
+        ),
+    ] = None,
+    max_segments: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="In how many segments a basket (or user) counts at most: where it has the most baskets. Each release "
+            "has 1/N of the budget; unless given N is 1.",
+            show_default=False,
+            rich_help_panel=COUNTS,
+        ),
+    ] = None,
     catalogue: Annotated[
         str | None,
         typer.Option(
@@ -185,12 +230,13 @@ def mine(
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
     from fim_private.cli.progress import progress_bar
-    from fim_private.mining import mine as mine_release
-    from fim_private.mining.release_rules import rules_of
+    from fim_private.mining import mine as typed_mine
+    from fim_private.mining.segmented import rules_by_segment
 
+    mine_release: Any = typed_mine  # whether there are segments shows when it runs
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
-    inputs = [data, catalogue, ledger]
+    inputs = [data, catalogue, exclude, ledger]
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
     # Both fail before any privacy is spent.
@@ -228,6 +274,12 @@ def mine(
                 input_format=input_format,
                 query=query,
                 where=where,
+                exclude=exclude,
+                min_basket=min_basket,
+                together=together,
+                by=by,
+                segments=segments,
+                max_segments=max_segments,
                 max_work=max_work,
                 progress=progress,
                 ledger=ledger_at(ledger),
@@ -236,7 +288,7 @@ def mine(
             )
         from fim_private.cli.retyped import retyped
 
-        made = None if limits is None else rules_of(release, *limits)
+        made = None if limits is None else rules_by_segment(release, *limits)
         spelled = lambda changes: retyped(context, changes)  # noqa: E731
         write_release(write, release, form, output, rules=made, spelled=spelled)
         write_page(release, made)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 # What help texts gather options under, besides how a file is read.
 ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"
+COUNTS = "What counts (public choices, which the release states)"
+BASKET = "basket"
 
 Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.", rich_help_panel=BUDGET)]
 Rho = Annotated[
@@ -52,6 +54,23 @@ Count = Annotated[
         help="Release how many baskets (or users) there are, too, so that supports are shares: with --neighbors "
         "add-remove 5 % of the budget buys a noisy number; with replace-one it is public, and always released.",
         rich_help_panel=ASKED,
+    ),
+]
+MinBasket = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Baskets of fewer different items count as empty.",
+        show_default=False,
+        rich_help_panel=COUNTS,
+    ),
+]
+Together = Annotated[
+    str,
+    typer.Option(
+        metavar="basket|user",
+        help="Whether one basket has to contain an itemset, or it is enough that a user (--user) ever had all of it.",
+        rich_help_panel=COUNTS,
     ),
 ]
 LedgerFile = Annotated[

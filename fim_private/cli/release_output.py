@@ -17,7 +17,7 @@ from fim_private.errors import OutputError
 
 if TYPE_CHECKING:
     from fim_private.mining.release import Release
-    from fim_private.rules.association import Rules
+    from fim_private.mining.segmented import SegmentedRelease
 
 
 class ReleaseFormat(StrEnum):
@@ -83,24 +83,34 @@ def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -
 
 def write_release(
     write: Write,
-    release: Release,
+    release: Release | SegmentedRelease,
     form: Form,
     output: Path | None,
     *,
-    rules: Rules | None = None,
+    rules: Any = None,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
-    """Write a release, with rules of it if there are any. spelled: as render_table takes it."""
+    """Write a release, or those of segments. rules: of it, if there are any, or of each segment under its name.
+
+    spelled: as render_table takes it.
+    """
+    from fim_private.mining.segmented import SegmentedRelease, by_segment
+
     if form.format is ReleaseFormat.JSON:
         write.json(release.to_json(rules, kept=form.kept))
     elif form.format is ReleaseFormat.CSV:
         from fim_private.mining.release_rules import rules_csv
 
-        write.csv(release.to_csv() if rules is None else rules_csv(rules))
+        if rules is None:
+            write.csv(release.to_csv())
+        elif isinstance(release, SegmentedRelease):
+            write.csv(by_segment({name: rules_csv(each, spreadsheet_safe=False) for name, each in rules.items()}))
+        else:
+            write.csv(rules_csv(rules))
     elif form.format is ReleaseFormat.PARQUET:
         from fim_private.mining.release_files import parquet
 
-        write.send(parquet(release, release.said))
+        write.send(parquet(release.saved if isinstance(release, SegmentedRelease) else release, release.said))
     elif form.format is ReleaseFormat.MARKDOWN:
         write(release.to_markdown(rules))
     else:
@@ -120,7 +130,7 @@ def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Call
         return
     with destination(path, inputs=inputs) as write:
 
-        def write_page(release: Release, rules: Rules | None) -> None:
+        def write_page(release: Release | SegmentedRelease, rules: Any) -> None:
             from fim_private.reporting.page import page
 
             write.send(page(release, rules).encode(errors="backslashreplace"))

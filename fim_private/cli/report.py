@@ -38,13 +38,13 @@ def report(
     It shows what is released and nothing else, and spends nothing.
     """
     from fim_private.mining.loaded import load
-    from fim_private.mining.release_rules import rules_of
+    from fim_private.mining.segmented import rules_by_segment
     from fim_private.reporting.page import page
     from fim_private.rules.association import least
 
     limits = least("min_confidence", min_confidence or 0.0), least("min_lift", min_lift or 0.0)
     release = load(release_file)
-    rules = rules_of(release, *limits) if release.with_parts else None
+    rules = rules_by_segment(release, *limits) if release.with_parts else None
     where = Path(release_file).expanduser().with_suffix(".html") if output is None else output
     with destination(where, inputs=[release_file]) as write:
         write.send(page(release, rules).encode(errors="backslashreplace"))

@@ -35,10 +35,11 @@ def _words(context: Any, changes: Mapping[str, Any]) -> Iterator[str]:
             continue
         if value is None or value is False:
             continue
-        if given.param_type_name == "option":
-            yield given.opts[0]
-        if value is not True:
-            yield _typed(value)
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if given.param_type_name == "option":
+                yield given.opts[0]
+            if each is not True:
+                yield _typed(each)
 
 
 def _typed(value: Any) -> str:

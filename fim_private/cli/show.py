@@ -33,11 +33,11 @@ def show(
     With --rules, the association rules of a release that was mined with --rules.
     """
     from fim_private.mining.loaded import load
-    from fim_private.mining.release_rules import rules_of
+    from fim_private.mining.segmented import rules_by_segment
 
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
     release = load(release_file)
-    made = None if limits is None else rules_of(release, *limits)
+    made = None if limits is None else rules_by_segment(release, *limits)
     with destination(output, inputs=[release_file]) as write:
         write_release(write, release, form, output, rules=made)

@@ -48,9 +48,13 @@ BasketColumn = Annotated[
     ),
 ]
 ItemColumn = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the item (one row per item).", show_default=False, rich_help_panel=_PANEL
+        metavar="COLUMN",
+        help="Column of the item (one row per item), at the level that you want: product, or department. Several name "
+        "it together: --item department --item brand.",
+        show_default=False,
+        rich_help_panel=_PANEL,
     ),
 ]
 ItemsColumn = Annotated[

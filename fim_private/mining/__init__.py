@@ -3,6 +3,8 @@
 Everything is decided before the data is opened: which mechanisms run, on which share of the budget, and with how much
 noise. What leaves is a Release.
 
+scope           What of the data counts, and what an item is, by public choices.
+sizes           The sizes of itemsets.
 options         All that is asked for, checked before any data is read.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of the budget.
@@ -22,8 +24,11 @@ user_lengths    How many items users have, and what an item weighs then.
 itemset         An itemset that leaves; how a release is a sequence of them.
 needed_support  About how many units must have an itemset for it to come out.
 advice          What to ask instead where too little came out.
+one_release     One release of purchases that have been read.
+mine_options    The options of mine, for programs that check types.
 outcome         What leaves: itemsets, and the guarantee they were released under.
 release         The forms it leaves in: for people, and as JSON and CSV.
+segmented       Releases of several segments, under one budget.
 plain_values    A release as plain values, the JSON schema.
 release_rules   Its association rules, and the forms of these.
 release_files   It as a file: JSON, Parquet, CSV and Markdown.
@@ -36,27 +41,42 @@ frames          The same as a table of Arrow or of pandas.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack, overload
 
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
-from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
-from fim_private.mining.allocation import counted_units
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import account_of, asked, bill, rows_asked
-from fim_private.mining.known_itemsets import GivenItemsets, supports_of
+from fim_private.mining.mine_options import MineOptions
+from fim_private.mining.one_release import Job, cost_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
-from fim_private.reading import read_transactions, reads_users
+from fim_private.mining.scope import BASKET, Scope
+from fim_private.mining.segmented import SegmentedRelease
+from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
+from fim_private.reading.dialect import Dialect
+from fim_private.reading.options import Options
+from fim_private.reading.segments import segments_of
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
+
+
+@overload
+def mine(data: Any, *, by: None = None, **options: Unpack[MineOptions]) -> Release: ...
+
+
+@overload
+def mine(
+    data: Any, *, by: str, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
+) -> SegmentedRelease: ...
 
 
 def mine(
@@ -84,7 +104,7 @@ def mine(
     user: str | None = None,
     missing_user: str | None = None,
     basket: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     items: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -92,12 +112,18 @@ def mine(
     input_format: str | None = None,
     query: str | None = None,
     where: str | None = None,
+    exclude: Any = None,
+    min_basket: int | None = None,
+    together: str = BASKET,
+    by: str | None = None,
+    segments: Any = None,
+    max_segments: int | None = None,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
     ledger: Any = None,
     dataset: str | None = None,
     seed: int | None = None,
-) -> Release:
+) -> Release | SegmentedRelease:
     """Release the most frequent itemsets of a size, (epsilon, delta)-differentially private per basket or per user.
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
@@ -180,6 +206,9 @@ def mine(
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
+    by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
+    scope = Scope.of(exclude=exclude, min_basket=min_basket, together=together, by_user=by_user)
+    parts = segments_of(by, segments, max_segments)
     options = checked_options(
         size=size,
         epsilon=epsilon,
@@ -200,81 +229,40 @@ def mine(
         catalogue=catalogue,
         universe_size=universe_size,
         rules=rules,
-        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
+        by_user=by_user,
+        scope=scope,
     )
     check_query(data, query)
-    chosen = where_of(where)
-    allocation = allocation_of(options)
+    dialect = Dialect(delimiter, header, encoding, input_format)
+    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts)
+    most = 1 if parts is None else parts.most
+    each = options.part(most)
+    job = Job(each, allocation_of(each), scope, effort, randomness)
+    cost, concentrated = cost_of(options, job.allocation, most)
     due = bill(
         account,
         command="mine",
         dataset=dataset,
-        by_user=options.by_user,
+        by_user=by_user,
         neighbors=options.neighbors,
-        cost=allocation.cost,
-        zcdp=allocation.concentrated,
-        parameters=asked(options) | rows_asked(data, chosen, query),
+        cost=cost,
+        zcdp=concentrated,
+        parameters=asked(options) | rows_asked(data, reading, scope),
     )
     if randomness.private:
-        warn(cautions(allocation.cost, rho=options.rho), stacklevel=2)
+        warn(cautions(cost, rho=options.rho), stacklevel=2)
 
-    transactions = read_transactions(
-        data,
-        user=user,
-        basket=basket,
-        item=item,
-        items=items,
-        missing_user=missing_user,
-        delimiter=delimiter,
-        header=header,
-        encoding=encoding,
-        input_format=input_format,
-        query=query,
-        where=chosen,
-    )
-    charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
-    if randomness.private and transactions.read_as is not None:
-        warn(transactions.read_as.cautions(), stacklevel=2)
-    source: SupportSource = LocalSource(transactions, effort)
-    if options.max_basket is not None:
-        source = source.capped(options.max_basket, options.max_baskets or 1)
-    units = counted_units(source, options.neighbors, allocation.count, randomness)
-    unit = "user" if source.by_user else "basket"
+    read = read_parts(data, reading)
+    unit = "user" if read[0].by_user else "basket"
+    charged = None if due is None else due.pay(unit)
+    if randomness.private and read[0].read_as is not None:
+        warn(read[0].read_as.cautions(), stacklevel=2)
     if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
-        warn(cautions_of_units(allocation.cost, source.units, unit), stacklevel=2)
-    threshold = None if options.min_support is None else options.min_support.threshold(units)
-    taken, found = allocation.find(source, randomness, threshold)
-    count_parts = (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
-    published = taken.published(found, randomness, units, count_parts)
-    return Release(
-        mechanism=options.mechanism.name,
-        sizes=options.sizes,
-        cost=taken.cost,
-        zcdp=taken.zcdp,
-        neighbors=options.neighbors,
-        privacy_unit=unit,
-        private=randomness.private,
-        abstained=not published.itemsets,
-        itemsets=published.itemsets,
-        parts=published.parts,
-        missing_user=source.missing_user,
-        where=transactions.where,
-        top=options.top,
-        union=options.union,
-        shares=taken.shares,
-        noise=published.noise,
-        reason=options.reason,
-        keep_all=options.keep_all,
-        shortfall=taken.shortfall,
-        request=options,
-        units=None if units is None else units.number,
-        units_interval=None if units is None else units.interval,
-        units_noise=None if units is None else units.noise,
-        with_parts=options.rules,
-        max_basket=options.max_basket,
-        max_baskets=options.max_baskets,
-        min_support=None if options.min_support is None else options.min_support.asked,
-        threshold=threshold,
-        capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
-        charged=charged,
-    )
+        warn(dict.fromkeys(told for one in read for told in cautions_of_units(cost, one.units, unit)), stacklevel=2)
+    if parts is None:
+        return replace(job.release(read[0]), charged=charged)
+    releases = [
+        replace(job, scope=scope.of_segment(parts, name)).release(one)
+        for name, one in zip(parts.names, read, strict=True)
+    ]
+    return SegmentedRelease(tuple(releases), cost, concentrated if options.rho is not None else None, charged)

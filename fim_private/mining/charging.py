@@ -11,8 +11,9 @@ from fim_private.dp.charge import Account, Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.options import MiningOptions
+from fim_private.mining.scope import Scope
+from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.where import Condition
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | 
             f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
             "private, whatever it is charged with; leave one of them out"
         )
-    return ledger  # type: ignore[no-any-return]
+    account: Account = ledger
+    return account
 
 
 def bill(
@@ -98,13 +100,19 @@ def asked(options: MiningOptions) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def rows_asked(data: Any, where: Condition | None, query: str | None) -> dict[str, Any]:
-    """Return what a ledger keeps of which rows are read: the condition, and that there was a query, but not which.
+def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
+    """Return what a ledger keeps of which rows count: the condition, and that there was a query, but not which.
 
-    data: the purchases; of what was read before, it is the condition of then.
+    data: the purchases; of what was read before, it is the condition of then. Of segments it keeps how many.
     """
-    said = data.where if isinstance(data, Transactions) else where
-    return {**({} if said is None else {"where": str(said)}), **({} if query is None else {"query": True})}
+    said = data.where if isinstance(data, Transactions) else reading.where
+    by = reading.by
+    return {
+        **({} if said is None else {"where": str(said)}),
+        **({} if reading.query is None else {"query": True}),
+        **scope.charged,
+        **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
+    }
 
 
 def _text(value: Fraction | None) -> str | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -28,8 +29,11 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
-from fim_private.reading import read_transactions, reads_users
+from fim_private.mining.scope import BASKET, Scope
+from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
+from fim_private.reading.dialect import Dialect
+from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 
@@ -45,7 +49,7 @@ def count(
     user: str | None = None,
     missing_user: str | None = None,
     basket: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     items: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -53,6 +57,8 @@ def count(
     input_format: str | None = None,
     query: str | None = None,
     where: str | None = None,
+    min_basket: int | None = None,
+    together: str = BASKET,
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
     progress: Progress | None = None,
@@ -63,7 +69,7 @@ def count(
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
     data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format,
-        query, where: how to read them, as in mine.
+        query, where, min_basket, together: how to read them, and what of them counts, as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -90,7 +96,10 @@ def count(
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     account = account_of(ledger, dataset, private=randomness.private)
     check_query(data, query)
-    chosen = where_of(where)
+    by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
+    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user)
+    dialect = Dialect(delimiter, header, encoding, input_format)
+    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where))
     given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
@@ -99,33 +108,21 @@ def count(
         account,
         command="count",
         dataset=dataset,
-        by_user=data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket),
+        by_user=by_user,
         neighbors=relation,
         cost=allocated.cost,
         zcdp=allocated.concentrated,
-        parameters=_asked(given, budget, count) | rows_asked(data, chosen, query),
+        parameters=_asked(given, budget, count) | rows_asked(data, reading, scope),
     )
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
 
-    transactions = read_transactions(
-        data,
-        user=user,
-        basket=basket,
-        item=item,
-        items=items,
-        missing_user=missing_user,
-        delimiter=delimiter,
-        header=header,
-        encoding=encoding,
-        input_format=input_format,
-        query=query,
-        where=chosen,
-    )
+    (transactions,) = read_parts(data, reading)
     charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
     if randomness.private and transactions.read_as is not None:
         warn(transactions.read_as.cautions(), stacklevel=2)
-    source: SupportSource = LocalSource(transactions, effort)
+    scope = scope.read_from(transactions)
+    source: SupportSource = LocalSource(scope.applied(transactions), effort)
     unit = "user" if source.by_user else "basket"
     if randomness.private and relation == Neighbors.REPLACE_ONE:
         warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
@@ -143,6 +140,7 @@ def count(
         itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),
         missing_user=source.missing_user,
         where=transactions.where,
+        scope=scope,
         top=len(given.itemsets),
         union=True,
         shares=allocated.shares,

@@ -61,6 +61,15 @@ def counts(itemsets: Sequence[Itemset], has_supports: bool) -> dict[str, list[in
     return columns
 
 
+def of_one_type(tables: Sequence[Any]) -> list[Any]:
+    """Return tables as arrow_table makes them with items of one type: of numbers where all that have rows are."""
+    import pyarrow as pa
+
+    types = {table.schema.field("itemsets").type for table in tables if len(table)}
+    kind = types.pop() if len(types) == 1 else pa.list_(pa.string())
+    return [table.set_column(1, "itemsets", table.column("itemsets").cast(kind)) for table in tables]
+
+
 def _are_numbers(itemsets: Sequence[tuple[Item, ...] | None]) -> bool:
     """Tell whether there are items, all of them integers."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]

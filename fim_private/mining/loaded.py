@@ -18,10 +18,12 @@ from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
 from fim_private.mining.release_files import METADATA
+from fim_private.mining.scope import Scope
+from fim_private.mining.segmented import SegmentedRelease
 
 
-def load(path: str | os.PathLike[str]) -> Release:
-    """Return the release that a file has: one saved as .json or .parquet.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the Release that a file has, or the SegmentedRelease: one saved as .json or .parquet.
 
     It is equal to the one that was saved, but for parts of the budget, which are rounded up where a float is not exact,
     and for what a ledger had left, which is rounded down.
@@ -51,7 +53,7 @@ def load(path: str | os.PathLike[str]) -> Release:
     if values["schema"] != SCHEMA:
         raise DataError(f"{name} has a release of schema {shown(values['schema'])}; this version reads schema {SCHEMA}")
     try:
-        return release_of(values)
+        return _segmented(values) if "releases" in values else release_of(values)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise wrong from None
 
@@ -66,6 +68,17 @@ def _of_parquet(place: Path) -> bytes:
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
     return bytes((metadata or {}).get(METADATA, b""))
+
+
+def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
+    """Return the releases of segments of plain values. Raises as release_of does."""
+    releases = tuple(map(release_of, values["releases"]))
+    if not releases:
+        raise ValueError("there are no segments")
+    cost = PrivacyCost(float(values["epsilon"]), float(values["delta"]))
+    zcdp = ZcdpCost(float(values["rho"]), float(values["zcdp_delta"])) if "rho" in values else None
+    charged = None if (said := values.get("ledger")) is None else Charged.of(said)
+    return SegmentedRelease(releases, cost, zcdp, charged)
 
 
 def release_of(values: Mapping[str, Any]) -> Release:
@@ -93,6 +106,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
         cost=PrivacyCost(float(values["epsilon"]), float(values["delta"])),
         zcdp=ZcdpCost(float(values["rho"]), float(values["zcdp_delta"])) if has_rho else None,
         neighbors=str(values["neighbors"]),
+        scope=Scope.of_dict(values),
         privacy_unit=str(values["privacy_unit"]),
         private=bool(values["private"]),
         abstained=bool(values["abstained"]),

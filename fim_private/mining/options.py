@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from fim_private import defaults
@@ -27,11 +25,11 @@ from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mining.caps import check_caps
 from fim_private.mining.choice import AUTO, choose
 from fim_private.mining.min_support import MinSupport
+from fim_private.mining.scope import Scope
+from fim_private.mining.sizes import parse_sizes
 from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000
-# The longest range of sizes: each size gets a part of the budget.
-_MOST_SIZES = 64
 _THIRD = Fraction(1, 3)
 _LEAST_SHARE = Fraction(1, 10**6)
 # The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
@@ -40,7 +38,6 @@ COUNT_SHARE = Fraction(5, 100)
 _REACHING_SHARE = Fraction(40, 100)
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
-_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,11 @@ class MiningOptions:
             return UNKNOWN
         return self.universe
 
+    def part(self, most: int) -> MiningOptions:
+        """Return the same with its part of the budget where there are so many releases, >= 1."""
+        epsilon, rho = (None if whole is None else whole / most for whole in (self.epsilon, self.rho))
+        return replace(self, epsilon=epsilon, delta=self.delta / most, rho=rho)
+
     def selections(self) -> list[PublicParameters]:
         """Return the public parameters of each selection: one for each size, or with union one among all sizes.
 
@@ -150,11 +152,12 @@ def checked_options(
     universe_size: int | None,
     by_user: bool,
     rules: bool = False,
+    scope: Scope | None = None,
 ) -> MiningOptions:
     """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
-    by_user: whether users are protected, not baskets. Raises ParameterError for what is out of range, missing, of no
-    use or in contradiction, and DataError for a catalogue that cannot be read.
+    by_user: whether users are protected, not baskets. scope: what counts of the data. Raises ParameterError for what is
+    out of range, missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)
@@ -166,7 +169,8 @@ def checked_options(
         supports = count = True
     least = None if min_support is None else MinSupport.of(min_support)
     relation = exact_neighbors(neighbors)
-    universe = _universe(catalogue, universe_size)
+    scope = scope or Scope()
+    universe = _universe(catalogue, universe_size, scope)
     caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
     checked = {name: None if cap is None else public_integer(name, cap) for name, cap in caps.items()}
     if union and len(sizes) == 1:
@@ -182,7 +186,8 @@ def checked_options(
             budget.delta, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
         )
     spec = registry.spec_named(mechanism, AUTO)
-    check_caps(spec, universe, **checked, by_user=by_user)
+    scope.check_cap(max_baskets)
+    check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
@@ -223,33 +228,6 @@ def checked_options(
     return asked
 
 
-def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
-    """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
-
-    Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
-    """
-    if isinstance(size, str):
-        if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
-        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
-            raise ParameterError(_SIZES.format(shown(size)))
-        first, last = int(match[1]), int(match[2] or match[1])
-        if first > last:
-            raise ParameterError(_SIZES.format(shown(size)))
-        size = first if match[2] is None else range(first, last + 1)
-    sizes = tuple(public_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
-    if len(sizes) > _MOST_SIZES:
-        raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
-    if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
-    return sizes
-
-
-def listed(values: Any) -> Iterable[Any]:
-    """Return several values, or one as if it were several; an array of no dimension is one."""
-    return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
-
-
 def _top(top: int) -> int:
     """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
     return whole_number("top", top, least=1, most=_LARGEST_TOP)
@@ -284,12 +262,16 @@ def _supports_share(
     return exact
 
 
-def _universe(catalogue: Any, universe_size: int | None) -> Universe:
-    """Return the universe that is public. Raises ParameterError for both a catalogue and a size."""
+def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:
+    """Return the public universe, less what is left out. Raises ParameterError for both a catalogue and a size."""
     if catalogue is not None and universe_size is not None:
         raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:
-        return Catalogue(read_catalogue(catalogue))
+        listed, excluded = read_catalogue(catalogue), scope.excluded
+        left = listed if excluded is None else listed.without(excluded)
+        if not len(left):
+            raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
+        return Catalogue(left)
     if universe_size is not None:
         return SizedUniverse(public_integer("universe_size", universe_size))
     return UNKNOWN

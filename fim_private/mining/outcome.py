@@ -15,6 +15,7 @@ from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import MiningOptions
+from fim_private.mining.scope import Scope
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +34,7 @@ class Outcome(Itemsets):
         order given where they were.
     missing_user: what was asked for rows without a user: "own-unit" for each such basket as a unit of its own, "drop"
         for leaving them out, None where nothing was said of them.
+    scope: what counted of the data, and what an item is, by public choices.
     where: the condition, public as it was asked for, by which rows were read; None where all were.
     noise: the noise of the supports; None where none were released.
     keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
@@ -66,6 +68,7 @@ class Outcome(Itemsets):
     itemsets: tuple[Itemset, ...]
     missing_user: str | None = None
     where: str | None = None
+    scope: Scope = field(default_factory=Scope)
     top: int = 1
     union: bool = False
     shares: tuple[Share, ...] = ()
@@ -149,8 +152,9 @@ class Outcome(Itemsets):
 
     @property
     def rows_read(self) -> tuple[str, ...]:
-        """Which rows were read, in a sentence; nothing where all were."""
-        return () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
+        """Which rows were read, and what of them counted, in sentences; nothing where everything did."""
+        rows = () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
+        return (*rows, *self.scope.told(self.privacy_unit))
 
     @property
     def has_shares(self) -> bool:

@@ -45,6 +45,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "neighbors": str(outcome.neighbors),
         "privacy_unit": outcome.privacy_unit,
         **{name: value for name, value in optional.items() if value is not None},
+        **outcome.scope.to_dict(),
         "abstained": outcome.abstained,
         "itemsets": [_itemset(outcome, itemset) for itemset in outcome.itemsets],
         **({"parts": [_itemset(outcome, itemset) for itemset in outcome.parts]} if outcome.with_parts else {}),

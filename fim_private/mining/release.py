@@ -65,7 +65,7 @@ class Release(Outcome):
         """The guarantee, in one sentence."""
         if not self.private:
             return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
-        change = wording.change(self.neighbors, self.protected)
+        change = wording.change(self.neighbors, self.protected, in_segments=self.scope.segment is not None)
         return wording.guarantee(self.mechanism, self.cost, change) + wording.concentrated(self.zcdp)
 
     @property

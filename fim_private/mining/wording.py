@@ -109,10 +109,12 @@ def protected(unit: str, missing_user: str | None) -> str:
     return f"{unit} (all their baskets){nobodys}"
 
 
-def change(neighbors: str, unit: str) -> str:
-    """Return what neighbours differ in, in words. unit: as `protected` returns it."""
+def change(neighbors: str, unit: str, *, in_segments: bool = False) -> str:
+    """Return what neighbours differ in, in words. unit: as `protected` returns it. in_segments: whether it counts in
+    some parts of the data only, which under replace-one are the same for what it is replaced by.
+    """
     if neighbors == Neighbors.REPLACE_ONE:
-        return f"replacing any one {unit} by any other"
+        return f"replacing any one {unit} by any other{' that counts in the same segments' if in_segments else ''}"
     return f"adding or removing any one {unit}"
 
 

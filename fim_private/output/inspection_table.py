@@ -43,7 +43,10 @@ def command_for(seen: Inspection) -> str:
     words = ["fim-private", "mine", seen.source]
     for name, value in seen.options.items():
         option = name.replace("_", "-")
-        words += [f"--{option}", value] if isinstance(value, str) else [f"--{option}" if value else f"--no-{option}"]
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            words += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{option}", each)]
     return shlex.join(words)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,7 @@ from fim_private.mining import wording
 from fim_private.mining.budget_share import Share, parts_in_words
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
+from fim_private.mining.segmented import SegmentedRelease
 from fim_private.output.console import Screen
 from fim_private.output.rules_table import rules_parts
 from fim_private.rules.association import Rules
@@ -28,24 +30,60 @@ _NOISE = {
 
 
 def render_table(
-    release: Release,
+    release: Release | SegmentedRelease,
     screen: Screen,
     *,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
-    rules: Rules | None = None,
+    rules: Any = None,
 ) -> str:
     """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
 
-    spelled: writes a request with some parameters changed; unless given, as a call of Python. rules: to be shown after
-    the itemsets.
+    Of several segments one after the other. spelled: writes a request with some parameters changed; unless given, as a
+    call of Python. rules: to be shown after the itemsets; of segments under their names.
     """
-    return screen.render(_parts(release, spelled, rules))
+    if isinstance(release, SegmentedRelease):
+        return screen.render(_segments(release, spelled, rules or {}))
+    return screen.render([*_parts(release, spelled, rules), *_promised(release)])
+
+
+def _segments(
+    release: SegmentedRelease,
+    spelled: Callable[[Mapping[str, Any]], str] | None,
+    rules: Mapping[str, Rules],
+) -> Iterator[RenderableType]:
+    """Yield what is shown of several segments, each under its name, and the guarantee of all."""
+    told = [[*_remarks(one), *one.rows_read] for one in release.releases if not one.abstained]
+    common = [line for line in (told or [[]])[0] if all(line in lines for lines in told)]
+    for name, one in release.items():
+        yield Rule(Text(release.heading(one), style="bold"), align="left")
+        yield from _found(one, spelled, rules.get(name))
+        own = [] if one.abstained else _remarks(one)
+        yield from (Text(line) for line in own if line not in common)
+    yield Rule()
+    yield from map(Text, common or release.whole.rows_read)
+    yield from _promised(release)
+
+
+def _promised(release: Release | SegmentedRelease) -> Iterator[Text]:
+    """Yield the guarantee, and what a ledger says."""
+    yield Text(release.guarantee)
+    yield from map(Text, wording.charged(release.charged))
 
 
 def _parts(
     release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None
 ) -> Iterator[RenderableType]:
-    """Yield what is shown, from the title to the guarantee."""
+    """Yield what is shown of a release above the guarantee."""
+    yield from _found(release, spelled, rules)
+    if not release.abstained:
+        yield from map(Text, _remarks(release))
+    yield from map(Text, release.rows_read)
+
+
+def _found(
+    release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None
+) -> Iterator[RenderableType]:
+    """Yield the title, the itemsets and the rules of a release, and what to ask instead."""
     if release.abstained:
         yield Group(Text(release.title, style="bold"))  # a Group is wrapped between words, a bare Text is not
     else:
@@ -55,11 +93,6 @@ def _parts(
     if rules is not None:
         yield from rules_parts(release, rules)
     yield from _advice(release, spelled)
-    if not release.abstained:
-        yield from map(Text, _remarks(release))
-    yield from map(Text, release.rows_read)
-    yield Text(release.guarantee)
-    yield from map(Text, wording.charged(release.charged))
 
 
 def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[Text]:

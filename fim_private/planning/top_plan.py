@@ -20,7 +20,8 @@ from fim_private.mechanisms.prospects import prospects
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions, listed, parse_sizes
+from fim_private.mining.options import MiningOptions
+from fim_private.mining.sizes import listed, parse_sizes
 from fim_private.planning.given import Given
 from fim_private.planning.top_results import PlannedTop, TopPlan, reason, recommended
 

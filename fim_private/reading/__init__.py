@@ -19,6 +19,7 @@ files                Files, pipes and standard input: which form a file has.
 file_errors          What reading a file raises, as one line.
 arrow_files          Parquet and Arrow files.
 joined_files         Several files as one table.
+joint_items          Items that several columns name together.
 text_blocks          A text's bytes as whole lines in UTF-8.
 text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
@@ -27,12 +28,15 @@ other_readings       What else the first lines of a text may be, for which it is
 read_as              What a source was read as: form, dialect and columns.
 arrow_objects        What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB.
 record_batches       Parquet, Arrow, CSV with columns: what arrives as Arrow record batches.
+in_memory            Which reader an object in memory goes to.
 frames               Frames of pandas and polars.
 matrices             One-hot arrays and tables, and sparse matrices.
 basket_lists         Lists of baskets in memory.
 column_names         What the name of a column suggests.
 column_roles         Which form a table has, and which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
+segments             A public list of parts, such as stores, that rows name in a column.
+segment_members      Which units count in which segment, and with what.
 where                Which rows are read: a condition, as it is written.
 row_filter           Which rows a condition lets pass.
 skipping             What need not be read, since no row in it can pass.
@@ -52,7 +56,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,17 +65,18 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
-from fim_private.reading import basket_lists, frames, matrices
-from fim_private.reading.arrow_objects import arrow_object, stream_source
+from fim_private.reading import frames
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
-from fim_private.reading.files import READABLE, open_file
+from fim_private.reading.files import open_file
+from fim_private.reading.in_memory import is_frame, is_series, read_object, table_of
 from fim_private.reading.named_sources import named_source, path_or_name
 from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
+from fim_private.reading.segment_members import members
 from fim_private.reading.text import read_text
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
@@ -86,7 +91,7 @@ def read_transactions(
     *,
     user: str | None = None,
     basket: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     items: str | None = None,
     missing_user: str | None = None,
     delimiter: str | None = None,
@@ -117,7 +122,8 @@ def read_transactions(
         out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket,
         wherever they are. Rows without an id cannot be placed and are left out.
-    item: column of one item per row; needs basket.
+    item: column of one item per row; needs basket. Several columns name an item together, with " | " between their
+        values: item=["department", "brand"] has items such as "DAIRY | Private".
     items: column of lists of items; guessed when there is only one such column.
     input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
         "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
@@ -152,23 +158,39 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    check_query(source, query)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where))
+    (found,) = read_parts(source, Options(user, basket, item, items, missing_user, dialect, query, where_of(where)))
+    return found
+
+
+def read_parts(source: Any, options: Options) -> list[Transactions]:
+    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all.
+
+    Raises what read_transactions does.
+    """
+    check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
         if given := dict(options.named()):
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
-        return source
+        return [source]
     found = _read(source, options)
-    # A table without rows has no users to tell apart; the guarantee is for users all the same.
-    units = np.zeros(1, dtype=np.int64) if user is not None and not found.by_user else found.unit_offsets
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
     told = None if options.where is None else str(options.where)
-    return replace(found, unit_offsets=units, missing_user=missing_user, where=told)
+    found = replace(found, missing_user=options.missing_user, where=told)
+    return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
+
+
+def _of_units(found: Transactions, options: Options) -> Transactions:
+    """Return purchases whose units are what was asked for."""
+    if options.user is not None and not found.by_user:
+        # A table without rows has no users to tell apart; the guarantee is for users all the same.
+        return replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
+    # Among segments a basket was a unit of its own, with one part in each; in a segment it is a basket.
+    return replace(found, unit_offsets=None) if options.by is not None and options.user is None else found
 
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:
@@ -187,7 +209,7 @@ def _read(source: Any, options: Options) -> Transactions:
             named = named_source(source, options)
             return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
     try:
-        return _read_object(source, options)
+        return read_object(source, options)
     except FimPrivateError:
         raise
     except pa.ArrowException:
@@ -215,11 +237,11 @@ def read_catalogue(source: Any) -> Vocabulary:
     try:
         if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
             return catalogue_of_table(table_source(source))
-        if _is_frame(source):
+        if is_frame(source):
             if len(set(source.columns)) < len(source.columns):
                 raise DataError("the catalogue has two columns of one name; give the column of items alone")
-            return catalogue_of_table(table_source(_table_of(source)))
-        if _is_series(source):
+            return catalogue_of_table(table_source(table_of(source)))
+        if is_series(source):
             values = frames.as_arrow(source)
             return catalogue_of_values(source if values is None else values)
         return catalogue_of_values(source)
@@ -227,59 +249,3 @@ def read_catalogue(source: Any) -> Vocabulary:
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
         ) from None
-
-
-def _read_object(source: Any, options: Options) -> Transactions:
-    """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
-    if (table := arrow_object(source)) is not None:
-        return read_arrow(table, options)
-    if frames.is_instance(source, "pandas", "DataFrame"):
-        return frames.read_pandas(source, options)
-    if frames.is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    if frames.is_instance(source, "polars", "DataFrame"):
-        return frames.read_polars(source, options)
-    if frames.is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return matrices.read_sparse(source, options)
-    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return matrices.read_array(source, options)
-    if (instead := _instead_of(source)) is not None:
-        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
-    array = frames.as_arrow(source) if _is_series(source) else source
-    if isinstance(array, pa.Array | pa.ChunkedArray):
-        return basket_lists.read_list_array(array, options)
-    if hasattr(source, "__arrow_c_stream__") and not _is_series(source):
-        return read_arrow(stream_source(source), options)
-    if isinstance(source, Iterable) and not isinstance(source, bytes):
-        return basket_lists.read_iterable(source, options)
-    raise DataError(
-        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
-        f"or the path of one of: {READABLE}"
-    )
-
-
-def _instead_of(source: object) -> str | None:
-    """Return what to give instead of what can be iterated over, but not as baskets; None for anything else."""
-    if isinstance(source, Mapping):
-        return "give its values()"
-    if hasattr(source, "readline"):
-        return "give the path of the file"
-    if type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
-        return "give the items of each group: groupby(...)[...].agg(list)"
-    return None
-
-
-def _table_of(frame: Any) -> pa.Table:
-    """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
-    try:
-        return frames.polars_to_arrow(frame) if hasattr(frame, "to_arrow") else pa.table(frame)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-
-
-def _is_frame(source: object) -> bool:
-    return frames.is_instance(source, "pandas", "DataFrame") or frames.is_instance(source, "polars", "DataFrame")
-
-
-def _is_series(source: object) -> bool:
-    return frames.is_instance(source, "pandas", "Series") or frames.is_instance(source, "polars", "Series")

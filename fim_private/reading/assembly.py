@@ -31,12 +31,14 @@ class KeyedRows:
     lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
     baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
         null: the row is nobody's, and its basket a unit of its own.
+    segments: (rows,) Arrow int32, no nulls, >= 0; None where there are none.
     """
 
     lengths: NDArray[np.integer]
     codes: Codes
     baskets: pa.Array | None = None
     users: pa.Array | None = None
+    segments: pa.Array | None = None
 
     def without_nulls(self) -> KeyedRows:
         """Return the rows without the nulls among their items: what they need in memory is what they hold."""
@@ -48,15 +50,17 @@ class KeyedRows:
         return replace(self, codes=self.codes[held], lengths=before[ends] - before[ends - self.lengths])
 
 
-def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None) -> KeyedRows:
+def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None, segments: pa.Array | None = None) -> KeyedRows:
     """Return entries, one key each, as rows: neighbours with equal keys make one row.
 
-    codes: (entries,) int32 provisional, -1 for a null. baskets, users: (entries,) Arrow arrays, as in KeyedRows.
+    codes: (entries,) int32 provisional, -1 for a null. baskets, users, segments: (entries,) Arrow arrays, as in
+    KeyedRows.
     """
-    starts = np.flatnonzero(_changes([baskets] if users is None else [baskets, users]))
+    keys = [baskets, users, segments]
+    starts = np.flatnonzero(_changes([key for key in keys if key is not None]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
     at = arrow_of(starts)
-    return KeyedRows(lengths, codes, baskets.take(at), None if users is None else users.take(at))
+    return KeyedRows(lengths, codes, *(None if key is None else key.take(at) for key in keys))
 
 
 def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
@@ -70,13 +74,14 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     lengths = _Growing()
     baskets: list[pa.Array] = []
     users: list[pa.Array] = []
+    segments: list[pa.Array] = []
     pool = pa.default_memory_pool()
     kept = blank = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
         buffer.append(rows.codes)
         kept += len(rows.lengths) - int(np.count_nonzero(rows.lengths))
-        if kept > _BLANK_ROWS and rows.baskets is None and rows.users is None:
+        if kept > _BLANK_ROWS and rows.baskets is None and rows.users is None and rows.segments is None:
             held = rows.lengths[rows.lengths > 0]
             blank += len(rows.lengths) - len(held)
             lengths.append(held)
@@ -86,19 +91,27 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             baskets.append(rows.baskets)
         if rows.users is not None:
             users.append(rows.users)
+        if rows.segments is not None:
+            segments.append(rows.segments)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes = buffer.array()
     sizes: NDArray[np.integer] = lengths.array()
     vocabulary, final = labels.finish(_pieces(codes))
     unit_offsets = None
+    segment: NDArray[np.int32] | None = np.concatenate([*map(numpy_of, segments)]) if segments else None
     if baskets or users:
-        group, unit_offsets = _groups(baskets, users, len(sizes))
+        group, unit_offsets = _groups(baskets, users, segment, len(sizes))
+        segment = None if segment is None else _of_groups(segment, group)
         sizes, final = _merge(codes, sizes, group, final)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return Transactions(
-        *canonical_baskets(_whole_baskets(codes, offsets), final, out=codes), vocabulary, unit_offsets, blank=blank
+        *canonical_baskets(_whole_baskets(codes, offsets), final, out=codes),
+        vocabulary,
+        unit_offsets,
+        blank=blank,
+        segments=segment,
     )
 
 
@@ -142,16 +155,19 @@ def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
 
 
 def _groups(
-    baskets: list[pa.Array], users: list[pa.Array], rows: int
+    baskets: list[pa.Array], users: list[pa.Array], segment: NDArray[np.int32] | None, rows: int
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
     """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
 
-    Numbers ascend where the rows of each basket are together already, so that most files need no sort.
+    Numbers ascend where the rows of each basket are together already, so that most files need no sort. segment: of each
+    row; where there are segments a basket has one part in each of them, and is a unit, unless users are.
     """
     basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
-    if not users:
+    if not users and segment is None:
         return basket, None
-    user = _units(users, basket)
+    user = _units(users, basket) if users else basket
+    if segment is not None:
+        basket = _numbers_by_appearance(pa.chunked_array([arrow_of((basket.astype(np.int64) << 32) | segment)]))
     # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered
     # by appearance, a user's baskets are in the order of that user's own rows, whoever else is in the file.
     number = _numbers_by_appearance(pa.chunked_array([arrow_of((user.astype(np.int64) << 32) | basket)]))
@@ -162,6 +178,13 @@ def _groups(
     rank[order] = np.arange(len(order))
     sizes = np.bincount(owner)
     return rank[number], np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+
+
+def _of_groups(values: NDArray[np.int32], group: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the value of each group, of whose rows all have the same: (groups,)."""
+    found = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+    found[group] = values
+    return found
 
 
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:

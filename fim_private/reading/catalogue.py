@@ -86,7 +86,7 @@ def catalogue_of_values(values: Any) -> Vocabulary:
 
 def _listed(values: object) -> list[object]:
     """Return a collection as a list. Raises DataError for what is none."""
-    wrong = DataError(f"a catalogue must be a path or a collection of items, not {type(values).__name__}")
+    wrong = DataError(f"a list of items must be a path or a collection of items, not {type(values).__name__}")
     if isinstance(values, bytes) or not isinstance(values, Iterable):
         raise wrong
     try:
@@ -100,7 +100,7 @@ def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
     """Return the vocabulary of all labels. Raises DataError if there are none."""
     vocabulary, _ = labels.finish(codes)
     if not len(vocabulary):
-        raise DataError(f"{name} lists no items; a catalogue needs at least one")
+        raise DataError(f"{name} lists no items; it needs at least one")
     return vocabulary
 
 

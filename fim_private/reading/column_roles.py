@@ -15,6 +15,7 @@ from fim_private.reading.column_names import numbered, suggests_a_column, sugges
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.options import Options
+from fim_private.reading.segments import Segments
 from fim_private.reading.where import Condition, columns_of
 
 _LISTED_COLUMNS = 20
@@ -62,9 +63,10 @@ class Wanted:
 class Roles:
     """Which column plays which part.
 
-    form: long, wide or one-hot; None for a column of lists. values: the columns of items, one of them for long and
-    lists. basket, user: the key columns, if any. missing_user: what becomes of rows without a user; None to refuse
-    them. where: which rows are read; None for all.
+    form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
+    or several that name an item together. basket, user: the key columns, if any. missing_user: what becomes of rows
+    without a user; None to refuse them. where: which rows are read; None for all. by: which segment a row is in; None
+    where there are none.
     """
 
     form: InputForm | None
@@ -73,6 +75,7 @@ class Roles:
     user: str | None = None
     missing_user: MissingUser | None = None
     where: Condition | None = None
+    by: Segments | None = None
 
     @property
     def is_list(self) -> bool:
@@ -93,7 +96,8 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        return list(dict.fromkeys([*self.values, *self.keys, *columns_of(self.where)]))
+        by = [] if self.by is None else [self.by.column]
+        return list(dict.fromkeys([*self.values, *self.keys, *by, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
@@ -115,13 +119,13 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _check(columns, name, source)
-    for option in ("basket", "user"):
-        name = getattr(options, option)
-        if name is not None and _find(columns, name).is_nested:
-            _wrong_type(_find(columns, name), source, "an identifier")
+    keys = (options.basket, options.user, None if options.by is None else options.by.column)
+    for column in (_find(columns, key) for key in keys if key is not None):
+        if column.is_nested:
+            _wrong_type(column, source, "an identifier")
     form, values = _form_and_values(columns, options, source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    return Roles(form, values, options.basket, options.user, missing_user, options.where)
+    return Roles(form, values, options.basket, options.user, missing_user, options.where, options.by)
 
 
 def _form_and_values(
@@ -130,12 +134,13 @@ def _form_and_values(
     """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
     form = options.dialect.form
     # What rows are chosen by is no item, unless it is named as one.
-    keys = (options.basket, options.user, *columns_of(options.where))
+    by = () if options.by is None else (options.by.column,)
+    keys = (options.basket, options.user, *by, *columns_of(options.where))
     others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
     if options.item is not None or form is InputForm.LONG:
-        return InputForm.LONG, (_item_column(columns, options, source),)
+        return InputForm.LONG, _columns_of_item(columns, options, source)
     # An id among numbers shows when it is read: it is not 0 or 1.
     alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
     if options.items is None and others and alike:
@@ -148,22 +153,23 @@ def _form_and_values(
     return None, (items,)
 
 
-def _item_column(columns: Sequence[Column], options: Options, source: str) -> str:
-    """Return the column of one item a row. Raises as `choose` does."""
+def _columns_of_item(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the column of one item a row, or those that name it together. Raises as `choose` does."""
     if options.item is None or options.basket is None:
         raise ParameterError(
             f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
             "the columns of one row per item"
         )
-    column = _find(columns, options.item)
-    if column.is_list:
-        raise DataError(
-            f"column {options.item!r} of {source} holds lists: "
-            f"name it with {parameter('items')} instead of {parameter('item')}"
-        )
-    if column.is_nested:
-        _wrong_type(column, source, "an item")
-    return options.item
+    named: tuple[str, ...] = options.item
+    for column in (_find(columns, name) for name in named):
+        if column.is_list:
+            raise DataError(
+                f"column {column.name!r} of {source} holds lists: "
+                f"name it with {parameter('items')} instead of {parameter('item')}"
+            )
+        if column.is_nested:
+            _wrong_type(column, source, "an item")
+    return named
 
 
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.column_roles import Column, Roles, choose
 from fim_private.reading.dialect import InputForm
+from fim_private.reading.joint_items import joint_items
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
 from fim_private.reading.missing_users import apply_rule
@@ -30,6 +31,8 @@ from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys
 from fim_private.reading.row_filter import passing
+from fim_private.reading.segment_members import segment_numbers
+from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import columns_of
 
@@ -56,14 +59,17 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
         looked_at = {name: _comparable(frame[name], name) for name in columns_of(roles.where)}
         passes = passing(roles.where, looked_at, "the frame")
         frame = frame[numpy_of(passes) & ~null_mask(passes)]
+    if roles.by is not None:
+        frame = frame[~null_mask(_segment_numbers(frame, roles.by))]
     one_hot = roles.form is InputForm.ONE_HOT
-    only_items = one_hot and not roles.keys and roles.where is None
+    only_items = one_hot and not roles.keys and roles.where is None and roles.by is None
     if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
         found = _read_pandas_one_hot(frame)
     else:
         labels: Labels = PythonLabels()
         codes = labels.encode(list(roles.values)) if one_hot else None
-        if not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values]):
+        is_joint = roles.form is InputForm.LONG and len(roles.values) > 1
+        if is_joint or (not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values])):
             labels = ArrowLabels(f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame")
         found = assemble(_pandas_rows(frame, roles, labels, codes), labels)
     return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"), rows=len(frame))
@@ -145,20 +151,28 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
         users, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
         frame = frame if stays is None else frame[numpy_of(stays)]
     baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
+    segments = None if roles.by is None else _segment_numbers(frame, roles.by)
     columns = [_sliceable(frame[name]) for name in roles.values]
     if roles.form is InputForm.WIDE and isinstance(labels, PythonLabels):
         # Beside texts, numbers are floats where one is missing.
         columns = [[*map(_exact, frame[name].tolist())] for name in roles.values]
+    elif roles.form is InputForm.LONG and len(columns) > 1:
+        columns = [joint_items([_comparable(frame[name], name) for name in roles.values])]
     size = roles.rows_at_a_time
     for start in range(0, max(1, len(frame)), size):
         parts = [plain(_one(column[start : start + size])) for column in columns]
-        basket_keys, user_keys = (None if key is None else key[start : start + size] for key in (baskets, users))
+        keys = [None if key is None else key[start : start + size] for key in (baskets, users, segments)]
         if codes is not None:
-            yield with_keys(rows_of_columns(parts, roles.values, codes, "the frame"), basket_keys, user_keys)
+            yield with_keys(rows_of_columns(parts, roles.values, codes, "the frame"), *keys)
         elif roles.form is InputForm.WIDE:
-            yield with_keys(wide_rows(parts, labels), basket_keys, user_keys)
+            yield with_keys(wide_rows(parts, labels), *keys)
         else:
-            yield keyed(parts[0], basket_keys, user_keys, roles.is_list, labels)
+            yield keyed(parts[0], *keys, is_list=roles.is_list, labels=labels)
+
+
+def _segment_numbers(frame: Any, segments: Segments) -> pa.Array:
+    """Return the place of each row's segment in the list, null for none: (rows,) Arrow int32."""
+    return segment_numbers(segments, _comparable(frame[segments.column], segments.column))
 
 
 def _comparable(series: Any, name: str) -> pa.Array:

@@ -116,7 +116,7 @@ def inspect(
     *,
     user: str | None = None,
     basket: str | None = None,
-    item: str | None = None,
+    item: str | Sequence[str] | None = None,
     items: str | None = None,
     missing_user: str | None = None,
     delimiter: str | None = None,
@@ -140,7 +140,7 @@ def inspect(
     options = {
         "user": user,
         "basket": basket,
-        "item": item,
+        "item": item if item is None or isinstance(item, str) else item[0] if len(item) == 1 else [*item],
         "items": items,
         "missing_user": missing_user,
         "delimiter": delimiter,

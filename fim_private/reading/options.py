@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.segments import Segments
 from fim_private.reading.where import Condition, columns_of
 
 
@@ -14,22 +17,25 @@ from fim_private.reading.where import Condition, columns_of
 class Options:
     """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
 
-    dialect: how the source is to be read, as far as that was said. query: of a database. where:
-    which rows are read. Raises ParameterError for names that contradict each
-    other, and for an unknown rule or one without a user column.
+    item: one column, or several, as they are given; kept as a tuple. dialect: how the source is to be read, as far as
+    that was said. query: of a database. where: which rows are read. by: the segments that rows are
+    in. Raises ParameterError for names that contradict
+    each other, and for an unknown rule or one without a user column.
     """
 
     user: str | None = None
     basket: str | None = None
-    item: str | None = None
+    item: Any = None
     items: str | None = None
     missing_user: str | None = None
     dialect: Dialect = field(default_factory=Dialect)
     query: str | None = None
     where: Condition | None = None
+    by: Segments | None = None
 
     def __post_init__(self) -> None:
-        for name in ("user", "basket", "item", "items"):
+        object.__setattr__(self, "item", _item_columns(self.item))
+        for name in ("user", "basket", "items"):
             if not isinstance(getattr(self, name), str | None):
                 raise ParameterError(
                     f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
@@ -56,7 +62,7 @@ class Options:
             )
         for name in ("basket", "user"):
             column = getattr(self, name)
-            if column is not None and column in (self.item, self.items):
+            if column is not None and column in (*(self.item or ()), self.items):
                 raise ParameterError(
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
@@ -75,9 +81,11 @@ class Options:
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        return [(name, getattr(self, name)) for name in self.given()] + [
-            ("where", column) for column in columns_of(self.where)
-        ]
+        given = [(name, getattr(self, name)) for name in self.given()]
+        several = [(name, columns if isinstance(columns, tuple) else (columns,)) for name, columns in given]
+        several.append(("where", tuple(columns_of(self.where))))
+        several.append(("by", () if self.by is None else (self.by.column,)))
+        return [(name, column) for name, columns in several for column in columns]
 
     def refuse(self, source: str) -> None:
         """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
@@ -86,7 +94,21 @@ class Options:
 
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
-        if given := [*self.given(), *(["where"] if self.where is not None else [])]:
+        if given := [*self.given(), *(name for name in ("where", "by") if getattr(self, name) is not None)]:
             raise ParameterError(
                 f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
             )
+
+
+def _item_columns(item: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the columns of the item; None where none was named. Raises ParameterError for no names, or one twice."""
+    if item is None:
+        return None
+    columns = (item,) if isinstance(item, str) else tuple(item) if isinstance(item, list | tuple) else ()
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise ParameterError(
+            f"{parameter('item')} must be the name of a column, as text, or a list of such names, not {shown(item)}"
+        )
+    if len({*columns}) < len(columns):
+        raise ParameterError(f"{parameter('item')} names a column twice; name each once")
+    return columns

@@ -79,7 +79,9 @@ class ReadAs:
             "spmf": "one user's sequence of baskets per line (SPMF)",
         }[self.form]
         columns = [f"{role} {name!r}" for role, name in (("user", self.user), ("basket", self.basket)) if name]
-        if len(self.items) == 1:
+        if len(self.items) > 1 and self.form == "long":
+            columns.append(f"item {' and '.join(map(repr, self.items))}")
+        elif len(self.items) == 1:
             columns.append(f"{'item' if self.form == 'long' else 'items'} {self.items[0]!r}")
         elif self.items:
             columns.append(f"items {self.items[0]!r} to {self.items[-1]!r}")

@@ -15,6 +15,7 @@ from fim_private.reading.assembly import KeyedRows, assemble, runs
 from fim_private.reading.column_roles import Column, Roles, Wanted, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
+from fim_private.reading.joint_items import joint_items
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import rows_of_columns
 from fim_private.reading.missing_users import apply_rule
@@ -23,6 +24,7 @@ from fim_private.reading.options import Options
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.row_filter import passing
+from fim_private.reading.segment_members import segment_numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
 from fim_private.reading.where import columns_of
@@ -131,17 +133,17 @@ def wide_rows(columns: Sequence[Any], labels: Labels) -> KeyedRows:
     return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel())
 
 
-def keyed(values: Any, baskets: Any, users: Any, is_list: bool, labels: Labels) -> KeyedRows:
+def keyed(values: Any, baskets: Any, users: Any, segments: Any = None, *, is_list: bool, labels: Labels) -> KeyedRows:
     """Return the rows of one chunk.
 
-    values: (rows,) lists if is_list, else single items, as labels takes them. baskets, users: (rows,) Arrow arrays,
-    None where there are no such keys; single items have baskets.
+    values: (rows,) lists if is_list, else single items, as labels takes them. baskets, users, segments: (rows,) Arrow
+    arrays, None where there are no such keys; single items have baskets.
     """
     baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
     if is_list:
         lengths, codes = labels.encode_lists(values)
-        return KeyedRows(lengths, codes, baskets, users)
-    return runs(labels.encode(values), baskets, users)
+        return KeyedRows(lengths, codes, baskets, users, segments)
+    return runs(labels.encode(values), baskets, users, segments)
 
 
 def _is_nested(kind: Any) -> bool:
@@ -170,31 +172,38 @@ def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -
         users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
         batch = batch if stays is None else batch.filter(stays)
     baskets = None if roles.basket is None else _column(batch, roles.basket)
-    if roles.form in (InputForm.LONG, None):
-        return keyed(_column(batch, roles.values[0]), baskets, users, roles.is_list, encoder.labels)
+    segments = None if roles.by is None else segment_numbers(roles.by, _column(batch, roles.by.column))
     columns = [_column(batch, name) for name in roles.values]
+    if roles.form in (InputForm.LONG, None):
+        return keyed(items_of(columns), baskets, users, segments, is_list=roles.is_list, labels=encoder.labels)
     if encoder.columns is None:
         rows = wide_rows(_alike(columns), encoder.labels)
     else:
         rows = rows_of_columns(columns, roles.values, encoder.columns, source)
-    return with_keys(rows, baskets, users)
+    return with_keys(rows, baskets, users, segments)
 
 
 def _chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read, with the columns that are needed, in a plain form."""
     names = roles.names
     batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
-    if roles.where is None:
-        return batch
-    looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
-    return batch.filter(passing(roles.where, looked_at, source))
+    if roles.where is not None:
+        looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+        batch = batch.filter(passing(roles.where, looked_at, source))
+    if roles.by is not None:
+        batch = batch.filter(segment_numbers(roles.by, _column(batch, roles.by.column)).is_valid())
+    return batch
 
 
-def with_keys(rows: KeyedRows, baskets: Any, users: Any) -> KeyedRows:
+def items_of(columns: Sequence[Any]) -> Any:
+    """Return what names the item of each row, or its list: the only column, or several together."""
+    return columns[0] if len(columns) == 1 else joint_items(columns)
+
+
+def with_keys(rows: KeyedRows, baskets: Any, users: Any, segments: Any) -> KeyedRows:
     """Return rows with the keys they belong to: (rows,) Arrow arrays, None where there are no such keys."""
-    return replace(
-        rows, **{name: by_value(ids) for name, ids in (("baskets", baskets), ("users", users)) if ids is not None}
-    )
+    keys = (("baskets", baskets), ("users", users), ("segments", segments))
+    return replace(rows, **{name: by_value(ids) for name, ids in keys if ids is not None})
 
 
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:

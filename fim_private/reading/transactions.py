@@ -24,6 +24,7 @@ class Transactions:
     missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
     blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
         number of blank lines. 0 where units are users.
+    segments: (baskets,) int32, in which part of a public list each basket is (`segment_members`); None without such.
     read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
         is none. where: which of them were read, as a condition; None for all.
     An empty basket, or a user who has nothing else, counts as a unit.
@@ -35,6 +36,7 @@ class Transactions:
     unit_offsets: NDArray[np.int64] | None = None
     missing_user: str | None = None
     blank: int = 0
+    segments: NDArray[np.int32] | None = None
     read_as: ReadAs | None = field(default=None, compare=False)
     rows: int | None = field(default=None, compare=False)
     where: str | None = field(default=None, compare=False)
@@ -72,6 +74,36 @@ class Transactions:
         listed = np.arange(len(catalogue), dtype=np.int32)
         offsets, items = canonical_baskets([(np.diff(self.offsets), codes)], listed)
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
+
+    def without(self, excluded: Vocabulary) -> Transactions:
+        """Return the same baskets without the items that are listed, coded by the labels that are left.
+
+        An item is also one that is listed in its other form, 39 for "39", as in restricted_to.
+        """
+        left = self.vocabulary.codes_in(excluded) < 0
+        return self._with(left[self.items]).of_occurring_items()
+
+    def of_length(self, min_basket: int) -> Transactions:
+        """Return the same baskets, of which those with fewer than min_basket items, >= 1, are empty."""
+        lengths = np.diff(self.offsets)
+        return self._with(np.repeat(lengths >= min_basket, lengths)).of_occurring_items()
+
+    def united(self) -> Transactions:
+        """Return users with one basket each, of all that a user ever had; baskets that are units as they are."""
+        if self.unit_offsets is None or not self.units:
+            return self
+        bounds = self.offsets[self.unit_offsets]
+        everything = np.arange(len(self.vocabulary), dtype=np.int32)
+        offsets, items = canonical_baskets([(np.diff(bounds), self.items)], everything)
+        return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1))
+
+    def of_occurring_items(self) -> Transactions:
+        """Return the same baskets with a vocabulary that has no label but theirs: what is left out is forgotten."""
+        occurs = np.bincount(self.items, minlength=len(self.vocabulary)) > 0
+        if occurs.all():
+            return self
+        code = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+        return replace(self, items=code[self.items], vocabulary=self.vocabulary.only(occurs))
 
     def capped(self, max_basket: int, max_baskets: int) -> Transactions:
         """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.

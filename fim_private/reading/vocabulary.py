@@ -47,6 +47,15 @@ class Vocabulary:
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
 
+    def only(self, kept: NDArray[np.bool_]) -> Vocabulary:
+        """Return the labels that are kept, (len(self),) bool."""
+        count = len(self.integers)
+        return Vocabulary(self.integers[kept[:count]], self.strings.filter(arrow_of(kept[count:])))
+
+    def without(self, other: Vocabulary) -> Vocabulary:
+        """Return the labels that another vocabulary has not, in either form."""
+        return self.only(self.codes_in(other) < 0)
+
     def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
         """Return for each code the code of the same label in other, or -1: (len(self),) int32.
 

@@ -6,15 +6,16 @@ One file of HTML with its style in it, no script, and a policy that forbids a br
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from fim_private import __version__
 from fim_private.dp.cost import at_least
 from fim_private.errors import ParameterError, shown
 from fim_private.mining.budget_share import parts_in_words
 from fim_private.mining.release import GIVEN, Release
-from fim_private.mining.release_rules import rules_of
+from fim_private.mining.segmented import SegmentedRelease, rules_by_segment
 from fim_private.mining.wording import charged
 from fim_private.reporting.html import tag, text
 from fim_private.reporting.itemset_bars import itemset_table
@@ -24,34 +25,43 @@ from fim_private.reporting.style import STYLE
 from fim_private.rules.association import Rules
 from fim_private.whole_files import staged
 
+# A heading, what was found in a segment, and its rules, if they are to be shown.
+Segment = tuple[str, Release, Rules | None]
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def report(
-    release: Release, path: str | os.PathLike[str], *, min_confidence: float = 0.0, min_lift: float = 0.0
+    release: Release | SegmentedRelease,
+    path: str | os.PathLike[str],
+    *,
+    min_confidence: float = 0.0,
+    min_lift: float = 0.0,
 ) -> None:
     """Write a release as a page of HTML, whole or not at all: for whoever is to look at it, with nothing to install.
 
-    release: as mine, count or load return it. Where it was mined with rules=True the page has its rules.
+    release: as mine, count or load return it; of segments, one page for all. Where it was mined with rules=True the
+    page has its rules.
     min_confidence, min_lift: as in Release.rules.
     It shows nothing but what is released, and spends nothing. Raises ParameterError for what is no release or no path,
     and for limits out of range, and OutputError where the file cannot be written.
     """
-    if not isinstance(release, Release):
+    if not isinstance(release, Release | SegmentedRelease):
         raise ParameterError(f"a report is made of a Release, not of {shown(release)}")
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
-    rules = rules_of(release, min_confidence, min_lift) if release.with_parts else None
+    rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
     with staged(Path(path).expanduser(), given="path") as write:
         write(page(release, rules))
 
 
-def page(release: Release, rules: Rules | None = None) -> str:
-    """Return the page. rules: to be shown.
+def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
+    """Return the page. rules: to be shown; of segments under their names.
 
     It has no name of a file, a column or a database, and no query: only what a release says of itself.
     """
-    title = "What is bought together" if max(release.sizes) > 1 else "What is bought"
+    segments: list[Segment] = [("", release, rules)] if isinstance(release, Release) else [*_segments(release, rules)]
+    whole = release if isinstance(release, Release) else release.whole
+    title = "What is bought together" if max(whole.sizes) > 1 else "What is bought"
     head = (
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">',
@@ -60,27 +70,38 @@ def page(release: Release, rules: Rules | None = None) -> str:
         tag("title", text(title)),
         f"<style>{STYLE}</style>",
     )
-    warned = "" if release.private else tag("p", text(release.guarantee), class_="warning", role="alert")
+    warned = "" if whole.private else tag("p", text(release.guarantee), class_="warning", role="alert")
     header = tag("header", warned, tag("h1", text(title)), tag("p", text(release.title), class_="lead"))
-    main = tag("main", *_sections(release, rules))
+    main = tag("main", *_sections(whole, segments))
     footer = tag("footer", text(f"Made by fim-private {__version__} from a differentially private release."))
     return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{tag("body", header, main, footer)}</html>\n'
 
 
-def _sections(release: Release, rules: Rules | None) -> Iterator[str]:
-    """Yield the sections of the page."""
-    yield _section("What was found", *_found(release))
-    if rules is not None and release.itemsets:
-        yield _section("What goes with what", rules_section(release, rules))
-    yield _section("What this page promises", *_promised(release))
-    yield _section("What was asked", _asked(release))
-    yield _section("What was spent", *_spent(release))
-    yield _section("How to read it", *(tag("p", text(each)) for each in how_to_read(release)))
+def _segments(release: SegmentedRelease, rules: Any) -> Iterator[Segment]:
+    """Yield what there is of each segment."""
+    for name, one in release.items():
+        yield release.heading(one), one, None if rules is None else rules[name]
 
 
-def _section(title: str, *inside: str) -> str:
-    name = title.lower().replace(" ", "-")
-    return tag("section", tag("h2", text(title), id=name), *inside, aria_labelledby=name)
+def _sections(whole: Release, segments: Sequence[Segment]) -> Iterator[str]:
+    """Yield the sections of the page. whole: what is said of all segments together."""
+    for place, (heading, release, rules) in enumerate(segments, 1):
+        of_segment = (f": {heading}", f"-{place}") if heading else ("", "")
+        yield _section("What was found", *_found(release), of_segment=of_segment)
+        if rules is not None and release.itemsets:
+            yield _section("What goes with what", rules_section(release, rules), of_segment=of_segment)
+    yield _section("What this page promises", *_promised(whole))
+    told = whole.scope.told("customer" if whole.privacy_unit == "user" else "basket")
+    yield _section("What was asked", _asked(whole), *(tag("p", text(each), class_="note") for each in told))
+    yield _section("What was spent", *_spent(whole))
+    fullest = max((release for _, release, _ in segments), key=len)
+    yield _section("How to read it", *(tag("p", text(each)) for each in how_to_read(fullest)))
+
+
+def _section(title: str, *inside: str, of_segment: tuple[str, str] = ("", "")) -> str:
+    """Return a section. of_segment: what is added to its title and to its id."""
+    name = title.lower().replace(" ", "-") + of_segment[1]
+    return tag("section", tag("h2", text(title + of_segment[0]), id=name), *inside, aria_labelledby=name)
 
 
 def _found(release: Release) -> Iterator[str]:
@@ -104,10 +125,12 @@ def _promised(release: Release) -> Iterator[str]:
 
 def _asked(release: Release) -> str:
     """Return what was asked for: public choices, all of them."""
+    of_each = "" if release.scope.segment is None else " in each segment"
     who = "one customer, with all their baskets" if release.privacy_unit == "user" else "one basket"
+    most = f"{release.wanted:,} at most{of_each}"
     asked = {
         "Items together": str(release.size),
-        "How many": f"{release.wanted:,} at most" if release.mechanism != GIVEN else f"the {release.top:,} named",
+        "How many": f"the {release.top:,} named" if release.mechanism == GIVEN else most,
         "Protected": who,
         "Which may be": "another" if release.neighbors == "replace-one" else "there or not",
         "Mechanism": release.mechanism if release.reason is None else f"{release.mechanism}: {release.reason}",

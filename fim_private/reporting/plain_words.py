@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fim_private.dp.accounting import growth_bound
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.dp.parameters import Neighbors
+from fim_private.glance import printable
 from fim_private.mining.release import Release
 
 # Above this ε what is here may be more than twenty times as likely because of one unit.
@@ -20,6 +21,8 @@ def promise(release: Release) -> str:
     had = "not been in the data" if _may_be_absent(release) else "held anything else"
     if release.privacy_unit == "user" and not _may_be_absent(release):
         had = "bought anything else"
+    if release.scope.segment is not None and not _may_be_absent(release):
+        had += f" and counted in the same {printable(release.scope.by or '')}"
     bound = growth_bound(release.cost.epsilon)
     factor = f"e^{at_least(release.cost.epsilon)}" if bound is None else rounded_up(bound, 3)
     added = f", up to an added probability of {_chance(release.delta)}" if release.delta else ""

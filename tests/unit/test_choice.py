@@ -94,14 +94,15 @@ def test_what_is_chosen_finds_an_itemset_more_often(items: int, support: int, de
 
 
 def test_the_table_and_json_tell_the_reason() -> None:
-    for options in ({}, {"top": 2}, {"top": 2, "supports": True}):
-        chosen = fim.mine(SHOP, seed=1, **options)  # type: ignore[arg-type]
+    asked: list[dict[str, Any]] = [{}, {"top": 2}, {"top": 2, "supports": True}]
+    for options in asked:
+        chosen = fim.mine(SHOP, seed=1, **options)
         reason = f"Mechanism {chosen.mechanism}, chosen by --mechanism auto: {chosen.reason}."
         assert reason in render_table(chosen, Screen())
         as_json = json.loads(chosen.to_json())
         assert as_json["reason"] == chosen.reason
         assert as_json["mechanism"] == chosen.mechanism
-        named = fim.mine(SHOP, seed=1, mechanism=chosen.mechanism, **options)  # type: ignore[arg-type]
+        named = fim.mine(SHOP, seed=1, mechanism=chosen.mechanism, **options)
         assert "chosen" not in render_table(named, Screen())
         assert "reason" not in json.loads(named.to_json())
 

@@ -25,7 +25,6 @@ from ledger_worker import CHARGE, LateLedger
 from patience import PATIENCE
 
 import fim_private as fim
-from fim_private import mining
 from fim_private.counting.source import LocalSource
 from fim_private.dp.accounting import zcdp_epsilon, zcdp_rho
 from fim_private.dp.charge import Charge, Charged
@@ -33,6 +32,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, round
 from fim_private.errors import PrivacyWarning
 from fim_private.ledger import last_seen, storage
 from fim_private.ledger.terms import Terms, hashed
+from fim_private.mining import one_release
 from fim_private.mining.allocation import MeasuredAllocation
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import Bill
@@ -661,7 +661,7 @@ def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
             connection.close()
             super().__init__(*arguments)
 
-    monkeypatch.setattr(mining, "LocalSource", Watched)
+    monkeypatch.setattr(one_release, "LocalSource", Watched)
     monkeypatch.setattr("fim_private.mining.counting_given.LocalSource", Watched)
     fim.mine(BASKETS, ledger=ledger, dataset="sales")
     fim.count(BASKETS, [["jam"]], ledger=ledger, dataset="sales")
@@ -684,7 +684,7 @@ def test_a_release_that_cannot_be_charged_is_not_made(ledger: fim.Ledger, monkey
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(storage, "append", full)
-    monkeypatch.setattr(mining, "LocalSource", None)  # is never come to
+    monkeypatch.setattr(one_release, "LocalSource", None)  # is never come to
     with pytest.raises(fim.LedgerError, match="cannot write the ledger"):
         fim.mine(BASKETS, ledger=ledger, dataset="sales")
     assert ledger.entries == ()

@@ -410,7 +410,8 @@ SHOP = [
 
 
 def mined(data: Any = SHOP, **options: Any) -> fim.Release:
-    return fim.mine(data, **{"mechanism": "levelwise", "seed": 5, **options})
+    release: fim.Release = fim.mine(data, **{"mechanism": "levelwise", "seed": 5, **options})
+    return release
 
 
 def names(release: fim.Release) -> list[Any]:

@@ -405,7 +405,8 @@ def test_which_way_follows_from_what_was_measured_alone(
 
 def mined(users: Users, **asked: Any) -> fim.Release:
     known: dict[str, Any] = {"mechanism": "levelwise", "supports": True, "seed": 1, **LONG, **asked}
-    return fim.mine(table(users), neighbors="add-remove", epsilon=3, delta=1e-3, **known)
+    release: fim.Release = fim.mine(table(users), neighbors="add-remove", epsilon=3, delta=1e-3, **known)
+    return release
 
 
 def test_but_for_the_way_releases_tell_the_same() -> None:

@@ -36,7 +36,8 @@ TWO_PER_CENT = Fraction(2, 100)
 
 
 def mined(data: Any = DATA, **asked: Any) -> fim.Release:
-    return fim.mine(data, **{"seed": 1, "min_support": 0.2, "size": "1-2", **asked})
+    release: fim.Release = fim.mine(data, **{"seed": 1, "min_support": 0.2, "size": "1-2", **asked})
+    return release
 
 
 # ------------------------------------------------------------------------------------------------ what is asked for

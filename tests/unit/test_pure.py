@@ -28,7 +28,8 @@ PURE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
 def mined(**options: Any) -> fim.Release:
-    return fim.mine(BASKETS, **{"delta": 0, "catalogue": CATALOGUE, "seed": 1, **options})
+    release: fim.Release = fim.mine(BASKETS, **{"delta": 0, "catalogue": CATALOGUE, "seed": 1, **options})
+    return release
 
 
 def test_the_registry_knows_which_spend_no_delta() -> None:

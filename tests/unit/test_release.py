@@ -832,8 +832,8 @@ def test_noise_has_its_name() -> None:
 
 
 def test_json_of_what_levelwise_spent() -> None:
-    plain = {"mechanism": "levelwise", "top": 2, "supports": True}
-    spent, kept = (fim.mine(SHOP, **plain, keep_all=keep).to_dict() for keep in (False, True))  # type: ignore[arg-type]
+    plain: dict[str, Any] = {"mechanism": "levelwise", "top": 2, "supports": True}
+    spent, kept = (fim.mine(SHOP, **plain, keep_all=keep).to_dict() for keep in (False, True))
     purposes = ["items", "candidates", "first count", "histogram", "second count", "supports"]
     assert [share["purpose"] for share in spent["shares"]] == purposes
     assert all(share["mu_squared"] > 0 and share["rho"] is None for share in spent["shares"])

@@ -50,7 +50,8 @@ class Reader(HTMLParser):
 
 
 def made(**asked: Any) -> fim.Release:
-    return fim.mine(SHOP, **{"size": 2, "top": 3, "epsilon": 5, "seed": 1, **asked})
+    release: fim.Release = fim.mine(SHOP, **{"size": 2, "top": 3, "epsilon": 5, "seed": 1, **asked})
+    return release
 
 
 def read(release: fim.Release) -> Reader:

@@ -157,7 +157,7 @@ def test_a_release_for_rules_has_all_parts_and_the_number_of_units() -> None:
     for one in release.parts:
         assert one.items is not None
         assert one.interval is not None
-        assert abs((one.support or 0) - true[one.items]) < 60  # type: ignore[index]
+        assert abs((one.support or 0) - true[one.items]) < 60
     assert release.noise is not None
     assert release.noise.count >= len(named) + len(release.parts)
     assert [one["items"] for one in release.to_dict()["parts"]] == [[*(one.items or ())] for one in release.parts]

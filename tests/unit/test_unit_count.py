@@ -50,7 +50,8 @@ every_composition = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.
 
 
 def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
-    return fim.mine(data, **{"neighbors": "add-remove", "count": True, "seed": seed, **asked})
+    release: fim.Release = fim.mine(data, **{"neighbors": "add-remove", "count": True, "seed": seed, **asked})
+    return release
 
 
 def share_for(release: fim.Release, purpose: str) -> Share:

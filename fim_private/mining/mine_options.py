@@ -1,0 +1,52 @@
+"""The options of `mine` as types, for programs that check them: those without which it gives one release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypedDict
+
+from fim_private.counting import Progress
+
+
+class MineOptions(TypedDict, total=False):
+    """The options of `mine`, but for those of segments."""
+
+    size: int | str | Iterable[int]
+    epsilon: float | Fraction | None
+    delta: float | Fraction
+    rho: float | Fraction | None
+    mechanism: str
+    neighbors: str
+    top: int | None
+    min_support: float | int | Fraction | str | None
+    union: bool
+    supports: bool
+    supports_share: float | Fraction | None
+    keep_all: bool
+    count: bool
+    rules: bool
+    max_rank: int | None
+    max_basket: int | None
+    max_baskets: int | None
+    catalogue: Any
+    universe_size: int | None
+    user: str | None
+    missing_user: str | None
+    basket: str | None
+    item: str | Sequence[str] | None
+    items: str | None
+    delimiter: str | None
+    header: bool | None
+    encoding: str | None
+    input_format: str | None
+    query: str | None
+    where: str | None
+    exclude: Any
+    min_basket: int | None
+    together: str
+    max_work: int
+    progress: Progress | None
+    ledger: Any
+    dataset: str | None
+    seed: int | None

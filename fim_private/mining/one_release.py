@@ -1,0 +1,91 @@
+"""One release of purchases that have been read: counting, selection, names and noise, in that order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fim_private.counting import Effort
+from fim_private.counting.source import LocalSource, SupportSource
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.randomness import Randomness
+from fim_private.mining.allocation import BudgetAllocation, MeasuredAllocation, counted_units
+from fim_private.mining.known_itemsets import GivenItemsets, supports_of
+from fim_private.mining.options import MiningOptions
+from fim_private.mining.release import Release
+from fim_private.mining.scope import Scope
+from fim_private.reading.transactions import Transactions
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with purchases, all of which was decided before they were read."""
+
+    options: MiningOptions
+    allocation: BudgetAllocation | MeasuredAllocation
+    scope: Scope
+    effort: Effort
+    randomness: Randomness
+
+    def release(self, transactions: Transactions) -> Release:
+        """Return what comes out. Raises WorkLimitError where counting is out of reach."""
+        options, randomness = self.options, self.randomness
+        scope = self.scope.read_from(transactions)
+        source: SupportSource = LocalSource(scope.applied(transactions), self.effort)
+        if options.max_basket is not None:
+            source = source.capped(options.max_basket, options.max_baskets or 1)
+        units = counted_units(source, options.neighbors, self.allocation.count, randomness)
+        threshold = None if options.min_support is None else options.min_support.threshold(units)
+        taken, found = self.allocation.find(source, randomness, threshold)
+        count_parts = (
+            (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
+        )
+        published = taken.published(found, randomness, units, count_parts)
+        return Release(
+            mechanism=options.mechanism.name,
+            sizes=options.sizes,
+            cost=taken.cost,
+            zcdp=taken.zcdp,
+            neighbors=options.neighbors,
+            privacy_unit="user" if source.by_user else "basket",
+            private=randomness.private,
+            abstained=not published.itemsets,
+            itemsets=published.itemsets,
+            parts=published.parts,
+            missing_user=source.missing_user,
+            where=transactions.where,
+            scope=scope,
+            top=options.top,
+            union=options.union,
+            shares=taken.shares,
+            noise=published.noise,
+            reason=options.reason,
+            keep_all=options.keep_all,
+            shortfall=taken.shortfall,
+            request=options if scope.max_segments == 1 else None,  # advice would speak of a part of the budget
+            units=None if units is None else units.number,
+            units_interval=None if units is None else units.interval,
+            units_noise=None if units is None else units.noise,
+            with_parts=options.rules,
+            max_basket=options.max_basket,
+            max_baskets=options.max_baskets,
+            min_support=None if options.min_support is None else options.min_support.asked,
+            threshold=threshold,
+            capped=threshold is not None and taken.most is not None and len(found) >= taken.most,
+        )
+
+
+def cost_of(
+    options: MiningOptions, allocation: BudgetAllocation | MeasuredAllocation, most: int
+) -> tuple[PrivacyCost, ZcdpCost]:
+    """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
+
+    options: of the whole. allocation: of each of them. most: in how many a unit counts at most.
+    """
+    each = allocation.concentrated
+    concentrated = ZcdpCost(most * each.rho, most * each.delta)
+    if most == 1:
+        return allocation.cost, concentrated
+    if options.rho is not None:
+        return options.budget.cost(Fraction(concentrated.delta), normal=False), concentrated
+    return PrivacyCost(most * allocation.cost.epsilon, most * allocation.cost.delta), concentrated

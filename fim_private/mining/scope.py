@@ -1,0 +1,159 @@
+"""Scope: what of the purchases counts, and what an item is, by public choices that a release states.
+
+All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from fim_private.dp.parameters import public_integer
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.glance import printable
+from fim_private.reading import read_catalogue
+from fim_private.reading.segments import Segments
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
+
+BASKET, USER = "basket", "user"
+# Of a list so many items are told in words.
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of the purchases counts.
+
+    item: the columns that name an item together; empty where one does, or none. exclude: the items that are left out, a
+    public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
+    together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
+    by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
+    many of them a unit counts at most.
+    """
+
+    item: tuple[str, ...] = ()
+    exclude: tuple[Item, ...] = ()
+    min_basket: int | None = None
+    together: str = BASKET
+    by: str | None = None
+    segment: str | None = None
+    max_segments: int = 1
+
+    @classmethod
+    def of(cls, *, exclude: Any = None, min_basket: Any = None, together: Any = BASKET, by_user: bool) -> Self:
+        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
+
+        Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
+        """
+        if together not in (BASKET, USER):
+            raise ParameterError(f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}")
+        if together == USER and not by_user:
+            raise ParameterError(
+                f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
+            )
+        least = None if min_basket is None else public_integer("min_basket", min_basket)
+        listed = None if exclude is None else read_catalogue(exclude)
+        items = () if listed is None else tuple(map(listed.label, range(len(listed))))
+        return cls(exclude=items, min_basket=least, together=str(together))
+
+    @property
+    def excluded(self) -> Vocabulary | None:
+        """The items that are left out; None for none."""
+        return mixed_vocabulary(self.exclude)[0] if self.exclude else None
+
+    @property
+    def unites(self) -> bool:
+        """Whether all of a user's baskets are one."""
+        return self.together == USER
+
+    def check_cap(self, max_baskets: object) -> None:
+        """Raise ParameterError for a cap on baskets where a user's are one."""
+        if max_baskets is not None and self.unites:
+            raise ParameterError(
+                f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
+                "are one"
+            )
+
+    def applied(self, transactions: Transactions) -> Transactions:
+        """Return what counts of purchases: items are left out first, then baskets, and then a user's are united."""
+        if (excluded := self.excluded) is not None:
+            transactions = transactions.without(excluded)
+        if self.min_basket is not None:
+            transactions = transactions.of_length(self.min_basket)
+        return transactions.united() if self.unites else transactions
+
+    def read_from(self, transactions: Transactions) -> Self:
+        """Return this with the columns that name an item, where several do."""
+        read_as = transactions.read_as
+        several = read_as is not None and read_as.form == "long" and len(read_as.items) > 1
+        return replace(self, item=read_as.items) if several and read_as is not None else self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; what was not asked for has no key."""
+        values: dict[str, Any] = {
+            "item": [*self.item] or None,
+            "exclude": [*self.exclude] or None,
+            "min_basket": self.min_basket,
+            "together": None if self.together == BASKET else self.together,
+            "by": self.by,
+            "segment": self.segment,
+            "max_segments": None if self.segment is None else self.max_segments,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def of_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the scope of plain values."""
+        names = ("min_basket", "together", "by", "segment", "max_segments")
+        given: dict[str, Any] = {name: values[name] for name in names if name in values}
+        return cls(tuple(values.get("item", ())), tuple(values.get("exclude", ())), **given)
+
+    @property
+    def charged(self) -> dict[str, Any]:
+        """What a ledger keeps of it: no names of items, columns or segments."""
+        united = self.together if self.unites else None
+        values = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket, "together": united}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def of_segment(self, segments: Segments, name: str) -> Self:
+        """Return this of one segment."""
+        return replace(self, by=segments.column, segment=name, max_segments=segments.most)
+
+    @property
+    def of_segment_only(self) -> str:
+        """Which segment this is of, in a sentence."""
+        return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
+
+    def _membership(self, unit: str) -> str:
+        """Return in which segments a unit counts, in a sentence."""
+        several = unit != BASKET
+        where = "where it has the most baskets" if several else "of those that its rows name, the first in the list"
+        if self.max_segments == 1:
+            return f"A {unit} counts in one segment: {where}."
+        return (
+            f"A {unit} counts in at most {self.max_segments} segments: {where}; each has 1/{self.max_segments} of the "
+            "budget."
+        )
+
+    def told(self, unit: str) -> tuple[str, ...]:
+        """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
+        sentences = []
+        if self.segment is not None:
+            sentences += [self.of_segment_only, self._membership(unit)]
+        if self.item:
+            columns = " and ".join(repr(printable(column)) for column in self.item)
+            sentences.append(f"An item is what the columns {columns} say together.")
+        if self.exclude:
+            items = [printable(str(item)) for item in self.exclude[:_TOLD]]
+            more = len(self.exclude) - len(items)
+            number = "1 item" if len(self.exclude) == 1 else f"{len(self.exclude):,} items"
+            sentences.append(
+                f"Left out, by a public list of {number}: {', '.join(items)}{f' and {more:,} more' if more else ''}."
+            )
+        if self.min_basket is not None and self.min_basket > 1:
+            sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
+        if self.together == USER:
+            sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
+        return tuple(sentences)

@@ -119,10 +119,12 @@ def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: D
         )
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     cut = 0 if form is InputForm.FIMI else sum(_cuts(delimiter, line) for line in unquoted)
+    spaced = sum(" " in line.strip() for line in unquoted)
     for other in DELIMITERS:
         having = [line for line in unquoted if other in line]
-        # Of what FIMI files may well have in them, there must be more: a bar, or a tab, which is white space.
-        enough = len(unquoted) // 2 if form is InputForm.FIMI and other in "\t|" else 1
+        # Of what FIMI files may well have in them there must be more, a bar, or a tab, which is white space: half of
+        # what spaces cut.
+        enough = min(len(unquoted), spaced) / 2 if form is InputForm.FIMI and other in "\t|" else 1
         # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are plausible too.
         sure = sum(_cuts(other, line) for line in having)
         if other == delimiter or len(having) < max(1, enough) or max(2 * sure, len(having)) < cut:

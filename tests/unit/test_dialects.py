@@ -101,6 +101,18 @@ def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_
 
 
 @pytest.mark.parametrize(
+    "lines", [["milk", "milk", "milk|bread"], ["tea bags|milk", "milk", "jam"], ["a b", "a|b", "b"]]
+)
+def test_a_bar_is_plausible_where_spaces_hardly_cut(lines: list[str], tmp_path: Path) -> None:
+    refused(written(tmp_path, "a.txt", "\n".join(lines) + "\n"), "say delimiter '|'", "or input_format fimi")
+
+
+def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt", "a b|c d\na d\nb d\na\n")
+    assert baskets(read_transactions(path))[0] == {"a", "b|c", "d"}
+
+
+@pytest.mark.parametrize(
     ("lines", "first"),
     [
         (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),  # one in three

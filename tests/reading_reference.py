@@ -133,6 +133,11 @@ def listed(unit: Sequence[Basket], catalogue: Collection[Label]) -> list[Basket]
     return [frozenset(name for item in basket for name in _names(item, catalogue)) for basket in unit]
 
 
+def unlisted(unit: Sequence[Basket], excluded: Collection[Label]) -> list[Basket]:
+    """A unit without the items of a list, in whichever form they are in it."""
+    return [frozenset(item for item in basket if not [*_names(item, excluded)]) for basket in unit]
+
+
 def _names(item: Label, catalogue: Collection[Label]) -> Iterator[Label]:
     other = str(item) if isinstance(item, int) else int(item) if INTEGER.fullmatch(item) else item
     yield from [name for name in (item, other) if name in catalogue][:1]

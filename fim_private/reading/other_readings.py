@@ -182,9 +182,9 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     told = [all(map(_is_truth, column)) for column in columns]
     if sum(told) < _FEW:
         return None
-    named = len(first) == len(told) and not any(
-        _is_truth(name) for name, is_told in zip(first, told, strict=True) if is_told
-    )
+    truths = [_is_truth(name) for name, is_told in zip(first, told, strict=False) if is_told]
+    # Items may be called 0 and 1, but a line of nothing else is no line of names.
+    named = len(first) == len(told) and (not any(truths) or (not all(truths) and len({*first}) == len(first)))
     varied = sum(len({*column}) > 1 for column in columns)
     # Under a line that names the items, beside ids of a basket and its user; or without one, where there is nothing
     # else.

@@ -88,6 +88,9 @@ VIEWS = {
     "two baskets": capped(3, 2),
     "catalogue": View(lambda data: data.restricted_to(CATALOGUE), lambda unit: reference.listed(unit, LISTED)),
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
+    "left out": View(lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)),
+    "long enough": View(lambda data: data.of_length(2), lambda unit: [b if len(b) > 1 else frozenset() for b in unit]),
+    "united": View(lambda data: data.united(), lambda unit: [frozenset().union(*unit)]),
     "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
 }
 

@@ -265,6 +265,13 @@ def test_a_table_without_names(tmp_path: Path) -> None:
     assert read_transactions(path, header=True, input_format="lines").baskets == 19
 
 
+def test_items_of_one_hot_text_may_be_called_0_and_1(tmp_path: Path) -> None:
+    content = "0,1,2\n1,1,0\n1,1,0\n1,1,0\n1,1,1\n"
+    refused(written(tmp_path, "a.csv", content), "input_format one-hot")
+    assert baskets(read_transactions(written(tmp_path, "a.csv", content), input_format="one-hot"))[3] == {0, 1, 2}
+    assert baskets(read_transactions(written(tmp_path, "b.csv", "0,1\n1\n0\n1,0,2\n")))[0] == {0, 1}
+
+
 def test_one_hot_text(tmp_path: Path) -> None:
     for name, content in (("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"), ("a.dat", "milk bread 7\n1 1 0\n1 0 0\n")):
         refused(written(tmp_path, name, content), "input_format one-hot")

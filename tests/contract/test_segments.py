@@ -1,0 +1,233 @@
+"""Segments: a unit is in as many as are allowed, with its own rows of them, by its own rows alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fim_private.errors import ParameterError
+from fim_private.reading import read_parts, segment_members
+from fim_private.reading.options import Options
+from fim_private.reading.segments import Segments, segments_of
+from fim_private.reading.transactions import Transactions
+
+# A row: user, basket, segment, item; None for a null.
+Row = tuple[int, int, str | None, str | None]
+# A unit in a segment: its baskets there, each a set of items, in any order.
+Unit = tuple[frozenset[str], ...]
+NAMES = ("A", "B", "39")
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.integers(0, 3),
+        st.sampled_from([*NAMES, "C", None, " A "]),
+        st.sampled_from(["milk", "tea", "jam", None]),
+    ),
+    max_size=14,
+)
+
+
+def reference(rows: Sequence[Row], by_user: bool, most: int) -> list[Counter[Unit]]:
+    """What is in each segment, by the definition, one unit at a time."""
+    units: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        units[row[0] if by_user else row[1]].append(row)
+    found: list[Counter[Unit]] = [Counter() for _ in NAMES]
+    for own in units.values():
+        baskets: dict[str, dict[int, set[str]]] = {name: {} for name in NAMES}
+        for _, basket, segment, item in own:
+            if segment is not None and segment.strip() in NAMES:
+                held = baskets[segment.strip()].setdefault(basket, set())
+                held |= set() if item is None else {item}
+        order = sorted((name for name in NAMES if baskets[name]), key=lambda name: -len(baskets[name]))
+        for name in order[:most]:
+            found[NAMES.index(name)][as_unit(baskets[name].values())] += 1
+    return found
+
+
+def as_unit(baskets: Any) -> Unit:
+    return tuple(sorted(map(frozenset, baskets), key=sorted))
+
+
+def frame(rows: Sequence[Row]) -> pd.DataFrame:
+    made = pd.DataFrame([*rows], columns=["u", "b", "s", "i"])
+    return made.astype({"u": "int64", "b": "int64", "s": object, "i": object})
+
+
+def as_csv(rows: Sequence[Row], folder: Path) -> Path:
+    frame(rows).to_csv(folder / "a.csv", index=False)
+    return folder / "a.csv"
+
+
+def as_parquet(rows: Sequence[Row], folder: Path) -> Path:
+    pyarrow.parquet.write_table(table(rows), folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    kinds = {"u": pa.int64(), "b": pa.int64(), "s": pa.string(), "i": pa.string()}
+    return pa.table(
+        {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
+    )
+
+
+SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
+    "pandas": lambda rows, folder: frame(rows),
+    "polars": lambda rows, folder: pl.from_arrow(table(rows)),
+    "arrow": lambda rows, folder: table(rows),
+    "csv": as_csv,
+    "parquet": as_parquet,
+}
+
+
+def held(data: Transactions) -> Counter[Unit]:
+    label = data.vocabulary.label
+    baskets = [
+        frozenset(str(label(code)) for code in data.items[a:b].tolist()) for a, b in pairwise(data.offsets.tolist())
+    ]
+    if data.unit_offsets is None:
+        return Counter(as_unit([basket]) for basket in baskets)
+    return Counter(as_unit(baskets[a:b]) for a, b in pairwise(data.unit_offsets.tolist()))
+
+
+def read(rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int) -> list[Counter[Unit]]:
+    options = Options("u" if by_user else None, "b", "i", by=Segments("s", NAMES, most))
+    parts = read_parts(SOURCES[source](rows, folder), options)
+    assert all(part.by_user == by_user for part in parts)
+    assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)
+    return [*map(held, parts)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("segments")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("by_user", [False, True])
+@given(rows=ROWS, most=st.integers(1, 3))
+def test_units_are_in_segments_as_defined(rows: list[Row], most: int, by_user: bool, source: str, folder: Path) -> None:
+    assert read(rows, source, folder, by_user=by_user, most=most) == reference(rows, by_user, most)
+
+
+def changes(rows: list[Row], gone: int, by_user: bool, most: int, folder: Path) -> int:
+    """How many segments change without a unit, each by that unit alone."""
+    before = read(rows, "arrow", folder, by_user=by_user, most=most)
+    left = [row for row in rows if row[not by_user] != gone]
+    after = read(left, "arrow", folder, by_user=by_user, most=most)
+    differ = [one - other for one, other in zip(before, after, strict=True)]
+    assert all(not other - one for one, other in zip(before, after, strict=True))
+    assert all(part.total() <= 1 for part in differ)
+    return sum(map(bool, differ))
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+@given(rows=ROWS, most=st.integers(1, 3), gone=st.integers(0, 3))
+def test_a_unit_changes_no_more_segments_than_it_counts_in(
+    rows: list[Row], most: int, gone: int, by_user: bool, folder: Path
+) -> None:
+    assert changes(rows, gone, by_user, most, folder) <= most
+
+
+# Three users, in A, B and both.
+MIXED: list[Row] = [
+    *((0, basket, "A", "milk") for basket in range(3)),
+    *((1, basket, "B", "tea") for basket in range(2)),
+    *((2, basket, "A", "jam") for basket in range(2)),
+    *((2, basket, "B", "jam") for basket in range(2, 5)),
+]
+
+
+def by_size_of_segment(units: Any, numbers: Any, baskets: Any) -> Any:
+    """A mutant: a unit's first segment is the one in which all units together have the most baskets."""
+    total = np.bincount(numbers, weights=baskets)
+    ranks = np.zeros(len(units), dtype=np.int64)
+    for place, unit in enumerate(units):
+        own = [number for other, number in zip(units, numbers, strict=True) if other == unit]
+        ranks[place] = sorted(own, key=lambda number: -total[number]).index(numbers[place])
+    return ranks
+
+
+MUTANTS: dict[str, Callable[..., Any]] = {
+    "in all that it names": lambda units, numbers, baskets: np.zeros(len(units), dtype=np.int64),
+    "in the largest": by_size_of_segment,
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_that_mutants_are_caught(mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def caught() -> bool:
+        rows = MIXED
+        try:
+            counted = [changes(rows, gone, True, 1, folder) for gone in range(3)]
+        except AssertionError:
+            return True
+        return max(counted) > 1 or read(rows, "arrow", folder, by_user=True, most=1) != reference(rows, True, 1)
+
+    assert not caught()
+    monkeypatch.setattr(segment_members, "_ranks", MUTANTS[mutant])
+    assert caught()
+
+
+def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
+    rows = pd.DataFrame({"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]})
+    a, b, _ = read_parts(rows, Options(by=Segments("s", NAMES)))
+    assert (held(a), held(b)) == (Counter([as_unit([{"x"}]), as_unit([{"y"}])]), Counter([as_unit([{"x", "y"}])]))
+    hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
+    a, b, _ = read_parts(hot, Options(by=Segments("s", NAMES)))
+    assert (held(a), held(b)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"y"}])]))
+    path = folder / "w.csv"
+    path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
+    from fim_private.reading.dialect import Dialect
+
+    a, _, c = read_parts(
+        path, Options(basket="order_id", dialect=Dialect(input_format="wide"), by=Segments("s", NAMES))
+    )
+    assert (held(a), held(c)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"z"}])]))
+
+
+def test_numbers_name_segments(folder: Path) -> None:
+    stores = pa.table({"store": [1, 2, 39, None], "items": [["x"], ["y"], ["z"], ["w"]]})
+    parts = read_parts(stores, Options(by=segments_of("store", [39, 2], 2)))
+    assert [*map(held, parts)] == [Counter([as_unit([{"z"}])]), Counter([as_unit([{"y"}])])]
+
+
+@pytest.mark.parametrize(
+    ("by", "segments", "most", "said"),
+    [
+        (None, "A,B", None, "segments goes with by"),
+        (None, None, 2, "max_segments goes with by"),
+        ("s", None, None, "by needs segments too"),
+        ("s", "", None, "must name one segment or more"),
+        ("s", "A,B,A", None, "names a segment twice"),
+        ("s", ["A", " A"], None, "names a segment twice"),
+        ("s", [1.5], None, "must be names, texts or whole numbers"),
+        ("s", ["NULL"], None, "must be names, texts or whole numbers"),
+        ("s", 3, None, "must be a list of names"),
+        ("s", "A,B", 3, "from 1 to that of the segments, 2"),
+        ("s", "A,B", 0, "from 1 to that of the segments, 2"),
+        ("s", "A,B", True, "from 1 to that of the segments, 2"),
+        (3, "A,B", None, "by must be the name of a column"),
+    ],
+)
+def test_what_is_said_of_segments_is_checked(by: Any, segments: Any, most: Any, said: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        segments_of(by, segments, most)
+    assert said in str(caught.value)
+
+
+def test_names_of_segments_may_hold_commas() -> None:
+    assert segments_of("s", '"Rome, Via A",Bari', None) == Segments("s", ("Rome, Via A", "Bari"))

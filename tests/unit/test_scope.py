@@ -1,0 +1,329 @@
+"""What counts, and what an item is: items of several columns, lists to leave out, short baskets, users as baskets."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.counting.source import LocalSource
+from fim_private.mining.mine_options import MineOptions
+from fim_private.mining.scope import Scope
+from fim_private.reading.joint_items import joint_items
+
+SHARES = [0.3, 0.3, 0.15, 0.1, 0.1, 0.05]
+
+
+def sales(baskets: int = 3000) -> pd.DataFrame:
+    """Purchases of 400 users in three stores, one row an item."""
+    drawn = np.random.default_rng(5)
+    rows = [
+        (int(user), basket, store, item, "own" if item < "c" else "other")
+        for basket, (user, store) in enumerate(
+            zip(drawn.integers(400, size=baskets), drawn.choice([*"ABC"], baskets), strict=True)
+        )
+        for item in drawn.choice(
+            [*"abcdef"], size=drawn.integers(1, 5), replace=False, p=[0.3, 0.3, 0.15, 0.1, 0.1, 0.05]
+        )
+    ]
+    return pd.DataFrame(rows, columns=["user", "basket", "store", "item", "brand"])
+
+
+SALES = sales()
+READ: dict[str, Any] = {"basket": "basket", "item": "item"}
+NEARLY_EXACT: dict[str, Any] = {"epsilon": 1e6, "supports": True, "top": 6, "seed": 1, "keep_all": True}
+
+
+def pairs(frame: pd.DataFrame, unit: str, together: str, item: str = "item") -> Counter[tuple[str, ...]]:
+    """How many units have each pair together, counted one by one."""
+    held: dict[Any, set[tuple[str, ...]]] = {}
+    for keys, items in frame.groupby([unit, together])[item].agg(set).items():
+        assert isinstance(keys, tuple)
+        held.setdefault(keys[0], set()).update(combinations(sorted(items), 2))
+    return Counter(pair for own in held.values() for pair in own)
+
+
+def supports(release: fim.Release) -> dict[tuple[str, ...], int]:
+    return {tuple(sorted(map(str, one.items or ()))): one.support or 0 for one in release}
+
+
+def check(release: fim.Release, true: Counter[tuple[str, ...]], *, by_user: bool = False) -> None:
+    """The itemsets are the most frequent ones, with their supports but for a little noise."""
+    found = supports(release)
+    assert len(found) == 6
+    assert all(abs(true[items] - support) <= 1 for items, support in found.items())
+    assert min(true[items] for items in found) >= sorted(true.values(), reverse=True)[5]
+
+
+# ------------------------------------------------------------------------------------------ items of several columns
+
+VALUES = st.one_of(st.none(), st.sampled_from(["a", "|", "a|", "|a", "\\", "a\\", "a | b", "b", " a ", "NULL"]))
+
+
+@given(rows=st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=2))
+def test_different_values_make_different_items(rows: list[tuple[str | None, str | None]]) -> None:
+    def present(value: str | None) -> str | None:
+        return None if value is None or value.strip() in ("", "NULL") else value.strip()
+
+    one, other = joint_items([pa.array(column, pa.string()) for column in zip(*rows, strict=True)]).to_pylist()
+    first, second = ([present(value) for value in row] for row in rows)
+    assert (one == other) == (first == second)
+    assert (one is None) == (first == [None, None])
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas, None])
+def test_several_columns_name_an_item(make: Any, tmp_path: Path) -> None:
+    source: Any = tmp_path / "sales.csv"
+    SALES.to_csv(source, index=False)
+    if make is not None:
+        source = make(SALES)
+    release = fim.mine(source, basket="basket", item=["brand", "item"], **NEARLY_EXACT)
+    check(release, pairs(SALES.assign(item=SALES.brand + " | " + SALES.item), "basket", "basket"))
+    assert release.to_dict()["item"] == ["brand", "item"]
+    assert "An item is what the columns 'brand' and 'item' say together." in str(release)
+
+
+def test_a_coarser_level_is_another_column() -> None:
+    release = fim.mine(SALES, basket="basket", item="brand", size=2, epsilon=1e6, supports=True, seed=1)
+    assert release[0].items == ("other", "own")
+    assert "item" not in release.to_dict()
+
+
+@pytest.mark.parametrize("item", [[], ["item", "item"], ["item", 3], 3, {"item"}])
+def test_items_need_columns_each_once(item: Any) -> None:
+    with pytest.raises(fim.ParameterError, match="item"):
+        fim.mine(SALES, basket="basket", item=item)
+
+
+def test_one_of_several_columns_that_is_no_item_is_named() -> None:
+    table = pa.table({"b": [1], "i": ["x"], "l": [["x"]]})
+    with pytest.raises(fim.DataError, match="'l'"):
+        fim.mine(table, basket="b", item=["i", "l"])
+    with pytest.raises(fim.ParameterError, match="same column"):
+        fim.mine(table, basket="b", item=["i", "b"])
+
+
+# --------------------------------------------------------------------------------------------------- what is left out
+
+
+def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
+    listed = tmp_path / "left_out.txt"
+    listed.write_text("a\nnobody has this\n")
+    for exclude in (["a", "nobody has this"], listed, pd.Series(["a", "nobody has this"])):
+        release = fim.mine(SALES, **READ, exclude=exclude, **NEARLY_EXACT)
+        check(release, pairs(SALES[SALES["item"] != "a"], "basket", "basket"))
+        assert release.units == SALES["basket"].nunique()
+        assert release.to_dict()["exclude"] == ["a", "nobody has this"]
+    assert "Left out, by a public list of 2 items: a, nobody has this." in str(release)
+
+
+def test_what_is_left_out_is_no_candidate_either() -> None:
+    catalogue = [*"abcdef"]
+    release = fim.mine(
+        SALES, **READ, size=1, top=9, exclude=["a"], catalogue=catalogue, mechanism="exponential", epsilon=100, seed=1
+    )
+    assert {items for one in release for items in one.items or ()} == {*"bcdef"}
+    with pytest.raises(fim.ParameterError, match="exclude leaves nothing of catalogue"):
+        fim.mine(SALES, **READ, exclude=catalogue, catalogue=catalogue)
+
+
+def test_a_number_is_left_out_in_either_form() -> None:
+    release = fim.mine([[39, 48]] * 300 + [["39", 7]] * 300, size=1, top=3, exclude=["39"], epsilon=100, seed=1)
+    assert {one.items for one in release} == {(48,), (7,)}
+
+
+def test_an_error_of_the_list_names_it(tmp_path: Path) -> None:
+    with pytest.raises(fim.DataError, match=r"nosuch\.txt"):
+        fim.mine(SALES, **READ, exclude=tmp_path / "nosuch.txt")
+    with pytest.raises(fim.DataError, match="lists no items"):
+        fim.mine(SALES, **READ, exclude=[])
+
+
+def test_short_baskets_count_as_empty() -> None:
+    lengths = SALES.groupby("basket")["item"].transform("nunique")
+    release = fim.mine(SALES, **READ, min_basket=3, **NEARLY_EXACT)
+    check(release, pairs(SALES[lengths >= 3], "basket", "basket"))
+    assert release.units == SALES["basket"].nunique()
+    assert release.to_dict()["min_basket"] == 3
+    assert "Baskets of fewer than 3 items count as empty." in str(release)
+
+
+def test_how_long_a_basket_is_does_not_count_what_is_left_out() -> None:
+    baskets = [["tea", "bag"]] * 500 + [["tea", "milk", "bag"]] * 400
+    release = fim.mine(baskets, size=1, exclude=["bag"], min_basket=2, supports=True, epsilon=1e6, seed=1)
+    assert abs((release[0].support or 0) - 400) <= 1
+
+
+# ------------------------------------------------------------------------------------------------------ users together
+
+
+@pytest.mark.parametrize("together", ["basket", "user"])
+def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> None:
+    data = fim.read_transactions(SALES, **READ, user="user")
+    counted = Scope.of(together=together, by_user=True).applied(data)
+    true = pairs(SALES, "user", together)
+    assert [*LocalSource(counted).spectrum(2).levels()] == sorted(Counter(true.values()).items(), reverse=True)
+    release = fim.mine(SALES, **READ, user="user", together=together, **NEARLY_EXACT)
+    check(release, true)
+    assert release.privacy_unit == "user"
+    assert release.to_dict().get("together") == (None if together == "basket" else "user")
+
+
+def test_given_itemsets_are_counted_together_too() -> None:
+    true = pairs(SALES, "user", "user")
+    release = fim.count(SALES, [["a", "f"], ["c", "d"]], **READ, user="user", together="user", epsilon=1e6, seed=1)
+    assert all(abs(true[items] - support) <= 1 for items, support in supports(release).items())
+    lengths = SALES.groupby("basket")["item"].transform("nunique")
+    true = pairs(SALES[lengths >= 3], "basket", "basket")
+    release = fim.count(SALES, [["a", "f"], ["c", "d"]], **READ, min_basket=3, epsilon=1e6, seed=1)
+    assert all(abs(true[items] - support) <= 1 for items, support in supports(release).items())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"together": "user"}, "needs user too"),
+        ({"together": "store"}, "must be one of basket, user"),
+        ({"together": "user", "user": "user", "max_basket": 2, "max_baskets": 3}, "leave out max_baskets"),
+        ({"min_basket": 0}, "min_basket"),
+        ({"min_basket": 1.5}, "min_basket"),
+    ],
+)
+def test_what_is_asked_is_checked(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(fim.ParameterError, match=said):
+        fim.mine(SALES, **READ, **asked)
+
+
+def test_users_whose_baskets_are_one_need_no_cap_on_baskets() -> None:
+    release = fim.mine(
+        SALES, **READ, user="user", together="user", max_basket=4, mechanism="choosing", epsilon=100, seed=1
+    )
+    assert (release.max_basket, release.max_baskets) == (4, None)
+
+
+# --------------------------------------------------------------------------------------------------------- one of each
+
+
+def test_each_segment_has_a_release_of_its_own() -> None:
+    found = fim.mine(SALES, **READ, by="store", segments="A,C,nowhere", **NEARLY_EXACT)
+    assert [*found] == ["A", "C", "nowhere"]
+    for store in ("A", "C"):
+        own = SALES[SALES["store"] == store]
+        check(found[store], pairs(own, "basket", "basket"))
+        assert found[store].units == own["basket"].nunique()
+        assert found[store].cost == found.cost
+    assert found["nowhere"].abstained
+    assert found["nowhere"].units == 0
+    with pytest.raises(KeyError):
+        found["B"]
+
+
+def test_segments_where_a_user_may_count_share_the_budget() -> None:
+    asked: dict[str, Any] = {
+        **READ,
+        "user": "user",
+        "by": "store",
+        "segments": [*"ABC"],
+        "seed": 1,
+        "neighbors": "add-remove",
+    }
+    for budget in (
+        {"epsilon": 3, "delta": 3e-6},
+        {"rho": 0.3},
+        {"epsilon": 3, "delta": 3e-6, "mechanism": "large-margin"},
+    ):
+        alone = fim.mine(SALES, **asked, **budget, top=2, supports=True)
+        shared = fim.mine(SALES, **asked, **budget, top=2, supports=True, max_segments=3)
+        assert all(one.cost == alone.cost for one in alone.values())
+        if "rho" in budget:
+            assert all(float(one.rho or 0) * 3 == pytest.approx(0.3) for one in shared.values())
+            assert shared.zcdp is not None
+            assert (float(shared.zcdp.rho), shared.delta) == (0.3, 1e-6)
+        else:
+            assert all(
+                3 * one.cost.epsilon <= 3 and 3 * one.cost.delta <= Fraction(3, 10**6) for one in shared.values()
+            )
+            assert shared.cost.epsilon <= 3
+            assert shared.cost.delta <= Fraction(3, 10**6)
+
+
+def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
+    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
+        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B", "epsilon": 1, "delta": 1e-6}
+        found = fim.mine(SALES, **asked, max_segments=2, exclude=["a"], together="user", ledger=ledger, dataset="sales")
+        (entry,) = ledger.entries
+        assert float(entry.cost.epsilon) <= 1
+        assert found.charged is not None
+        kept = entry.parameters
+    told = {name: kept[name] for name in ("segments", "max_segments", "exclude", "together")}
+    assert told == {"segments": 2, "max_segments": 2, "exclude": 1, "together": "user"}
+    assert "store" not in json.dumps(kept)
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet"])
+def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
+    found = fim.mine(SALES, **READ, by="store", segments="A,C", rules=True, top=3, epsilon=5, exclude=["f"], seed=1)
+    found.save(tmp_path / f"r.{ending}")
+    again = fim.load(tmp_path / f"r.{ending}")
+    assert again.to_dict() == found.to_dict()
+    assert again.kept() == found.kept()
+    assert str(again) == str(found)
+    assert again.rules().equals(found.rules())
+    assert [one.scope for one in again.values()] == [one.scope for one in found.values()]
+
+
+def test_their_forms_have_all_segments() -> None:
+    found = fim.mine(
+        SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, epsilon=9, seed=1, size="1-2"
+    )
+    frame, table = found.to_pandas(), found.to_arrow()
+    assert [*frame.columns] == ["segment", "support", "itemsets", "count", "lower", "upper"]
+    assert frame["segment"].tolist() == table["segment"].to_pylist() == ["A"] * 4 + ["C"] * 4
+    lines = found.to_csv().splitlines()
+    assert lines[0].split(",") == ["segment", "item_1", "item_2", "support", "lower", "upper", "share"]
+    assert len(lines) == 9
+    values = json.loads(found.to_json())
+    assert (values["by"], values["segments"], values["max_segments"]) == ("store", ["A", "C", "=1+1"], 1)
+    assert [one["segment"] for one in values["releases"]] == ["A", "C", "=1+1"]
+    assert "## store A" in found.to_markdown()
+    assert "store =1+1: No itemset" in repr(found)
+    assert "<td" in found._repr_html_()
+
+
+def test_a_segments_name_is_safe_in_a_spreadsheet() -> None:
+    rows = SALES.assign(store=SALES["store"].replace("A", "=1+1"))
+    found = fim.mine(rows, **READ, by="store", segments=["=1+1"], epsilon=100, seed=1)
+    assert found.to_csv().splitlines()[1].startswith("'=1+1,")
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "said"),
+    [
+        ("replace-one", "replacing any one basket by any other that counts in the same segments"),
+        ("add-remove", "adding or removing any one basket changes"),
+    ],
+)
+def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
+    found = fim.mine(SALES.drop(columns="user"), **READ, by="store", segments="A,C", neighbors=neighbors)
+    assert said in found.guarantee
+    assert said in found["A"].guarantee
+
+
+def test_types_know_all_options() -> None:
+    named = {*inspect.signature(fim.mine).parameters} - {"data", "by", "segments", "max_segments"}
+    assert named == {*get_type_hints(MineOptions)}
+    typed = {name: str(hint) for name, hint in get_type_hints(MineOptions).items()}
+    assert typed == {name: str(hint) for name, hint in get_type_hints(fim.mine).items() if name in named}

@@ -30,6 +30,7 @@ from fim_private.counting import LocalSource, itemset_spectrum
 from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import NamedExponential
+from fim_private.mining.scope import Scope
 from fim_private.reading import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
@@ -209,6 +210,23 @@ def test_households_of_complete_journey_equal_brute_force(size: int, products: i
     table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
     expected = spectrum_of(brute_force_user_supports(held_by(table, RULES["drop"]), size))
     assert list(itemset_spectrum(read_transactions(table, **LONG), size).levels()) == expected
+
+
+@pytest.mark.parametrize("source", ["online retail", "complete journey"])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200), (3, 50)])
+@pytest.mark.full
+def test_what_users_have_together_equals_brute_force(source: str, rule: str, size: int, products: int | None) -> None:
+    if source == "online retail":
+        table = online_retail(products)
+    else:
+        table = long_table(complete_journey(), ("household_id", "basket_id", "product_id"), products)
+    united = ([set[Any]().union(*baskets)] for baskets in held_by(table, RULES[rule]))
+    expected = spectrum_of(brute_force_user_supports(united, size))
+    data = read_transactions(table, missing_user=rule, **LONG)
+    found = Scope.of(together="user", by_user=True).applied(data)
+    assert list(itemset_spectrum(found, size).levels()) == expected
+    assert found.units == data.units
 
 
 @pytest.mark.full

@@ -1,0 +1,112 @@
+"""What counts, on the command line: columns of items, lists, users together, and one release a segment."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from test_cli import run
+
+# Two stores, and a third that nobody asks for.
+ROWS = [
+    (n % 300, n, "ABC"[n % 3], item, "own" if item == "tea" else "brand")
+    for n in range(1800)
+    for item in ("tea", "milk", "jam", "bag")[n % 2 :]
+]
+READ = ("--basket", "order", "--item", "product")
+SEGMENTS = ("--by", "store", "--segments", "A,B")
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
+    lines = ["customer,order,store,product,brand", *(",".join(map(str, row)) for row in ROWS)]
+    (tmp_path / "sales.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "left.txt").write_text("bag\n")
+    return tmp_path
+
+
+def test_each_segment_has_its_table(sales: Path) -> None:
+    done = run(sales, "mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt", "--supports", "--seed", "1")
+    assert done.returncode == 0
+    heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
+    assert heads == ["store A", "store B"]
+    assert done.stdout.count("Left out, by a public list of 1 item: bag.") == 1
+    assert done.stdout.count("A basket counts in one segment: of those that its rows name, the first in the list.") == 1
+    assert done.stdout.count("NOT PRIVATE") == 1
+    assert "{jam, milk}" in done.stdout
+    assert "bag}" not in done.stdout
+
+
+@pytest.mark.full
+def test_all_forms_have_all_segments(sales: Path) -> None:
+    words = ("mine", "sales.csv", *READ, *SEGMENTS, "--rules", "--top", "3", "--epsilon", "5", "--seed", "1")
+    for name in ("r.json", "r.parquet", "r.csv", "r.md"):
+        assert run(sales, *words, "--output", name).returncode == 0
+    rules = [*csv.DictReader(io.StringIO((sales / "r.csv").read_text()))]
+    assert {row["segment"] for row in rules} == {"A", "B"}
+    values = json.loads((sales / "r.json").read_text())
+    assert [one["segment"] for one in values["releases"]] == ["A", "B"]
+    assert all(one["rules"] for one in values["releases"])
+    assert "## store B" in (sales / "r.md").read_text()
+    shown = [run(sales, "show", name, "--format", "json").stdout for name in ("r.json", "r.parquet")]
+    assert shown[0] == shown[1]
+    assert "store B" in run(sales, "show", "r.parquet", "--rules").stdout
+    made = run(sales, "report", "r.parquet")
+    assert (made.returncode, made.stderr) == (0, "Wrote r.html\n")
+    page = (sales / "r.html").read_text()
+    assert page.count("What was found: store") == page.count("What goes with what: store") == 2
+    assert len({*page.split(' id="')[1:]}) == page.count(' id="')
+    assert run(sales, *words, "--report", "page.html", "--output", "again.json").returncode == 0
+    assert (sales / "page.html").read_text() == page
+
+
+def test_users_together_and_short_baskets(sales: Path) -> None:
+    words = ("mine", "sales.csv", *READ, "--user", "customer", "--together", "user", "--min-basket", "4")
+    done = run(sales, *words, "--exclude", "left.txt", "--epsilon", "9", "--format", "json", "--seed", "1")
+    values = json.loads(done.stdout)
+    assert (values["together"], values["min_basket"], values["exclude"]) == ("user", 4, ["bag"])
+    assert values["abstained"]  # without bags no basket has four
+    (sales / "pair.csv").write_text("tea,jam\n")
+    counted = run(sales, "count", *words[1:], "--itemsets", "pair.csv", "--epsilon", "99", "--format", "json")
+    assert json.loads(counted.stdout)["itemsets"][0]["support"] == pytest.approx(150, abs=1)
+
+
+@pytest.mark.full
+def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None:
+    words = ("--basket", "order", "--item", "brand", "--item", "product")
+    done = run(sales, "mine", "sales.csv", *words, "--format", "json", "--size", "1", "--seed", "1")
+    values = json.loads(done.stdout)
+    assert values["item"] == ["brand", "product"]
+    assert " | " in values["itemsets"][0]["items"][0]
+    inspected = json.loads(run(sales, "inspect", "sales.csv", *words, "--format", "json").stdout)
+    assert "--item brand --item product" in inspected["command"]
+    advised = run(sales, "mine", "sales.csv", *words, "--size", "4", "--epsilon", "0.001")
+    assert "--item brand --item product" in advised.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--segments", "A"], "--segments goes with --by"),
+        (["--by", "store"], "--by needs --segments too"),
+        (["--by", "shop", "--segments", "A"], "no column 'shop'"),
+        (["--by", "store", "--segments", "A,A"], "--segments names a segment twice"),
+        (["--by", "store", "--segments", "A", "--max-segments", "2"], "--max-segments must be"),
+        (["--together", "user"], "--together user needs --user too"),
+        (["--together", "house"], "--together must be one of basket, user"),
+        (["--exclude", "nosuch.txt"], "'nosuch.txt' does not exist"),
+        (["--min-basket", "0"], "--min-basket must be"),
+        (["--item", "product"], "--item names a column twice"),
+        (["--item", "order"], "--basket and --item name the same column"),
+    ],
+)
+@pytest.mark.one_in(4)
+def test_errors_are_one_line(words: list[str], said: str, sales: Path) -> None:
+    done = run(sales, "mine", "sales.csv", *READ, *words, "--output", "out.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (sales / "out.json").exists()

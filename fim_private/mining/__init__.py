@@ -161,7 +161,8 @@ def mine(
         units, as count does.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, unless given 15 % with levelwise and a third with others; of no use without them.
+        above 0 and below 1, unless given 15 % with levelwise (20 % for rules of users, 40 % with
+        min_support) and a third with others; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
     rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its

@@ -36,6 +36,9 @@ _LEAST_SHARE = Fraction(1, 10**6)
 COUNT_SHARE = Fraction(5, 100)
 # The part of the budget for supports that decide which itemsets levelwise releases.
 _REACHING_SHARE = Fraction(40, 100)
+# The same where users are protected and rules are made: so many more supports would be too noisy to stand out from 0.
+# (Of the top 20 pairs of Online Retail's customers 16.0 came out, on average over 24 runs, and 15.2 with 15 %.)
+_RULES_OF_USERS_SHARE = Fraction(20, 100)
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 
@@ -192,7 +195,7 @@ def checked_options(
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
-    share = _supports_share(spec, supports, supports_share, least)
+    share = _supports_share(spec, supports, supports_share, least, rules_of_users=rules and by_user)
     counted = COUNT_SHARE if count and relation == Neighbors.ADD_REMOVE else None
     if share is not None and counted is not None and share + counted >= 1:
         raise ParameterError(
@@ -241,11 +244,18 @@ def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
 
 
 def _supports_share(
-    spec: MechanismSpec, supports: bool, share: float | Fraction | None, least: MinSupport | None
+    spec: MechanismSpec,
+    supports: bool,
+    share: float | Fraction | None,
+    least: MinSupport | None,
+    *,
+    rules_of_users: bool,
 ) -> Fraction | None:
     """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        usual = _REACHING_SHARE if spec.composed and least is not None else spec.supports_share
+        usual = spec.supports_share
+        if spec.composed and (least is not None or rules_of_users):
+            usual = _REACHING_SHARE if least is not None else _RULES_OF_USERS_SHARE
         return usual if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it

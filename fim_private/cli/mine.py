@@ -99,8 +99,8 @@ def mine(
     supports_share: Annotated[
         float | None,
         typer.Option(
-            help="The share of the budget that --supports spends: 0.15 with levelwise (0.2 for rules of users, 0.4 with "
-            "--min-support), 1/3 with others.",
+            help="The share of the budget that --supports spends: 0.15 with levelwise (0.2 for rules of users, 0.4 "
+            "with --min-support), 1/3 with others.",
             show_default=False,
             rich_help_panel=ASKED,
         ),

@@ -24,14 +24,14 @@ from fim_private.reading.segments import Segments, segments_of
 from fim_private.reading.transactions import Transactions
 
 # A row: user, basket, segment, item; None for a null.
-Row = tuple[int, int, str | None, str | None]
+Row = tuple[int | None, int, str | None, str | None]
 # A unit in a segment: its baskets there, each a set of items, in any order.
 Unit = tuple[frozenset[str], ...]
 NAMES = ("A", "B", "39")
 
 ROWS = st.lists(
     st.tuples(
-        st.integers(0, 3),
+        st.one_of(st.integers(0, 3), st.none()),
         st.integers(0, 3),
         st.sampled_from([*NAMES, "C", None, " A "]),
         st.sampled_from(["milk", "tea", "jam", None]),
@@ -42,9 +42,10 @@ ROWS = st.lists(
 
 def reference(rows: Sequence[Row], by_user: bool, most: int) -> list[Counter[Unit]]:
     """What is in each segment, by the definition, one unit at a time."""
-    units: dict[int, list[Row]] = defaultdict(list)
+    units: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
-        units[row[0] if by_user else row[1]].append(row)
+        nobodys = ("nobody's", row[1])
+        units[row[1] if not by_user else nobodys if row[0] is None else row[0]].append(row)
     found: list[Counter[Unit]] = [Counter() for _ in NAMES]
     for own in units.values():
         baskets: dict[str, dict[int, set[str]]] = {name: {} for name in NAMES}
@@ -64,7 +65,7 @@ def as_unit(baskets: Any) -> Unit:
 
 def frame(rows: Sequence[Row]) -> pd.DataFrame:
     made = pd.DataFrame([*rows], columns=["u", "b", "s", "i"])
-    return made.astype({"u": "int64", "b": "int64", "s": object, "i": object})
+    return made.astype({"u": "Int64", "b": "int64", "s": object, "i": object})
 
 
 def as_csv(rows: Sequence[Row], folder: Path) -> Path:
@@ -104,7 +105,8 @@ def held(data: Transactions) -> Counter[Unit]:
 
 
 def read(rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int) -> list[Counter[Unit]]:
-    options = Options("u" if by_user else None, "b", "i", by=Segments("s", NAMES, most))
+    rule = "own-unit" if by_user else None
+    options = Options("u" if by_user else None, "b", "i", missing_user=rule, by=Segments("s", NAMES, most))
     parts = read_parts(SOURCES[source](rows, folder), options)
     assert all(part.by_user == by_user for part in parts)
     assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)

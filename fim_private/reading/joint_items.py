@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fim_private.reading.arrow_labels import as_texts
+from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.missing_values import present
 
 _BETWEEN = " | "
 # So that "a | b" beside "c" is not "a" beside "b | c".
 _ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
+# What is left where all parts are missing; a value's own bar has a backslash before it.
+_NOTHING = r"^[| ]*$"
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow string.
+    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
 
     columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty part; where all are
     missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
@@ -25,11 +30,33 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
     ['DAIRY | 1', 'DAIRY |', None]
     """
-    parts = [present(as_texts(column)) for column in columns]
-    nothing = parts[0].is_null()
-    for part in parts[1:]:
-        nothing = pc.and_(nothing, part.is_null())
+    texts, code = _parts(columns[0])
+    for column in columns[1:]:
+        more, other = _parts(column)
+        # Only what occurs together is joined.
+        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
+        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
+        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
+        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
+    bare = pc.utf8_trim_whitespace(texts)
+    named = pc.if_else(pc.match_substring_regex(bare, _NOTHING), pa.nulls(1, pa.string())[0], bare)
+    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
+
+
+def _parts(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
+    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
+    encoded = column if pa.types.is_dictionary(column.type) else _encoded(column)
+    texts = present(as_texts(encoded.dictionary)).fill_null("")
     for plain, escaped in _ESCAPES:
-        parts = [pc.replace_substring(part, plain, escaped) for part in parts]
-    joined = pc.binary_join_element_wise(*parts, _BETWEEN, null_handling="replace", null_replacement="")
-    return pc.if_else(nothing, pa.nulls(1, pa.string())[0], pc.utf8_trim_whitespace(joined))
+        texts = pc.replace_substring(texts, plain, escaped)
+    missing = null_mask(encoded.indices)
+    code = np.where(missing, len(texts), numpy_of(encoded.indices))
+    return pa.concat_arrays([texts, pa.array([""], texts.type)]), code
+
+
+def _encoded(column: pa.Array) -> pa.Array:
+    """Return a column as one of a dictionary; what Arrow has no dictionary of, as texts."""
+    try:
+        return column.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        return as_texts(column).dictionary_encode()

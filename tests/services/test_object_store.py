@@ -1,0 +1,108 @@
+"""An object store, read through Arrow's file system: a server of S3's protocol that the tests start (moto)."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from patience import PATIENCE
+
+import fim_private as fim
+
+pytestmark = pytest.mark.full
+READ: dict[str, Any] = {"basket": "order", "item": "product"}
+SECRET = "wJalrXUtnFEMI"
+
+
+def sales(baskets: int, item: str) -> pa.Table:
+    return pa.table({"order": [*range(baskets)] * 2, "product": ["tea"] * baskets + [item] * baskets})
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[str]:
+    """A store with a bucket of three files in two folders: what its addresses end in."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{free.getsockname()[1]}"
+    words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", host.rpartition(":")[2]]
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    before = dict(os.environ)
+    os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true")
+    try:
+        _fill(server, host)
+        yield f"?endpoint_override={host}&scheme=http&region=us-east-1"
+    finally:
+        server.kill()
+        server.wait()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _fill(server: subprocess.Popen[bytes], host: str) -> None:
+    """Write the files, once the server answers."""
+    from pyarrow import fs
+
+    ends = time.monotonic() + PATIENCE
+    while True:
+        assert server.poll() is None, "moto.server does not start: install the extra bench"
+        try:
+            socket.create_connection(("127.0.0.1", int(host.rpartition(":")[2])), timeout=1).close()
+            break
+        except OSError:
+            assert time.monotonic() < ends, "moto.server does not answer"
+            time.sleep(0.1)
+    system = fs.S3FileSystem(endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True)
+    system.create_dir("shop")
+    for path, table in (
+        ("shop/sales/year=2024/a.parquet", sales(300, "milk")),
+        ("shop/sales/year=2025/b.parquet", sales(200, "jam")),
+        ("shop/sales/year=2025/_part.parquet", sales(900, "bread")),
+    ):
+        pyarrow.parquet.write_table(table, path, filesystem=system)
+    with system.open_output_stream("shop/lines.csv") as stream:
+        stream.write(b"tea,milk\ntea\n" * 50)
+
+
+@pytest.mark.parametrize(
+    ("place", "where", "baskets", "items"),
+    [
+        ("sales/year=2024/a.parquet", None, 300, {"tea", "milk"}),
+        ("sales", None, 300, {"tea", "milk", "jam"}),
+        ("sales", "year = 2025", 200, {"tea", "jam"}),
+        ("sales/*/*.parquet", "year = 2024", 300, {"tea", "milk"}),
+    ],
+)
+def test_files_folders_and_patterns(place: str, where: str | None, baskets: int, items: set[str], store: str) -> None:
+    found = fim.read_transactions(f"s3://shop/{place}{store}", **READ, where=where)
+    label = found.vocabulary.label
+    assert (found.baskets, {label(code) for code in range(len(found.vocabulary))}) == (baskets, items)
+
+
+def test_text_and_the_command(store: str, tmp_path: Any) -> None:
+    assert fim.read_transactions(f"s3://shop/lines.csv{store}").baskets == 100
+    words = ("mine", f"s3://shop/sales{store}", "--basket", "order", "--item", "product", "--format", "json")
+    program = [sys.executable, "-m", "fim_private", *words, "--seed", "1"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)
+    assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
+
+
+@pytest.mark.parametrize("place", ["nothing.parquet", "none/*.parquet", "sales/year=2023"])
+def test_what_is_not_there_is_one_line(place: str, store: str) -> None:
+    with pytest.raises(fim.DataError) as caught:
+        fim.read_transactions(f"s3://shop/{place}{store}", **READ)
+    assert "check the path" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_wrong_bucket_is_one_line(store: str) -> None:
+    with pytest.raises(fim.DataError, match="nobucket"):
+        fim.read_transactions(f"s3://nobucket/sales{store}", **READ)

@@ -135,6 +135,14 @@ def mine(
         out, "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     where: which rows are read, as in read_transactions: "country = 'France' and date >= '2011-01-01'". It is a public
         choice, which the release states: do not take it from the data.
+    exclude: a public list of items to leave out: a path or an iterable, as a catalogue is. min_basket: baskets of fewer
+        different items, of those that are left, count as empty; >= 1. together: "basket" where one basket has to
+        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. The release states
+        them.
+    by: column of segments, such as stores. segments: which, a public list of names, or one text with commas between
+        them. There is one release for each then, of its rows, and what is returned is a SegmentedRelease, a mapping.
+        max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
+        release has 1/max_segments of the budget. Under "replace-one" it stays public in which segments a unit counts.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget.
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by

@@ -70,11 +70,9 @@ from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table,
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
-from fim_private.reading.files import open_file
 from fim_private.reading.in_memory import is_frame, is_series, read_object, table_of
-from fim_private.reading.named_sources import named_source, path_or_name
+from fim_private.reading.named_sources import named_file, named_source, path_or_name
 from fim_private.reading.options import Options
-from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.segment_members import members
 from fim_private.reading.text import read_text
@@ -220,9 +218,9 @@ def _read(source: Any, options: Options) -> Transactions:
 def read_catalogue(source: Any) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
-    source: a path to text (the first field of each line; a first line such as ``item`` is a header), to
-        Parquet or to Arrow (its only column, or the one named like ``item``); an Arrow table or array, a
-        pandas or polars Series; or an iterable of int and str.
+    source: a path, or an address in an object store (``s3://...``), of text (the first field of each line; a first line
+        such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named like ``item``); an
+        Arrow table or array, a pandas or polars Series; or an iterable of int and str.
     The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
     catalogue and data mean the same item.
     Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
@@ -231,9 +229,8 @@ def read_catalogue(source: Any) -> Vocabulary:
     2
     """
     if isinstance(source, str | os.PathLike):
-        path = expanded(source)
-        with file_errors(path):
-            return catalogue_of_file(open_file(path))
+        with file_errors(path_or_name(source)):
+            return catalogue_of_file(named_file(source))
     try:
         if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
             return catalogue_of_table(table_source(source))

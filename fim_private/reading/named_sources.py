@@ -41,6 +41,18 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
     return file if file.form == "text" else arrow_source(file)
 
 
+def named_file(source: str | os.PathLike[str]) -> File:
+    """Return the one file that a path or an address stands for. Raises DataError where it stands for several."""
+    if scheme_of(source) is None:
+        return open_file(expanded(source))
+    if is_database(source):
+        raise DataError(f"{shown_source(source)!r} is a database; name a file")
+    parts = parts_of_address(str(source))
+    if len(parts) > 1:
+        raise DataError(f"{shown_source(source)!r} has several files; name one of them")
+    return parts[0].open(False)
+
+
 def path_or_name(source: str | os.PathLike[str]) -> Path | str:
     """Return the path of a source; of an address what errors call it: what `file_errors` takes."""
     return expanded(source) if scheme_of(source) is None else repr(shown_source(source))

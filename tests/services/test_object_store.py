@@ -70,6 +70,8 @@ def _fill(server: subprocess.Popen[bytes], host: str) -> None:
         pyarrow.parquet.write_table(table, path, filesystem=system)
     with system.open_output_stream("shop/lines.csv") as stream:
         stream.write(b"tea,milk\ntea\n" * 50)
+    with system.open_output_stream("shop/listed/items.txt") as stream:
+        stream.write(b"milk\ntea\n")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,16 @@ def test_text_and_the_command(store: str, tmp_path: Any) -> None:
     program = [sys.executable, "-m", "fim_private", *words, "--seed", "1"]
     done = subprocess.run(program, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
+
+
+def test_public_lists_are_read_from_there_too(store: str) -> None:
+    found = fim.read_catalogue(f"s3://shop/listed/items.txt{store}")
+    assert [found.label(code) for code in range(len(found))] == ["milk", "tea"]
+    asked: dict[str, Any] = {**READ, "size": 1, "epsilon": 100, "seed": 1}
+    release = fim.mine(sales(300, "bread"), exclude=f"s3://shop/listed{store}", **asked)
+    assert release[0].items == ("bread",)
+    with pytest.raises(fim.DataError, match="has several files; name one of them"):
+        fim.read_catalogue(f"s3://shop/sales{store}")
 
 
 @pytest.mark.parametrize("place", ["nothing.parquet", "none/*.parquet", "sales/year=2023"])

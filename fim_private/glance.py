@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+# Behind what is doubtful.
+MARK = "?"
 # Rows that are shown: in a session, and in a notebook.
 FEW, SOME = 5, 20
 # Cells in a session are cut to so many characters.

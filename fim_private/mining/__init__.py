@@ -31,10 +31,13 @@ release         The forms it leaves in: for people, and as JSON and CSV.
 segmented       Releases of several segments, under one budget.
 plain_values    A release as plain values, the JSON schema.
 release_rules   Its association rules, and the forms of these.
-release_files   It as a file: JSON, Parquet, CSV and Markdown.
+rule_cells      A rule as a row of texts.
+rules_frame     They as a frame of pandas, and what a notebook shows of it.
+release_files   It as a file: JSON, Parquet, CSV, Markdown and SVG.
 loaded          A release from such a file.
 markdown        A table and notes as Markdown.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
+pictured        What it looks like: the bars and texts of a picture, which charts draw.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
 """

@@ -14,7 +14,7 @@ from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.markdown import escaped, markdown
-from fim_private.mining.outcome import Outcome
+from fim_private.mining.pictured import Pictured
 from fim_private.mining.plain_values import plain_values
 from fim_private.mining.release_files import kept_values, save
 from fim_private.mining.release_rules import rules_cells, rules_frame, rules_of, rules_values
@@ -27,7 +27,7 @@ GIVEN = "count"
 _MOST_COLUMNS = 10_000
 
 
-class Release(Outcome):
+class Release(Pictured):
     """What leaves: the itemsets, and the guarantee they were released under; `Outcome` lists what it holds.
 
     It is a sequence of its itemsets (`Itemsets`): len(release), for itemset in release, release[0],
@@ -194,7 +194,7 @@ class Release(Outcome):
         at rules spends no privacy: they follow from what is released.
         Raises ParameterError for limits out of range, and where the release has not what rules need.
         """
-        return rules_frame(rules_of(self, min_confidence, min_lift))
+        return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
     @property
     def said(self) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class Release(Outcome):
         return "\n".join(part for part in (first, told, f"{last}\n") if part)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv or .md.
+        """Write the release to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .md or .svg.
 
         Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
         Raises ParameterError for another ending, and OutputError where the file cannot be written.

@@ -1,4 +1,4 @@
-"""A release as a file: JSON and Parquet, which can be loaded again, and CSV and Markdown, which cannot."""
+"""A release as a file: JSON and Parquet, which can be loaded again, and CSV, Markdown and SVG, which cannot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fim_private.whole_files import staged
 
 # Where the metadata of a Parquet file has all of a release, as its JSON.
 METADATA = b"fim_private"
-WRITTEN = ".json, .parquet, .csv or .md"
+WRITTEN = ".json, .parquet, .csv, .md or .svg"
 
 
 class Saved(Protocol):
@@ -30,6 +30,9 @@ class Saved(Protocol):
 
     def to_markdown(self) -> str:
         """Return it as Markdown."""
+
+    def to_svg(self) -> str:
+        """Return it as a picture."""
 
 
 def save(release: Saved, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
@@ -72,4 +75,5 @@ FORMS: Mapping[str, Callable[[Saved, Mapping[str, Any]], str | bytes]] = {
     ".parquet": parquet,
     ".csv": lambda release, _: release.to_csv(),
     ".md": lambda release, _: release.to_markdown(),
+    ".svg": lambda release, _: release.to_svg(),
 }

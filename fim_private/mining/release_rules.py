@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.outcome import Outcome
+from fim_private.mining.rule_cells import HEADS, cells, note, title
 from fim_private.mining.unit_count import UnitCount
-from fim_private.mining.wording import MARK, braces, decimals_of_shares, percent
+from fim_private.mining.wording import decimals_of_shares
 from fim_private.reading.vocabulary import Item
 from fim_private.rules.association import KnownSupport, KnownUnits, Rules, association_rules, least
 
@@ -79,15 +80,18 @@ def _columns(rules: Rules) -> dict[str, Any]:
     return columns
 
 
-def rules_frame(rules: Rules) -> Any:
+def rules_frame(rules: Rules, outcome: Outcome) -> Any:
     """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful."""
     import pandas as pd
+
+    from fim_private.mining.rules_frame import RulesFrame
 
     sides = {
         name: pd.Series([frozenset(items) for items in each], dtype=object)
         for name, each in (("antecedents", rules.antecedents), ("consequents", rules.consequents))
     }
-    return pd.DataFrame({**sides, **_columns(rules), "doubtful": rules.doubtful})
+    columns = {**sides, **_columns(rules), "doubtful": rules.doubtful}
+    return RulesFrame.of(columns, decimals=_decimals(outcome), unit=outcome.privacy_unit)
 
 
 def rules_values(rules: Rules) -> list[dict[str, Any]]:
@@ -138,41 +142,25 @@ def _rows(rules: Rules) -> Iterator[list[float | str]]:
 
 def rules_note(rules: Rules) -> str:
     """Return how the intervals of rules are to be read, and the mark of doubtful ones."""
-    note = "The intervals of a rule hold what they are of with 95 % probability together."
-    if marked := int(rules.doubtful.sum()):
-        note += (
-            f" {MARK} ({marked:,} of {len(rules):,}): by the noise alone its two sides may be together no more (or "
-            "less) often than by chance, or it may miss what was asked for."
-        )
-    return note
+    return note(int(rules.doubtful.sum()), len(rules))
 
 
 def rules_cells(rules: Rules, outcome: Outcome) -> tuple[str, list[str], list[list[str]]]:
     """Return a title, the headings and the rows of a table of rules, as texts."""
-    decimals = decimals_of_shares(0 if outcome.noise is None else outcome.noise.half_width, outcome.units or 0)
-    rows = []
-    for place in range(len(rules)):
-        sides = (braces(side[place], outcome.privacy_unit) for side in (rules.antecedents, rules.consequents))
-        low, high = (float(end[place]) for end in rules.bounds["confidence"])
-        least_lift, most_lift = (float(end[place]) for end in rules.bounds["lift"])
-        rows.append(
-            [
-                " → ".join(sides) + (f" {MARK}" if rules.doubtful[place] else ""),
-                percent(float(rules.support[place]), decimals),
-                percent(float(rules.metrics["confidence"][place]), 0),
-                f"{math.floor(100 * low)} to {math.ceil(100 * high)} %",
-                _figure(float(rules.metrics["lift"][place])),
-                f"{_figure(least_lift, math.floor)} to {_figure(most_lift, math.ceil)}",
-            ]
+    columns = _columns(rules)
+    rows = [
+        cells(
+            (rules.antecedents[place], rules.consequents[place]),
+            {name: float(values[place]) for name, values in columns.items()},
+            doubtful=bool(rules.doubtful[place]),
+            decimals=_decimals(outcome),
+            unit=outcome.privacy_unit,
         )
-    are = "rule" if len(rules) == 1 else "rules"
-    title = f"{len(rules):,} association {are} of these itemsets, the surest first"
-    return title, ["rule", "share", "confidence", "95 %", "lift", "95 %"], rows
+        for place in range(len(rules))
+    ]
+    return f"{title(len(rules))} of these itemsets, the surest first", [*HEADS], rows
 
 
-def _figure(value: float, whole: Callable[[float], int] = round) -> str:
-    """Return a lift with three digits or so. whole: which way it is rounded."""
-    if math.isinf(value):
-        return "∞"
-    decimals = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+def _decimals(outcome: Outcome) -> int:
+    """Return with how many decimals shares are told, in per cent."""
+    return decimals_of_shares(0 if outcome.noise is None else outcome.noise.half_width, outcome.units or 0)

@@ -10,6 +10,7 @@ from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import parameter
+from fim_private.glance import MARK as MARK
 from fim_private.glance import printable
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.vocabulary import Item
@@ -17,8 +18,6 @@ from fim_private.reading.vocabulary import Item
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
 _MOST_DECIMALS = 6
-# Behind an itemset that is doubtful.
-MARK = "?"
 
 
 def of_items(sizes: Sequence[int]) -> str:

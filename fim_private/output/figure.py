@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fim_private.charts.needs_matplotlib import of_matplotlib
 from fim_private.errors import ParameterError, parameter
 
 # The kinds of figures, by the ends of their names.
@@ -26,13 +26,9 @@ def figure_kind(path: Path) -> str:
 def figure_image(draw: Callable[[Any], None], kind: str) -> bytes:
     """Return the figure that draw(axes) makes as the bytes of a file of that kind.
 
-    Raises ParameterError without matplotlib.
+    Raises MissingExtraError without matplotlib.
     """
-    try:
-        matplotlib: Any = importlib.import_module("matplotlib")
-        figures: Any = importlib.import_module("matplotlib.figure")
-    except ModuleNotFoundError:
-        raise ParameterError("figures need matplotlib: pip install matplotlib (it is in the extra 'bench')") from None
+    matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
     image = io.BytesIO()
     with matplotlib.rc_context({"font.size": 9, "svg.hashsalt": "fim-private"}):
         figure = figures.Figure(figsize=(8, 5), layout="constrained")

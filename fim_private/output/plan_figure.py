@@ -38,7 +38,8 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
 
     plans: one or more, which differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf; the file
     appears under its name only when it is whole.
-    Raises ParameterError for other plans or names, and without matplotlib; OutputError where it cannot be written.
+    Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
+    cannot be written.
     """
     target = Path(path)
     kind = figure_kind(target)
@@ -53,7 +54,7 @@ def draw_plan_figure(plans: Sequence[Plan], path: str | Path) -> None:
 
 
 def _image(plans: Sequence[Plan], kind: str) -> bytes:
-    """Return the figure as the bytes of a file of that kind. Raises ParameterError without matplotlib."""
+    """Return the figure as the bytes of a file of that kind. Raises MissingExtraError without matplotlib."""
     return figure_image(lambda axes: _draw(axes, plans), kind)
 
 

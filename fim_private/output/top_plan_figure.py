@@ -35,7 +35,8 @@ def draw_top_plan_figure(plan: TopPlan, path: str | Path) -> None:
     """Draw the required support of each mechanism against the number of itemsets, both axes logarithmic.
 
     path: .png, .svg or .pdf; the file appears under its name only when it is whole.
-    Raises ParameterError for other names and without matplotlib; OutputError where it cannot be written.
+    Raises ParameterError for other names, MissingExtraError without matplotlib, and OutputError where it cannot be
+    written.
     """
     target = Path(path)
     image = figure_image(lambda axes: _draw(axes, plan), figure_kind(target))

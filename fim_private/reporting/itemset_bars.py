@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fim_private.charts.bar_chart import Bar, BarChart
+from fim_private.glance import MARK
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.release import Release
 from fim_private.mining.wording import decimals_of_shares, percent
@@ -16,8 +18,8 @@ def itemset_table(release: Release) -> str:
         return tag("ol", *rows, class_="itemsets plain")
     heads = ["Items", "", who.capitalize(), *(["Share"] if release.has_shares else []), "95 % interval"]
     head = tag("tr", *(tag("th", text(each), scope="col", role="columnheader") for each in heads), role="row")
-    most = max((one.interval[1] for one in release.itemsets if one.interval is not None), default=1)
-    body = "".join(_row(release, one, max(most, 1)) for one in release.itemsets)
+    chart = release.chart(relative=False, most=None)
+    body = "".join(_row(release, one, bar, chart) for one, bar in zip(release.itemsets, chart.bars, strict=True))
     caption = tag("caption", text(f"Itemsets, and the number of {who} that have all of their items"))
     return tag(
         "table",
@@ -29,22 +31,21 @@ def itemset_table(release: Release) -> str:
     )
 
 
-def _row(release: Release, one: Itemset, most: int) -> str:
-    """Return one itemset. most: the number at the right end of the bars."""
+def _row(release: Release, one: Itemset, bar: Bar, chart: BarChart) -> str:
+    """Return one itemset. bar: what is drawn of it, among those of a chart."""
     cells = [tag("th", _named(release, one), scope="row", role="rowheader")]
-    if one.support is None or one.interval is None:
+    if bar.length is None or bar.low is None or bar.high is None:
         return tag("tr", *cells, tag("td", text("not released"), colspan="4", role="cell"), role="row")
-    low, high = one.interval
-    kind = "fill doubtful" if one.doubtful else "fill"
-    fill = tag("span", class_=kind, style=f"width:{100 * one.support / most:.2f}%")
-    line = tag("span", class_="line", style=f"left:{100 * low / most:.2f}%;width:{100 * (high - low) / most:.2f}%")
+    low, length, high = (100 * chart.part(end) for end in (bar.low, bar.length, bar.high))
+    fill = tag("span", class_="fill doubtful" if bar.doubtful else "fill", style=f"width:{length:.2f}%")
+    line = tag("span", class_="line", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
     cells.append(tag("td", tag("span", fill, line, class_="bar"), class_="bars", aria_hidden="true"))
-    cells.append(_number(f"{one.support:,}", "support"))
+    cells.append(_number(bar.told, "support"))
     if release.has_shares:
         width = 0 if release.noise is None else release.noise.half_width
         share = percent(release.share_of(one) or 0, decimals_of_shares(width, release.units or 0))
         cells.append(_number(share, "share"))
-    cells.append(_number(f"{low:,} to {high:,}", "interval"))
+    cells.append(_number(bar.interval, "interval"))
     return tag("tr", *cells, role="row")
 
 
@@ -53,5 +54,5 @@ def _number(shown: str, kind: str) -> str:
 
 
 def _named(release: Release, one: Itemset) -> str:
-    mark = tag("abbr", "?", title="may not be one of the most frequent") if one.doubtful else ""
+    mark = tag("abbr", MARK, title="may not be one of the most frequent") if one.doubtful else ""
     return chips(one.items, release.privacy_unit) + mark

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import html.parser
+import pickle
 import re
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.glance import FEW, SOME, Glance
+from fim_private.glance import FEW, SOME, Glance, printable
 from fim_private.mechanisms import LargeMargin
 from fim_private.mining.release import Itemset, Release
 
@@ -26,6 +28,8 @@ OBJECTS: dict[str, Any] = {
     "top plan": fim.plan_top(typical_basket=5),
     "comparison": fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
 }
+RULES = fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules()
+SHOWN = {**OBJECTS, "rules": RULES}
 every_object = pytest.mark.parametrize("kind", OBJECTS)
 
 
@@ -111,9 +115,9 @@ def test_repr_is_a_few_lines_and_no_dump_of_fields(kind: str) -> None:
     assert not re.search(r"\w=\(|PrivacyCost|Fraction", text)
 
 
-@every_object
+@pytest.mark.parametrize("kind", SHOWN)
 def test_html_is_well_formed_and_takes_the_colours_of_the_notebook(kind: str) -> None:
-    text = OBJECTS[kind]._repr_html_()
+    text = SHOWN[kind]._repr_html_()
     Tags(text)
     assert not re.search(r"color|background|<style|class=", text)
 
@@ -123,6 +127,52 @@ def test_len_and_iteration_agree(kind: str) -> None:
     thing = OBJECTS[kind]
     assert len(thing) == len(list(thing))
     assert bool(thing) is (kind != "abstained")
+
+
+def named_after(label: str) -> dict[str, Any]:
+    """What shows names that somebody chose: of items, and of mechanisms."""
+    mined = fim.mine([[label, "tea"]] * 900 + [["tea"]] * 900, rules=True, epsilon=50, seed=1)
+    assert len(mined.rules())
+    return {
+        "release": mined,
+        "rules": mined.rules(),
+        "comparison": fim.compare([450, 20], {label: LargeMargin(0.5)}),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::fim_private.errors.PrivacyWarning")
+@pytest.mark.parametrize("label", EVIL)
+def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
+    for shown in named_after(label).values():
+        html = shown._repr_html_()
+        tags = Tags(html)
+        assert {*tags.seen} <= {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+        assert all(character.isprintable() for character in html)
+        assert printable(label) in "".join(tags.texts)
+
+
+def test_rules_are_shown_as_people_read_them() -> None:
+    tags = Tags(RULES._repr_html_())
+    assert tags.texts[0] == f"{len(RULES)} association rules"
+    assert tags.texts[1:7] == ["rule", "share", "confidence", "95 %", "lift", "95 %"]
+    first = RULES.iloc[0]
+    sides = [", ".join(sorted(first[side])) for side in ("antecedents", "consequents")]
+    assert tags.texts[7].removesuffix(" ?") == f"{{{sides[0]}}} → {{{sides[1]}}}"
+    assert tags.texts[9] == f"{100 * first['confidence']:.0f} %"
+    assert "with 95 % probability together" in tags.texts[-1]
+
+
+def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:
+    assert isinstance(RULES, pd.DataFrame)
+    assert type(RULES.head(1)) is type(RULES[["lift"]]) is type(RULES.copy()) is pd.DataFrame
+    again = pickle.loads(pickle.dumps(RULES))
+    assert again._repr_html_() == RULES._repr_html_()
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(RULES))
+    fewer = pickle.loads(pickle.dumps(RULES))
+    del fewer["lift"]
+    assert "dataframe" in fewer._repr_html_()  # pandas' own
+    none = fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules(min_lift=1e6)
+    assert Tags(none._repr_html_()).texts[0] == "0 association rules"
 
 
 def test_plans_and_comparisons_by_name() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fim_private.errors import OutputError, ParameterError
+from fim_private.errors import MissingExtraError, OutputError, ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, UniverseNeed
 from fim_private.output import plan_figure
@@ -70,7 +70,7 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(ParameterError, match=r"pip install matplotlib .*'bench'"):
+    with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
         draw_plan_figure(GRID, tmp_path / "plan.png")
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,349 @@
+"""A release as a picture: SVG and matplotlib draw the same, and take no name for anything but text."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patience import PATIENCE
+
+import fim_private as fim
+from fim_private.charts.as_svg import svg
+from fim_private.charts.bar_chart import UNNAMED, WIDE, Bar, BarChart
+from fim_private.charts.names import cut, lines, short_name, whole_name, width
+from fim_private.dp.cost import PrivacyCost
+from fim_private.errors import MissingExtraError, ParameterError
+from fim_private.mining.release import Itemset, Release
+
+SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
+EVIL = [
+    "<script>alert(1)</script>",
+    '" onload="x',
+    "a & b",
+    "line\nbreak",
+    "]]>",
+    "\u202eevil",
+    " ",
+    "$\\frac{1}$",
+    "$x",
+]
+SPACE = "{http://www.w3.org/2000/svg}"
+letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
+
+
+@pytest.fixture(scope="module")
+def pyplot() -> Iterator[Any]:
+    mpl.use("agg")
+    module: Any = importlib.import_module("matplotlib.pyplot")
+    yield module
+    module.close("all")
+
+
+def made(**asked: Any) -> Release:
+    return fim.mine(SHOP, **{"size": 2, "top": 3, "epsilon": 5, "seed": 1, **asked})
+
+
+def of(*itemsets: Itemset, **changes: Any) -> Release:
+    plain = Release("exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets, itemsets)
+    return dataclasses.replace(plain, **changes)
+
+
+ASKED: list[dict[str, Any]] = [
+    {"supports": True},
+    {},
+    {"epsilon": 1e-4},
+    {"epsilon": 1e-4, "supports": True},
+    {"neighbors": "add-remove", "supports": True},
+    {"neighbors": "add-remove", "supports": True, "count": True},
+    {"min_support": 0.1, "top": None},
+    {"mechanism": "exponential", "universe_size": 99, "top": 1},
+    {"rules": True, "size": "1-3"},
+]
+
+
+def texts(drawing: str) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(drawing).iter(f"{SPACE}text")]
+
+
+# ------------------------------------------------------------------------------------------------- what is drawn
+
+
+def test_bars_have_the_numbers_of_the_release() -> None:
+    release = made(supports=True)
+    shares, units = release.chart(), release.chart(relative=False)
+    assert (shares.per_cent, units.per_cent) == (True, False)
+    assert shares.scale == "share of all 1,300 baskets"
+    assert units.scale == "baskets"
+    for one, share, number in zip(release, shares.bars, units.bars, strict=True):
+        assert one.interval is not None
+        assert (number.length, number.low, number.high) == (one.support, *one.interval)
+        assert number.told == f"{one.support:,}"
+        assert share.length == pytest.approx(100 * (one.support or 0) / 1300)
+        assert share.told.endswith(" %")
+
+
+def test_a_noisy_number_of_units_is_told_as_such() -> None:
+    release = made(neighbors="add-remove", supports=True, count=True)
+    assert release.chart().scale == f"share of about {release.units:,} baskets"
+    assert [bar.high for bar in release.chart().bars] == [
+        100 * ends[1] for one in release if (ends := release.share_interval_of(one))
+    ]
+    unknown = made(neighbors="add-remove", supports=True).chart()
+    assert (unknown.per_cent, unknown.scale) == (False, "baskets")
+
+
+def test_customers_are_called_so() -> None:
+    rows = [{"u": n, "b": n, "i": item} for n in range(900) for item in ("tea", "jam")]
+    columns: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
+    pd: Any = importlib.import_module("pandas")
+    release = fim.mine(pd.DataFrame(rows), **columns, supports=True, seed=1)
+    assert release.chart().scale == "share of all 900 customers"
+    assert release.chart(relative=False).scale == "customers"
+
+
+def test_the_guarantee_or_the_want_of_one_is_said() -> None:
+    seeded, private = made().chart(), made(seed=None)
+    assert seeded.warning == made().guarantee
+    assert seeded.warning not in seeded.notes
+    assert private.chart().warning == ""
+    assert private.chart().notes[-1] == private.guarantee
+    assert "ε = 5, δ = 1e-06 for any one basket" in private.chart().short_note
+
+
+def test_an_abstention_says_so_and_what_to_ask_instead() -> None:
+    nothing = fim.mine(SHOP, size=2, mechanism="large-margin", epsilon=0.01)
+    chart = nothing.chart()
+    assert chart.bars == ()
+    assert chart.title == chart.short_title == nothing.title
+    assert "abstained" in chart.title
+    assert "The budget of this release is spent all the same." in chart.notes
+    assert {*nothing.advised} <= {*chart.notes}
+
+
+def test_without_supports_it_is_a_list() -> None:
+    chart = made().chart()
+    assert not chart.has_lengths
+    assert chart.scale == ""
+    assert any("says nothing of how frequent" in note for note in chart.notes)
+
+
+def test_the_doubtful_are_marked() -> None:
+    sure, doubtful = Itemset(("a", "b"), doubtful=False), Itemset(("c", "d"), doubtful=True)
+    first, second = of(sure, doubtful).chart().bars
+    assert (first.label(WIDE), second.label(WIDE)) == ("{a, b}", "{c, d} ?")
+    assert second.described == "{c, d}; may not be one of those asked for"
+
+
+def test_an_outcome_without_a_name_has_words() -> None:
+    (bar,) = of(Itemset(None)).chart().bars
+    assert bar.label(WIDE) == bar.described == UNNAMED
+
+
+def test_very_many_are_cut_and_counted() -> None:
+    chart = of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart()
+    assert (len(chart.bars), chart.more) == (200, 50)
+    assert "50 more are not drawn." in [*chart.below]
+    assert len(of(*(Itemset((n, n + 1)) for n in range(250)), top=250).chart(most=None).bars) == 250
+
+
+@given(st.floats(1e-6, 1e9), st.booleans())
+def test_ticks_are_few_and_no_interval_goes_beyond_them(high: float, per_cent: bool) -> None:
+    high = min(high, 100.0) if per_cent else max(high, 1)
+    chart = BarChart("", (Bar(("a",), high / 2, 0, high),), per_cent=per_cent)
+    assert chart.ticks[0] == 0
+    assert list(chart.ticks) == sorted({*chart.ticks})
+    assert 2 <= len(chart.ticks) <= 8
+    assert chart.end >= high * (1 - 1e-9)
+    assert not per_cent or chart.end <= 100
+    assert per_cent or all(tick == int(tick) for tick in chart.ticks)
+    assert len({chart.tick_text(tick) for tick in chart.ticks}) == len(chart.ticks)
+
+
+def test_of_nothing_but_zeros_there_is_a_scale() -> None:
+    chart = BarChart("", (Bar(("a",), 0, 0, 0),))
+    assert chart.ticks == (0, 1)
+    assert "nan" not in svg(chart)
+
+
+# ------------------------------------------------------------------------------------------------------ names
+
+
+@given(st.lists(letters, min_size=1, max_size=5), st.floats(12, 60))
+def test_names_fit_and_are_whole_where_they_do(items: list[str], widest: float) -> None:
+    short, whole = short_name(items, widest), whole_name(items)
+    assert width(short) <= widest + 1e-6
+    assert short.isprintable()
+    if width(whole) <= widest:
+        assert short == whole
+
+
+def test_room_goes_to_those_that_need_it() -> None:
+    assert short_name(("tea", "x" * 90), 20) == "{tea, " + "x" * 24 + "…}"
+    assert short_name(("y" * 90, "x" * 90), 20).count("…") == 2
+    assert whole_name((" ", 39)) == "{an empty name, 39}"
+    assert cut("日本語の商品名", 5) == "日本語…"
+
+
+@given(letters, st.floats(5, 60))
+def test_lines_hold_every_word(text: str, widest: float) -> None:
+    made = lines(text, widest)
+    assert " ".join(made).split() == " ".join(lines(text, math.inf)).split()
+    assert all(width(line) <= widest or " " not in line for line in made)
+
+
+# -------------------------------------------------------------------------------------------------------- SVG
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_every_release_has_its_svg(asked: dict[str, Any]) -> None:
+    release = made(**asked)
+    chart = release.chart()
+    shown = texts(release.to_svg())
+    for bar in chart.bars:
+        assert bar.label(WIDE) in shown
+        assert not bar.told or bar.told in shown
+    assert " ".join(shown).count("NOT PRIVATE") == 1
+    whole = " ".join(shown)
+    for text in (chart.title, *chart.below):
+        assert " ".join(text.split()) in whole
+    assert (chart.scale in shown) == chart.has_lengths
+
+
+def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
+    drawing = made(supports=True).to_svg()
+    root = ElementTree.fromstring(drawing)
+    assert root.tag == f"{SPACE}svg"
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == made(supports=True).title
+    tags = {each.tag.removeprefix(SPACE) for each in root.iter()}
+    assert tags <= {"svg", "style", "defs", "pattern", "rect", "path", "g", "title", "text"}
+    assert not {name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name}
+    assert drawing.count("http") == 1  # the name space
+    assert "url(" not in drawing.replace("url(#fim-chart-maybe)", "")
+    assert "@import" not in drawing
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_names_are_text_in_svg(name: str) -> None:
+    drawing = of(Itemset((name,))).to_svg()
+    tags = {each.tag.removeprefix(SPACE) for each in ElementTree.fromstring(drawing).iter()}
+    assert tags <= {"svg", "style", "defs", "pattern", "rect", "path", "g", "title", "text"}
+    assert whole_name((name,)) in texts(drawing)
+    assert "\u202e" not in drawing
+
+
+def test_long_names_are_cut_and_whole_in_a_title() -> None:
+    long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+    drawing = of(Itemset((long, "tea"), 5, (2, 8)), shares=made(supports=True).shares).to_svg()
+    assert f"{{{long}, tea}}: 5 (2 to 8)" in [
+        each.text for each in ElementTree.fromstring(drawing).iter(f"{SPACE}title")
+    ]
+    assert not [text for text in texts(drawing) if long in text]
+
+
+def test_bars_are_as_long_as_the_numbers_are_large() -> None:
+    itemsets = [Itemset(("a",), 100, (80, 120)), Itemset(("b",), 50, (30, 70), doubtful=True)]
+    root = ElementTree.fromstring(of(*itemsets, shares=made(supports=True).shares).to_svg())
+    bars = [each.attrib for each in root.iter(f"{SPACE}rect") if "y" in each.attrib]
+    assert [each["class"] for each in bars] == ["bar", "maybe"]
+    assert float(bars[0]["width"]) == pytest.approx(2 * float(bars[1]["width"]), abs=0.2)
+
+
+def test_svg_is_saved(tmp_path: Path) -> None:
+    release = made(supports=True)
+    release.save(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == release.to_svg()
+
+
+def test_svg_needs_no_matplotlib() -> None:
+    code = "import sys, fim_private as fim; fim.mine([['a']]).to_svg(); print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout == "False\n"
+
+
+# ------------------------------------------------------------------------------------------------- matplotlib
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("own", [True, False])
+def test_plot_draws_what_the_chart_says(asked: dict[str, Any], own: bool, pyplot: Any) -> None:
+    release = made(**asked)
+    chart = release.chart()
+    given = None if own else pyplot.figure(figsize=(5, 4)).add_subplot()
+    ax = release.plot(given)
+    assert given is None or ax is given
+    if chart.has_lengths:
+        widths = [patch.get_width() for patch in ax.patches]
+        assert widths == [bar.length for bar in chart.bars if bar.length is not None]
+        assert [[*line.get_xdata()] for line in ax.lines] == [
+            [bar.low, bar.high] for bar in chart.bars if bar.low is not None
+        ]
+        assert ax.get_xlim() == (0, chart.end)
+        assert chart.scale in ax.get_xlabel()
+        assert ax.get_yticklabels()[0].get_text().startswith("{bread")
+    told = " ".join(each.get_text() for each in ax.figure.findobj(mpl.text.Text)).split()
+    assert {"NOT", "PRIVATE:"} <= {*told}
+    if own:
+        assert {word for note in chart.notes for word in note.split()} <= {*told}
+    ax.figure.savefig(io.BytesIO(), format="png")
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("name", [name for name in EVIL if name.isprintable()])
+@pytest.mark.parametrize("supports", [True, False])
+def test_names_are_text_in_matplotlib(name: str, supports: bool, pyplot: Any) -> None:
+    released = {"shares": made(supports=True).shares} if supports else {}
+    one = Itemset((name, "$y$"), 5, (2, 8)) if supports else Itemset((name, "$y$"))
+    ax = of(one, **released).plot()
+    label = short_name((name, "$y$"), WIDE)
+    shown = [each for each in ax.findobj(mpl.text.Text) if each.get_text() == label]
+    assert shown
+    assert not any(each.get_parse_math() or each.get_usetex() for each in shown)
+    drawn = io.BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        ax.figure.savefig(drawn, format="svg")
+    ElementTree.fromstring(drawn.getvalue())
+    pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("count", [1, 10, 100])
+def test_a_figure_is_as_high_as_its_rows_need(count: int, pyplot: Any) -> None:
+    itemsets = [Itemset((n, n + 1), 90, (50, 130)) for n in range(count)]
+    ax = of(*itemsets, shares=made(supports=True).shares).plot()
+    ax.figure.draw_without_rendering()
+    heights = [label.get_window_extent().height for label in ax.get_yticklabels()]
+    assert sum(heights) <= ax.get_window_extent().height * 1.05
+    pyplot.close(ax.figure)
+
+
+def test_plot_takes_the_colours_of_the_style(pyplot: Any) -> None:
+    release = made(supports=True)
+    light = release.plot()
+    with pyplot.style.context("dark_background"):
+        dark = release.plot()
+    assert light.patches[0].get_facecolor() != dark.patches[0].get_facecolor()
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("wrong", ["axes", 1, object()])
+def test_what_is_no_axes_is_refused(wrong: Any, pyplot: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^ax must be axes of matplotlib, not "):
+        made().plot(wrong)
+
+
+def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
+        made().plot()

@@ -82,12 +82,15 @@ class Plan:
         return {mechanism.name: mechanism for mechanism in self.mechanisms}[name]
 
     def _glance(self) -> Glance:
-        """Return what is shown of it: the recommended mechanism first, last those that cannot run."""
+        """Return what is shown of it: the recommended mechanism first, last those that cannot run, and for want of what."""
         ordered = sorted(self.mechanisms, key=lambda one: (one.name != self.recommended, one.required_support is None))
         return Glance(
             self.title,
-            ("mechanism", "support needed", "margin needed"),
-            [(one.name, or_dash(one.required_support), or_dash(one.required_margin)) for one in ordered],
+            ("mechanism", "support needed", "margin needed", "lacks"),
+            [
+                (one.name, or_dash(one.required_support), or_dash(one.required_margin), ", ".join(one.missing))
+                for one in ordered
+            ],
             numbers=frozenset({1, 2}),
             notes=[self.reason],
             rest="plan.to_pandas()",

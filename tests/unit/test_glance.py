@@ -151,6 +151,15 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
         assert printable(label) in "".join(tags.texts)
 
 
+def test_a_plan_says_what_a_mechanism_lacks() -> None:
+    plan = fim.plan(units=1000)
+    rows = re.findall(r"<tr>(.*?)</tr>", plan._repr_html_())[1:]
+    shown = {cells[0]: cells for row in rows if (cells := re.findall(r"<td[^>]*>(.*?)</td>", row))}
+    assert next(iter(shown)) == plan.recommended
+    assert shown["exponential"][1:] == ["–", "–", "catalogue of all items"]
+    assert shown["large-margin"][3] == ""
+
+
 def test_rules_are_shown_as_people_read_them() -> None:
     tags = Tags(RULES._repr_html_())
     assert tags.texts[0] == f"{len(RULES)} association rules"

@@ -70,8 +70,8 @@ class Glance:
 
     def _cell(self, kind: str, place: int, text: str) -> str:
         """Return a cell of the table as HTML."""
-        side = "right" if place in self.numbers else "left"
-        return f'<{kind} style="text-align: {side}">{_markup(text)}</{kind}>'
+        style = "text-align: right; white-space: nowrap" if place in self.numbers else "text-align: left"
+        return f'<{kind} style="{style}">{_markup(text)}</{kind}>'
 
 
 def printable(text: str) -> str:

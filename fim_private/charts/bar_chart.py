@@ -15,7 +15,7 @@ _STEPS = (1, 2, 2.5, 5, 10)
 # In the place of a name.
 UNNAMED = "an itemset without a name"
 # Where there is room, names are so wide, in units of the letters' size.
-WIDE = 26.0
+WIDE = 30.0
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def select(
     Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind. Warns
     (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000, unless a seed was given.
 
-    Why this is private: docs/guide.md, "Why it is private".
+    Why this is private: docs/choosing.md, "Why it is private".
 
     >>> from fim_private.mechanisms import Exponential
     >>> select([612, 840, 310], Exponential(epsilon=1.0), labels=["linear", "tree", "constant"], seed=1)

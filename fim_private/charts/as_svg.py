@@ -9,22 +9,12 @@ from html import escape
 
 from fim_private.charts.bar_chart import WIDE, Bar, BarChart
 from fim_private.charts.names import lines, width
+from fim_private.charts.style import SVG_STYLE
 from fim_private.glance import printable
 
 # In pixels: of the whole, around it, a row and its bar, and the sizes of letters.
 _WHOLE, _MARGIN, _ROW, _BAR, _CAP = 820, 20, 26, 15, 4
 _LARGE, _LETTER, _SMALL = 16, 13, 12
-_STYLE = """
-.fim-chart { --paper: #ffffff; --ink: #1c2430; --soft: #55606e; --rule: #e3e7ed; --bar: #86b1ea; --line: #12335f;
-  --warn: #8a3b00; font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
-@media (prefers-color-scheme: dark) { .fim-chart { --paper: #14181e; --ink: #e8ecf2; --soft: #a6b1bf;
-  --rule: #2b333e; --bar: #2f5f9f; --line: #dbe8ff; --warn: #ffbf85; } }
-.fim-chart .paper { fill: var(--paper); } .fim-chart text { fill: var(--ink); }
-.fim-chart .soft { fill: var(--soft); } .fim-chart .warn { fill: var(--warn); font-weight: 600; }
-.fim-chart .title { font-weight: 600; } .fim-chart .number { font-variant-numeric: tabular-nums; }
-.fim-chart .bar { fill: var(--bar); } .fim-chart .maybe { fill: url(#fim-chart-maybe); stroke: var(--bar); }
-.fim-chart .interval { stroke: var(--line); stroke-width: 2; fill: none; } .fim-chart .rule { stroke: var(--rule); }
-"""
 _STRIPES = (
     '<defs><pattern id="fim-chart-maybe" width="7" height="7" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect class="bar" width="4" height="7"/></pattern></defs>'
@@ -56,7 +46,7 @@ def svg(chart: BarChart) -> str:
         f'height="{height}" role="img" aria-label="{_safe(chart.title)}" style="max-width:100%;height:auto">'
     )
     paper = f'<rect class="paper" width="{_WHOLE}" height="{height}"/>'
-    return "\n".join([head, f"<style>{_STYLE}</style>{_STRIPES}{paper}", *drawn, "</svg>\n"])
+    return "\n".join([head, f"<style>{SVG_STYLE}</style>{_STRIPES}{paper}", *drawn, "</svg>\n"])
 
 
 def _bars(chart: BarChart, top: int) -> tuple[list[str], int]:

@@ -10,6 +10,7 @@ from typing import Any
 from fim_private.charts.bar_chart import WIDE, BarChart
 from fim_private.charts.names import lines, width
 from fim_private.charts.needs_matplotlib import of_matplotlib
+from fim_private.charts.style import DARK, LIGHT
 from fim_private.errors import ParameterError, parameter, shown
 
 # Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is around the rows.
@@ -19,7 +20,6 @@ _POINTS = 72
 _TITLE, _LETTER, _SMALL, _LEAST = 11.0, 9.5, 8.5, 4.0
 # How high a line is, in units of the letters' size; bold letters are so much wider.
 _LEADING, _BOLD = 1.3, 1.1
-_LIGHT, _DARK = ("#86b1ea", "#12335f", "#8a3b00"), ("#2f5f9f", "#dbe8ff", "#ffbf85")
 
 
 def draw(chart: BarChart, ax: Any = None) -> Any:
@@ -77,9 +77,9 @@ def _rows(ax: Any, chart: BarChart, size: float, widest: float) -> str:
 
     size: of their letters, in points. widest: of names beside bars, in units of that.
     """
-    bar, line, warn = _LIGHT if _brightness(ax.get_facecolor()) > 0.5 else _DARK
+    colours = LIGHT if _brightness(ax.get_facecolor()) > 0.5 else DARK
     if chart.has_lengths:
-        _bars(ax, chart, size, widest, bar, line)
+        _bars(ax, chart, size, widest, colours["bar"], colours["line"])
     else:
         _list(ax, chart, size)
     ax.set_ylim(max(len(chart.bars), 1) - 0.5, -0.5)  # the first on top
@@ -87,7 +87,7 @@ def _rows(ax: Any, chart: BarChart, size: float, widest: float) -> str:
     ax.tick_params(axis="x", labelsize=_SMALL)
     for side in ("top", "right", "left", "bottom"):
         ax.spines[side].set_visible(False)
-    return warn
+    return colours["warn"]
 
 
 def _bars(ax: Any, chart: BarChart, size: float, widest: float, bar: str, line: str) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-STYLE = """
-:root { color-scheme: light dark;
-  --paper: #ffffff; --ink: #1c2430; --soft: #55606e; --rule: #d5dbe3; --card: #f4f6f9; --accent: #1f5fbf;
-  --bar: #86b1ea; --line: #12335f; --warn: #8a3b00; --warnpaper: #fff1e3;
+from fim_private.charts.style import DARK, LIGHT, variables
+
+STYLE = (
+    f"""
+:root {{ color-scheme: light dark; {variables(LIGHT)}"""
+    """
+  --rule: #d5dbe3; --card: #f4f6f9; --accent: #1f5fbf; --warnpaper: #fff1e3;
   --l0: #d3dae3; --l1: #b5cdf0; --l2: #7fa9e4; --l3: #3f78c9; --l4: #123f80; }
-@media (prefers-color-scheme: dark) { :root {
-  --paper: #14181e; --ink: #e8ecf2; --soft: #a6b1bf; --rule: #333c48; --card: #1d232c; --accent: #8bb8ff;
-  --bar: #2f5f9f; --line: #dbe8ff; --warn: #ffbf85; --warnpaper: #33230f;
+@media (prefers-color-scheme: dark) { :root { """
+    f"{variables(DARK)}"
+    """
+  --rule: #333c48; --card: #1d232c; --accent: #8bb8ff; --warnpaper: #33230f;
   --l0: #333c48; --l1: #2c4a75; --l2: #3f6db0; --l3: #6f9fe6; --l4: #c2dafc; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -83,3 +87,4 @@ footer { padding-top: 2rem; padding-bottom: 2.5rem; }
   h2 { break-after: avoid; }
   .fill, circle, .parts span { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
+)

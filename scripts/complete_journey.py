@@ -109,8 +109,9 @@ departments.plot()
 #
 # ## Products, and rules
 #
-# `rules=True` also releases the supports of all parts of the itemsets, which rules are made of, under the
-# same ε.
+# `rules=True` also releases the supports of all parts of the itemsets, which rules are made of, under the same
+# ε. `together="user"` asks which products a household *ever* bought, in whatever baskets: that is what a rule
+# about households is about.
 
 # %%
 pairs = fim.mine(
@@ -118,6 +119,7 @@ pairs = fim.mine(
     user="household_id",
     basket="basket_id",
     item="product_type",
+    together="user",
     size=2,
     top=10,
     rules=True,
@@ -130,13 +132,9 @@ rules = pairs.rules()
 rules
 
 # %% [markdown]
-# **Nearly all rules are marked `?`, and that is the answer.** Over a year nearly every household buys milk,
-# and so all lifts are near 1, and with 2,469 households the noise leaves open on which side of it. A report
-# that said "bananas go with milk" because of these numbers would be telling noise.
-#
-# Where a lift is below 1 for certain, it is because of how these supports count: a household has bread *and*
-# milk if both were once in one basket, but has each of them by any basket. The first is harder, which pulls
-# lifts down. It does not mean that milk keeps people from buying the other.
+# **Every rule is marked `?`, and that is the answer.** Over a year nearly every household buys milk, and so all
+# lifts are near 1, and with 2,469 households the noise leaves open on which side of it. A report that said
+# "bananas go with milk" because of these numbers would be telling noise.
 #
 # ## The same by basket: another promise
 #

@@ -21,32 +21,38 @@ _STRIPES = (
 )
 
 
-def svg(chart: BarChart) -> str:
-    """Return a chart as one element of SVG, which is a whole file as it is."""
+def svg(*charts: BarChart) -> str:
+    """Return charts, one below the other, as one element of SVG, which is a whole file as it is."""
     drawn: list[str] = []
-    y = _MARGIN
+    y = 0
+    for chart in charts:
+        more, y = _chart(chart, y + _MARGIN)
+        drawn += more
+    height = y + _MARGIN
+    label = _safe("; ".join(chart.title for chart in charts))
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="fim-chart" viewBox="0 0 {_WHOLE} {height}" width="{_WHOLE}" '
+        f'height="{height}" role="img" aria-label="{label}" style="max-width:100%;height:auto">'
+    )
+    paper = f'<rect class="paper" width="{_WHOLE}" height="{height}"/>'
+    return "\n".join([head, f"<style>{SVG_STYLE}</style>{_STRIPES}{paper}", *drawn, "</svg>\n"])
+
+
+def _chart(chart: BarChart, y: int) -> tuple[list[str], int]:
+    """Return a chart from y on, and where it ends."""
+    drawn: list[str] = []
     for text, kind, size in ((chart.warning, "warn", _LETTER), (chart.title, "title", _LARGE)):
         for line in _lines(text, size):
             y += round(size * 1.4)
             drawn.append(_text(line, _MARGIN, y - round(size * 0.35), kind, size))
-    y += 10
-    if chart.has_lengths:
-        rows, y = _bars(chart, y)
-    else:
-        rows, y = _list(chart, y)
+    rows, y = _bars(chart, y + 10) if chart.has_lengths else _list(chart, y + 10)
     drawn += rows
     for note in chart.below:
         y += 6
         for line in _lines(note, _SMALL):
             y += round(_SMALL * 1.45)
             drawn.append(_text(line, _MARGIN, y - 4, "soft", _SMALL))
-    height = y + _MARGIN
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="fim-chart" viewBox="0 0 {_WHOLE} {height}" width="{_WHOLE}" '
-        f'height="{height}" role="img" aria-label="{_safe(chart.title)}" style="max-width:100%;height:auto">'
-    )
-    paper = f'<rect class="paper" width="{_WHOLE}" height="{height}"/>'
-    return "\n".join([head, f"<style>{SVG_STYLE}</style>{_STRIPES}{paper}", *drawn, "</svg>\n"])
+    return drawn, y
 
 
 def _bars(chart: BarChart, top: int) -> tuple[list[str], int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fim_private.charts.names import short_name, whole_name
 from fim_private.glance import MARK
@@ -55,7 +55,8 @@ class BarChart:
     title: what it shows. warning: what must be seen before all else, "" for nothing. scale: what lengths are, and in
     which unit; "" where there are none. per_cent: whether lengths are percentages, so that no scale goes beyond 100.
     more: of how many further itemsets there is no bar. notes: how to read it, what is promised, a paragraph each.
-    short_title, short_note: what is said in place of title and notes where there is little room.
+    short_title, short_note: what is said in place of title and notes where there is little room. reach: how far the
+    scale goes at least, for charts that are to be compared.
     """
 
     title: str
@@ -67,6 +68,7 @@ class BarChart:
     notes: tuple[str, ...] = ()
     short_title: str = ""
     short_note: str = ""
+    reach: float = 0.0
 
     @property
     def has_lengths(self) -> bool:
@@ -76,7 +78,7 @@ class BarChart:
     @property
     def longest(self) -> float:
         """The highest end of an interval, > 0."""
-        return max((bar.high for bar in self.bars if bar.high is not None), default=0.0) or 1.0
+        return max([self.reach, *(bar.high for bar in self.bars if bar.high is not None)]) or 1.0
 
     def part(self, length: float) -> float:
         """Return a length as a part of the longest, 0 to 1: for bars without a scale."""
@@ -111,3 +113,12 @@ class BarChart:
         if self.more:
             yield f"{self.more:,} more {'is' if self.more == 1 else 'are'} not drawn."
         yield from self.notes
+
+
+def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
+    """Return charts whose scales end alike, those that tell shares and those that tell units each among themselves."""
+    ends = {
+        kind: max((chart.longest for chart in charts if chart.has_lengths and chart.per_cent == kind), default=0.0)
+        for kind in (True, False)
+    }
+    return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]

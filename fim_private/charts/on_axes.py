@@ -5,6 +5,7 @@ Names come from somebody's file: neither mathtext nor TeX reads them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fim_private.charts.bar_chart import WIDE, BarChart
@@ -48,6 +49,19 @@ def draw(chart: BarChart, ax: Any = None) -> Any:
     _plain(title)
     _plain(label)
     return ax
+
+
+def draw_all(charts: Sequence[BarChart]) -> list[Any]:
+    """Draw charts one below the other in a new figure of pyplot, with their short titles, and return their axes.
+
+    Raises MissingExtraError without matplotlib.
+    """
+    pyplot = of_matplotlib("matplotlib.pyplot")
+    heights = [_AROUND + 0.6 + _ROW * max(len(chart.bars), 1) for chart in charts]
+    ratios = {"height_ratios": heights}
+    size = (_WIDE, sum(heights))
+    _, found = pyplot.subplots(len(charts), figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    return [draw(chart, ax) for chart, ax in zip(charts, found[:, 0], strict=True)]
 
 
 def _in_new_figure(chart: BarChart, pyplot: Any) -> Any:

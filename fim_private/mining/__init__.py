@@ -38,6 +38,7 @@ loaded          A release from such a file.
 markdown        A table and notes as Markdown.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
 pictured        What it looks like: the bars and texts of a picture, which charts draw.
+pictured_segments  The same of several segments, on one scale.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
 """

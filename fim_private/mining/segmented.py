@@ -16,6 +16,7 @@ from fim_private.glance import Glance, printable
 from fim_private.mining import frames, wording
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.markdown import escaped
+from fim_private.mining.pictured_segments import plot_of_segments, svg_of_segments
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
 from fim_private.mining.release_files import Saved, kept_values, save
@@ -207,8 +208,21 @@ class SegmentedRelease(Mapping[str, Release]):
         found = pd.concat(kept, ignore_index=True)
         return found[["segment", *(column for column in found if column != "segment")]]
 
+    def plot(self, *, relative: bool = True) -> list[Any]:
+        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
+        return plot_of_segments(self._headed, self.guarantee, relative=relative)
+
+    def to_svg(self, *, relative: bool = True) -> str:
+        """Return the picture that plot() draws as SVG, for which nothing has to be installed."""
+        return svg_of_segments(self._headed, self.guarantee, relative=relative)
+
+    @property
+    def _headed(self) -> dict[str, Release]:
+        """The releases by what stands above each."""
+        return {self.heading(one): one for one in self.releases}
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, .csv or .md.
+        """Write all releases to one file, as Release.save does: .json or .parquet, which fim.load reads, or another.
 
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
@@ -255,6 +269,9 @@ class _Kept:
 
     def to_markdown(self) -> str:
         return self.release.to_markdown()
+
+    def to_svg(self) -> str:
+        return self.release.to_svg()
 
 
 def rules_by_segment(

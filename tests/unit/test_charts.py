@@ -52,7 +52,9 @@ def pyplot() -> Iterator[Any]:
 
 
 def made(**asked: Any) -> Release:
-    return fim.mine(SHOP, **{"size": 2, "top": 3, "epsilon": 5, "seed": 1, **asked})
+    release = fim.mine(SHOP, **{"size": 2, "top": 3, "epsilon": 5, "seed": 1, **asked})
+    assert isinstance(release, Release)
+    return release
 
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
@@ -347,3 +349,44 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
         made().plot()
+
+
+# --------------------------------------------------------------------------------------------------- segments
+
+
+def segments(**asked: Any) -> fim.SegmentedRelease:
+    rows = [
+        {"b": n, "i": item, "s": "north" if n % 3 else "<south>"} for n in range(900) for item in ("tea", "jam", "rye")
+    ]
+    frame: Any = importlib.import_module("pandas").DataFrame(rows)
+    columns: dict[str, Any] = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
+    release = fim.mine(frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked})
+    assert isinstance(release, fim.SegmentedRelease)
+    return release
+
+
+@pytest.mark.parametrize("relative", [True, False])
+def test_segments_stand_below_each_other_on_one_scale(relative: bool, pyplot: Any, tmp_path: Path) -> None:
+    release = segments()
+    drawing = release.to_svg(relative=relative)
+    whole = " ".join(texts(drawing))
+    for name, one in release.items():
+        assert f"s {name}: " in whole
+        assert all(bar.label(WIDE) in whole for bar in one.chart().bars)
+    assert whole.count("NOT PRIVATE") == 1
+    axes = release.plot(relative=relative)
+    assert len(axes) == 3
+    drawn = [ax for ax in axes if ax.patches]
+    assert len(drawn) == 2  # nobody is in the west
+    assert len({ax.get_xlim() for ax in drawn}) == 1
+    axes[0].figure.savefig(io.BytesIO(), format="png")
+    pyplot.close(axes[0].figure)
+    release.save(tmp_path / "segments.svg")
+    assert (tmp_path / "segments.svg").read_text(encoding="utf-8") == release.to_svg()
+
+
+def test_the_guarantee_of_segments_is_said_once_and_of_all() -> None:
+    release = segments(seed=None)
+    whole = " ".join(texts(release.to_svg()))
+    assert whole.count("Guarantee") == 1
+    assert release.guarantee in whole

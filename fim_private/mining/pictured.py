@@ -52,7 +52,7 @@ class Pictured(Outcome):
         return BarChart(
             title=self.title,
             bars=bars,
-            scale=scale if self.has_supports else "",
+            scale=scale if self.has_supports and bars else "",
             per_cent=per_cent,
             more=len(self.itemsets) - len(bars),
             warning="" if self.private else self.guarantee,
@@ -70,10 +70,9 @@ class Pictured(Outcome):
 
     @property
     def _short_note(self) -> str:
-        if not self.private:
-            return "95 % intervals" if self.has_supports else ""
         promised = f"ε = {at_least(self.cost.epsilon)}, δ = {at_least(self.cost.delta)} for any one {self.privacy_unit}"
-        return f"95 % intervals; {promised}" if self.has_supports and self.itemsets else promised
+        said = ["95 % intervals"] if self.has_supports and self.itemsets else []
+        return "; ".join([*said, promised] if self.private else said)
 
     def _notes(self) -> Iterator[str]:
         """Yield what stands below the bars: how to read them, what to ask instead, and what is promised."""

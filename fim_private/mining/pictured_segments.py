@@ -10,30 +10,38 @@ from fim_private.charts.bar_chart import BarChart, on_one_scale
 from fim_private.mining.release import Release
 
 
-def segment_charts(releases: Mapping[str, Release], guarantee: str, *, relative: bool) -> list[BarChart]:
-    """Return what is drawn of each segment. releases: by what stands above each. guarantee: of all together.
+def segment_charts(releases: Mapping[str, Release], whole: Release, *, relative: bool) -> list[BarChart]:
+    """Return what is drawn of each segment. releases: by what stands above each. whole: says what holds for them all.
 
-    What holds for all of them is said once: the guarantee, or the want of one.
+    What holds for all is said once: the guarantee below the last, or the want of one above the first.
     """
     charts = []
     for place, (heading, release) in enumerate(releases.items(), 1):
-        chart = release.chart(relative=relative)
+        chart, promise = release.chart(relative=relative), whole.chart()
+        last = place == len(releases)
         notes = tuple(note for note in chart.notes if note != release.guarantee)
-        last = (guarantee,) if place == len(releases) and release.private else ()
-        chart = replace(chart, title=f"{heading}: {chart.title}", short_title=f"{heading}: {chart.short_title}")
-        charts.append(replace(chart, notes=notes + last, warning=chart.warning if place == 1 else ""))
+        charts.append(
+            replace(
+                chart,
+                title=f"{heading}: {chart.title}",
+                short_title=f"{heading}: {chart.short_title}",
+                warning=chart.warning if place == 1 else "",
+                notes=(*notes, whole.guarantee) if last and whole.private else notes,
+                short_note=promise.short_note if last else "",
+            )
+        )
     return on_one_scale(charts)
 
 
-def svg_of_segments(releases: Mapping[str, Release], guarantee: str, *, relative: bool) -> str:
+def svg_of_segments(releases: Mapping[str, Release], whole: Release, *, relative: bool) -> str:
     """Return the picture as SVG."""
     from fim_private.charts.as_svg import svg
 
-    return svg(*segment_charts(releases, guarantee, relative=relative))
+    return svg(*segment_charts(releases, whole, relative=relative))
 
 
-def plot_of_segments(releases: Mapping[str, Release], guarantee: str, *, relative: bool) -> list[Any]:
+def plot_of_segments(releases: Mapping[str, Release], whole: Release, *, relative: bool) -> list[Any]:
     """Draw the picture on matplotlib, and return its axes. Raises MissingExtraError without it."""
     from fim_private.charts.on_axes import draw_all
 
-    return draw_all(segment_charts(releases, guarantee, relative=relative))
+    return draw_all(segment_charts(releases, whole, relative=relative))

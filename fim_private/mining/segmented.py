@@ -210,11 +210,11 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def plot(self, *, relative: bool = True) -> list[Any]:
         """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
-        return plot_of_segments(self._headed, self.guarantee, relative=relative)
+        return plot_of_segments(self._headed, self.whole, relative=relative)
 
     def to_svg(self, *, relative: bool = True) -> str:
         """Return the picture that plot() draws as SVG, for which nothing has to be installed."""
-        return svg_of_segments(self._headed, self.guarantee, relative=relative)
+        return svg_of_segments(self._headed, self.whole, relative=relative)
 
     @property
     def _headed(self) -> dict[str, Release]:

@@ -101,7 +101,7 @@ departments
 departments.to_pandas().head()
 
 # %%
-departments.plot()
+ax = departments.plot()
 # %% [markdown]
 # Nearly everybody buys groceries. What stands next to each other with overlapping lines may well be in the
 # other order: the noise is about 100 households either way. It is the price of the promise, and not of a

@@ -121,3 +121,18 @@ def test_the_harness_sees_what_sticks_out(tmp_path: Path) -> None:
     assert seen["scrolls"] > seen["wide"]
     assert seen["out"] == ["P."]
     assert {*seen["fetched"]} == {"/a.png"}
+
+
+@pytest.mark.parametrize(
+    "baskets", [SHOP, LONG, [["<b>", "a & b", "\x1b]]>"]] * 400], ids=["shop", "long names", "marks"]
+)
+def test_a_picture_is_whole_and_its_texts_stay_inside(baskets: list[list[str]], tmp_path: Path) -> None:
+    release = fim.mine(baskets, size=2, top=3, supports=True, epsilon=5, seed=1)
+    release.save(tmp_path / "bars.svg")
+    (tmp_path / "page.html").write_text("<title>bars</title><body style='margin:0'>" + release.to_svg())
+    seen = measured(tmp_path, 900)
+    assert seen["scrolls"] <= seen["wide"]
+    assert (seen["out"], seen["fetched"]) == ([], [])
+    shown = opened(tmp_path, (tmp_path / "bars.svg").as_uri(), "--dump-dom").stdout
+    assert "This page contains the following errors" not in shown
+    assert shown.rstrip().endswith("</svg>")

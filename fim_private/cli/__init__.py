@@ -14,9 +14,14 @@ rule_options    The options of association rules.
 source_options  How a file is read, for all commands that read one.
 destination     Where output goes, the screen or a file.
 release_output  How a release is written, and what --format takes.
+command         What all commands have: --config, --quiet, the environment, help for any screen.
+given           How a parameter got its value: typed, from the environment, a file or by default.
+options_file    A file of options, which --config names.
+completion      Completion of what is typed, in shells.
 mechanism_help  What help texts say of mechanisms.
 narrow_help     Help for narrow screens.
 retyped         The command that was typed, with some options changed.
+notes           What is said beside the output, and --quiet.
 progress        A progress bar, on terminals only.
 signals         What ends a command from outside.
 typed_numbers   Numbers as they are typed.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
+from fim_private.cli.completion import audited_names, relations
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
 from fim_private.cli.mechanism_help import some_mechanisms
 
@@ -19,11 +20,13 @@ FAILED = 1
 
 def audit(
     mechanism: Annotated[
-        str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.")
+        str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.", autocompletion=audited_names)
     ] = defaults.AUDIT_MECHANISM,
     epsilon: Annotated[float, typer.Option(help="Privacy loss that is guaranteed.")] = defaults.EPSILON,
     delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
-    neighbors: Annotated[str, typer.Option(help="replace-one or add-remove.")] = defaults.NEIGHBORS,
+    neighbors: Annotated[
+        str, typer.Option(help="replace-one or add-remove.", autocompletion=relations)
+    ] = defaults.NEIGHBORS,
     trials: Annotated[
         int, typer.Option(help="Neighbouring pairs that a random search tries besides.")
     ] = defaults.AUDIT_TRIALS,

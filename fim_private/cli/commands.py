@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from fim_private import __version__
 from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show
+from fim_private.cli.command import CONTEXT, Command, Group
+from fim_private.cli.completion import Shell, install_completion, show_completion
 from fim_private.cli.destination import discard_stdout
-from fim_private.cli.narrow_help import WIDE_ENOUGH, narrow_help
-from fim_private.cli.typed_numbers import read_plainly
-from fim_private.errors import FimPrivateError, PrivacyWarning
+from fim_private.cli.given import origin
+from fim_private.cli.notes import show_warnings_as_lines, silence
+from fim_private.errors import FimPrivateError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
-class _Command(TyperCommand):
-    """A command whose numbers are plain, and whose help fits any screen."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        for option in self.params:
-            read_plainly(option)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        if (width := shutil.get_terminal_size().columns) < WIDE_ENOUGH:
-            formatter.write(narrow_help(self, ctx, width))
-        else:
-            super().format_help(ctx, formatter)
-
-
-class _Group(TyperGroup):
-    """All commands, with help that fits any screen."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        if (width := shutil.get_terminal_size().columns) < WIDE_ENOUGH:
-            formatter.write(narrow_help(self, ctx, width))
-        else:
-            super().format_help(ctx, formatter)
-
-
 app = typer.Typer(
-    cls=_Group,
+    cls=Group,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -78,6 +52,26 @@ def fim_private(
             help="Print the version and which counter is active, and exit.",
         ),
     ] = False,
+    install_completion: Annotated[
+        Shell | None,
+        typer.Option(
+            metavar="bash|zsh|fish",
+            callback=install_completion,
+            is_eager=True,
+            help="Make this shell complete commands, options and values, and exit.",
+            show_default=False,
+        ),
+    ] = None,
+    show_completion: Annotated[
+        Shell | None,
+        typer.Option(
+            metavar="bash|zsh|fish",
+            callback=show_completion,
+            is_eager=True,
+            help="Print what makes this shell complete them, and exit.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Find which items are bought together without revealing what is in any one basket.
 
@@ -85,17 +79,17 @@ def fim_private(
     """
 
 
-app.command(cls=_Command, epilog=inspect.EPILOG)(inspect.inspect)
-app.command(cls=_Command, epilog=mine.EPILOG)(mine.mine)
-app.command(cls=_Command, epilog=count.EPILOG)(count.count)
-app.command(cls=_Command, epilog=show.EPILOG)(show.show)
-app.command(cls=_Command, epilog=report.EPILOG)(report.report)
-group = typer.Typer(cls=_Group, no_args_is_help=True, rich_markup_mode="rich")
-group.command(cls=_Command, epilog=budget.CREATE_EPILOG)(budget.create)
-group.command(cls=_Command, epilog=budget.SHOW_EPILOG)(budget.show)
+app.command(cls=Command, epilog=inspect.EPILOG)(inspect.inspect)
+app.command(cls=Command, epilog=mine.EPILOG)(mine.mine)
+app.command(cls=Command, epilog=count.EPILOG)(count.count)
+app.command(cls=Command, epilog=show.EPILOG)(show.show)
+app.command(cls=Command, epilog=report.EPILOG)(report.report)
+group = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode="rich")
+group.command(cls=Command, epilog=budget.CREATE_EPILOG)(budget.create)
+group.command(cls=Command, epilog=budget.SHOW_EPILOG)(budget.show)
 app.add_typer(group, name="budget", help=budget.HELP, epilog=budget.CREATE_EPILOG)
-app.command(cls=_Command, epilog=plan.EPILOG)(plan.plan)
-app.command(cls=_Command, epilog=audit.EPILOG)(audit.audit)
+app.command(cls=Command, epilog=plan.EPILOG)(plan.plan)
+app.command(cls=Command, epilog=audit.EPILOG)(audit.audit)
 
 
 def run() -> int:
@@ -103,20 +97,22 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    _show_warnings_as_lines()
+    told: dict[str, Any] = {}
+    silence(False)
+    show_warnings_as_lines(_spell(told))
     try:
-        code = typer.main.get_command(app).main(standalone_mode=False)
+        code = typer.main.get_command(app).main(standalone_mode=False, obj=told)
     except FimPrivateError as error:
-        return _refused(error.spelled(as_typed))
+        return _refused(error.spelled(_spell(told)))
     except BrokenPipeError:
         discard_stdout()  # nobody reads on
         return 1
     except Exception as error:
-        return _code_of(error)
+        return _code_of(error, told)
     return code if isinstance(code, int) else 0
 
 
-def _code_of(error: Any) -> int:
+def _code_of(error: Any, told: dict[str, Any]) -> int:
     """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
     name = type(error).__name__
     if name == "Abort":
@@ -125,8 +121,24 @@ def _code_of(error: Any) -> int:
         error.show()
         return USAGE_ERROR
     if hasattr(error, "format_message"):
-        return _refused(" ".join(error.format_message().split()))
+        where = _origin(told, getattr(getattr(error, "param", None), "name", None))
+        return _refused(" ".join(error.format_message().split()) + where)
     raise error
+
+
+def _spell(told: dict[str, Any]) -> Callable[[str], str]:
+    """Return what spells parameters as they are typed and, where they were not, says where they are from.
+
+    told: holds the context of the command, once there is one.
+    """
+    return lambda name: as_typed(name) + _origin(told, name)
+
+
+def _origin(told: dict[str, Any], name: str | None) -> str:
+    """Return, in brackets, where a parameter that was not typed is from; nothing for others."""
+    context = told.get(CONTEXT)
+    where = None if context is None or name is None else origin(context, name)
+    return "" if where is None else f" ({where})"
 
 
 def as_typed(name: str) -> str:
@@ -148,20 +160,6 @@ def _commands(group: Any) -> Iterator[Any]:
     """Yield the commands of a group of the command-line parser, and those of the groups in it."""
     for command in group.commands.values():
         yield from _commands(command) if hasattr(command, "commands") else (command,)
-
-
-def _show_warnings_as_lines() -> None:
-    """From now on, print warnings of privacy as lines on standard error, with options as they are typed."""
-    shown_otherwise = warnings.showwarning
-
-    def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        if isinstance(message, PrivacyWarning):
-            typer.echo(f"Warning: {message.spelled(as_typed)}", err=True)
-        else:
-            shown_otherwise(message, *where, **more)
-
-    warnings.filterwarnings("always", category=PrivacyWarning)
-    warnings.showwarning = show
 
 
 def _refused(message: str) -> int:

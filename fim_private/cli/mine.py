@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fim_private import defaults
+from fim_private.cli.completion import mechanism_names
 from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
@@ -122,7 +124,11 @@ def mine(
     rho: Rho = None,
     mechanism: Annotated[
         str,
-        typer.Option(help=f"{mechanisms_by_need()} `fim-private plan` compares them.", rich_help_panel=PUBLIC),
+        typer.Option(
+            help=f"{mechanisms_by_need()} `fim-private plan` compares them.",
+            autocompletion=mechanism_names,
+            rich_help_panel=PUBLIC,
+        ),
     ] = defaults.MECHANISM,
     neighbors: Neighbors = defaults.NEIGHBORS,
     max_rank: Annotated[
@@ -290,6 +296,5 @@ def mine(
         from fim_private.cli.retyped import retyped
 
         made = None if limits is None else rules_by_segment(release, *limits)
-        spelled = lambda changes: retyped(context, changes)  # noqa: E731
-        write_release(write, release, form, output, rules=made, spelled=spelled)
+        write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
         write_page(release, made)

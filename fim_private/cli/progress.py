@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from fim_private.cli.notes import on_terminal
 
 Show = Callable[[float], None]
 
@@ -17,9 +18,9 @@ _QUIET_SECONDS = 1.0
 def progress_bar(label: str) -> Iterator[Show]:
     """Yield a function that shows how far the work is, from 0 to 1; the bar goes away at the end.
 
-    label: what is being done. Where standard error is no terminal, nothing is shown.
+    label: what is being done. Where standard error is no terminal, or after --quiet, nothing is shown.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not on_terminal():
         yield lambda fraction: None
         return
     from rich.console import Console

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from fim_private.cli.completion import relations
+from fim_private.cli.given import is_given
+
 if TYPE_CHECKING:
     from fim_private.ledger import Ledger
 
@@ -35,6 +38,7 @@ Delta = Annotated[
 Neighbors = Annotated[
     str,
     typer.Option(
+        autocompletion=relations,
         help="Hides what one basket (or user) holds (replace-one), or also whether it is there (add-remove).",
         rich_help_panel=BUDGET,
     ),
@@ -95,7 +99,9 @@ DataSet = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        help="Tests and benchmarks only: the output is then predictable, not private.", rich_help_panel=BUDGET
+        help="Tests and benchmarks only: the output is then predictable, not private. Must be typed.",
+        allow_from_autoenv=False,
+        rich_help_panel=BUDGET,
     ),
 ]
 
@@ -110,7 +116,5 @@ def ledger_at(path: str | None) -> Ledger | None:
 
 
 def unless(context: typer.Context, name: str, value: _Value, instead: object) -> _Value | None:
-    """Return an option's value; None where it was not typed, and another, which asks otherwise, was given instead."""
-    source = context.get_parameter_source(name)
-    was_typed = source is not None and source.name != "DEFAULT"
-    return value if was_typed or instead is None else None
+    """Return an option's value; None where nobody gave it, and another, which asks otherwise, was given instead."""
+    return value if instead is None or is_given(context, name) else None

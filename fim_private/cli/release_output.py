@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fim_private.cli.destination import Write, destination, output_path, screen_for
+from fim_private.cli.given import is_given
 from fim_private.cli.release_options import WRITTEN
 from fim_private.errors import OutputError
 
@@ -68,13 +69,12 @@ class Form:
 
 
 def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -> Form:
-    """Return the form to write: as typed, or as the output's name ends.
+    """Return the form to write: as given, or as the output's name ends.
 
     Raises OutputError for Parquet on the screen, before anything is spent.
     """
-    source = context.get_parameter_source("output_format")
     form = Form(given)
-    if output is not None and (source is None or source.name == "DEFAULT"):
+    if output is not None and not is_given(context, "output_format"):
         form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
     if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
         raise OutputError("cannot write Parquet to the screen; name a file with --output")

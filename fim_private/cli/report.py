@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.destination import destination, output_path
+from fim_private.cli.notes import note
 from fim_private.cli.rule_options import MinConfidence, MinLift
 
 EPILOG = (
@@ -49,4 +50,4 @@ def report(
     with destination(where, inputs=[release_file]) as write:
         write.send(page(release, rules).encode(errors="backslashreplace"))
     if output is None:
-        typer.echo(f"Wrote {where}", err=True)
+        note(f"Wrote {where}")

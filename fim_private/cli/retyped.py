@@ -10,36 +10,63 @@ from typing import Any
 
 import typer
 
+from fim_private.cli.given import kept, path_of, source_of
 from fim_private.reading.addresses import shown_source
 
 
 def retyped(context: typer.Context, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was typed, but for what changes: parameters and their values.
+    """Return the command of a context as it was given, but for what changes: parameters and their values.
 
-    False or None leaves an option out. What was not typed, and is not changed, stays away.
+    False or None leaves an option out. What nobody gave, and is not changed, stays away. What the environment gave is
+    typed. A file of options is named again; where it says what is to be left out, its other options are typed instead.
+    A variable that says so is emptied in front of the command.
     """
-    words = [str(context.find_root().info_name or "fim-private"), str(context.info_name)]
-    return " ".join([*words, *map(shlex.quote, _words(context, changes))])
+    emptied, words = _retyped(context, changes)
+    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
+    return " ".join([*(f"{name}=" for name in emptied), *start, *map(shlex.quote, words)])
 
 
-def _words(context: Any, changes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the arguments and options, each as it is typed."""
+def _retyped(context: Any, changes: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the environment's variables that must be empty, and the arguments and options as they are typed."""
+    file = kept(context, "config")
+    typed, emptied = {}, []
     for given in context.command.params:
-        if given.name in changes:
-            value = changes[given.name]
-        elif getattr(context.get_parameter_source(given.name), "name", None) == "COMMANDLINE":
-            value = context.params[given.name]
-            if value is False and given.secondary_opts:
-                yield given.secondary_opts[0]
+        name, source = given.name, source_of(context, given.name)
+        if name in changes or source not in ("DEFAULT", "DEFAULT_MAP"):
+            value = changes[name] if name in changes else context.params.get(name, kept(context, name))
+            typed[name] = [*_words(given, value, is_changed=name in changes)]
+            if name in changes and source == "ENVIRONMENT" and not typed[name]:
+                emptied.append(str(given.envvar))
+    if file is not None:
+        # Nothing that is typed can take away what the file says.
+        if all(typed.get(name, True) for name in file.values):
+            typed["config"] = ["--config", file.name]
         else:
-            continue
-        if value is None or value is False:
-            continue
-        for each in value if isinstance(value, list | tuple) else [value]:
-            if given.param_type_name == "option":
-                yield given.opts[0]
-            if each is not True:
-                yield _typed(each)
+            emptied += [str(given.envvar) for given in context.command.params if _is_set(context, given, "config")]
+            typed |= {"config": []} | {
+                given.name: [*_words(given, context.params.get(given.name, kept(context, given.name)))]
+                for given in context.command.params
+                if given.name in file.values and given.name not in typed
+            }
+    return emptied, [word for given in context.command.params for word in typed.get(given.name, [])]
+
+
+def _is_set(context: Any, given: Any, name: str) -> bool:
+    """Tell whether a parameter is the one of a name, and was taken from the environment."""
+    return given.name == name and source_of(context, name) == "ENVIRONMENT"
+
+
+def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
+    """Yield a parameter as it is typed: nothing where it is to be left out."""
+    if value is False and given.secondary_opts and not is_changed:
+        yield given.secondary_opts[0]
+    if value is None or value is False:
+        return
+    for part in value if isinstance(value, list | tuple) else [value]:
+        if given.param_type_name == "option":
+            yield given.opts[0]
+        if part is not True:
+            yield _typed(part)
 
 
 def _typed(value: Any) -> str:

@@ -10,6 +10,9 @@ from typing import Annotated
 
 import typer
 
+from fim_private.cli.completion import forms, rules_of_missing_users
+from fim_private.cli.notes import on_terminal
+
 _PANEL = "How to read FILE"
 
 Purchases = Annotated[
@@ -36,6 +39,7 @@ MissingUserRule = Annotated[
     str | None,
     typer.Option(
         metavar="drop|own-unit",
+        autocompletion=rules_of_missing_users,
         help="Rows without a user: leave them out, or take each of their baskets as a unit of its own.",
         show_default=False,
         rich_help_panel=_PANEL,
@@ -67,6 +71,7 @@ InputFormat = Annotated[
     str | None,
     typer.Option(
         metavar="FORM",
+        autocompletion=forms,
         help="long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1 for each "
         "item); in text also lines (one basket per line, between delimiters), fimi (between white space) or spmf. "
         "Needed only where the file could be read in several ways.",
@@ -127,7 +132,7 @@ Where = Annotated[
 @contextmanager
 def reading_is_told() -> Iterator[None]:
     """Say on standard error, on a terminal, as what a file was read: its form and columns, nothing of its rows."""
-    if not sys.stderr.isatty():
+    if not on_terminal():
         yield
         return
     logger = logging.getLogger("fim_private.reading")

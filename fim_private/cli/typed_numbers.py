@@ -45,4 +45,9 @@ def read_plainly(option: Any) -> None:
             """Return a typed number; a default is one already."""
             return reader(value, option.name) if isinstance(value, str) else value
 
-        option.type = type(f"Plain{kind.__name__}", (kind,), {"convert": convert})()
+        option.type = type(f"Plain{kind.__name__}", (kind,), {"convert": convert, "takes_numbers": True})()
+
+
+def takes_numbers(option: Any) -> bool:
+    """Tell whether an option of the command-line parser, made to read plainly, takes numbers."""
+    return getattr(option.type, "takes_numbers", False)

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY, real_data
+from terminals import on_terminal
 
 import fim_private as fim
 from fim_private.counting import active_counter
@@ -206,28 +207,10 @@ def test_long_item_names_are_not_cut_off(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_terminal_gets_its_width(shop: Path) -> None:
-    pty = pytest.importorskip("pty")
-    master, slave = pty.openpty()
-    with subprocess.Popen(
-        [SCRIPT, "mine", "words.parquet"],
-        cwd=shop,
-        stdout=slave,
-        stderr=slave,
-        stdin=subprocess.DEVNULL,
-        env=environment(TERM="xterm", COLUMNS="30"),
-    ) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while block := os.read(master, 1 << 16):
-                shown += block
-        except OSError:
-            pass  # how Linux says that the other side is closed
-        assert process.wait(20) == 0
-    os.close(master)
-    text = shown.decode()
-    assert "\x1b[1m" in text
-    table = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() if line.startswith(("│", "╭", "╰"))]
+    seen = on_terminal([SCRIPT, "mine", "words.parquet"], env=environment(TERM="xterm", COLUMNS="30"), folder=shop)
+    assert seen.returncode == 0
+    assert "\x1b[1m" in seen.screen
+    table = [line for line in seen.plain.splitlines() if line.startswith(("│", "╭", "╰"))]
     assert len(table) >= 4
     assert max(map(len, table)) <= 30
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
+from terminals import on_terminal
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 SALES = REPOSITORY / "datasets" / "sales.csv.gz"
@@ -81,18 +82,16 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["mine", "count"])
 def test_on_a_terminal_it_says_what_it_read(command: str, tmp_path: Path) -> None:
-    pty = pytest.importorskip("pty")
-    master, slave = pty.openpty()
     more = [] if command == "mine" else ["--itemsets", str(REPOSITORY / "datasets" / "pairs.csv")]
     words = [str(SCRIPT), command, str(SALES), "--basket", "order_id", "--item", "product", *more]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=slave, timeout=PATIENCE, check=False)
-    os.close(slave)
-    shown = os.read(master, 1 << 16).decode()
-    os.close(master)
-    assert done.returncode == 0
-    lines = [line for line in shown.splitlines() if line.startswith("Read as ")]
+    seen = on_terminal(words, stdout=False, env=os.environ)
+    assert seen.returncode == 0
+    lines = [line for line in seen.screen.splitlines() if line.startswith("Read as ")]
     assert lines == ["Read as text, one item per row: basket 'order_id', item 'product'; separated by semicolons."]
-    assert "column 'customer_id' looks like customers" in " ".join(shown.split())
+    assert "column 'customer_id' looks like customers" in " ".join(seen.screen.split())
     assert "50" not in lines[0]
     plain = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
     assert b"Read as" not in plain.stderr
+    quiet = on_terminal([*words, "--quiet"], stdout=False, env=os.environ)
+    assert (quiet.screen, quiet.returncode) == ("", 0)
+    assert quiet.stdout.count("\n") == seen.stdout.count("\n") > 3

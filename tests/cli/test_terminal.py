@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from patience import PATIENCE
+from terminals import on_terminal
 
 from fim_private.reading.file_errors import file_errors
 
@@ -112,29 +113,12 @@ def test_an_ascii_table_is_aligned(command: str) -> None:
 # -------------------------------------------------------------------------------------------- widths
 
 
-def on_terminal(columns: int, *arguments: object) -> str:
+def shown_on_terminal(columns: int, *arguments: object) -> str:
     """Run on a terminal so many columns wide, and return what it shows without styles."""
-    pty = pytest.importorskip("pty")
-    reader, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*RUN, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=terminal,
-        stderr=subprocess.PIPE,
-        env=environment(TERM="xterm", COLUMNS=str(columns), PYTHONUTF8="1"),
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        try:
-            while block := os.read(reader, 1 << 16):
-                shown += block
-        except OSError:
-            pass  # how Linux says that the other side is closed
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-        assert process.wait(timeout=PATIENCE) == 0
-    os.close(reader)
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r\n", "\n")
+    env = environment(TERM="xterm", COLUMNS=str(columns), PYTHONUTF8="1")
+    seen = on_terminal([*RUN, *arguments], stderr=False, env=env)
+    assert (seen.stderr, seen.returncode) == ("", 0)
+    return seen.plain
 
 
 def words_of(text: str) -> set[str]:
@@ -154,7 +138,7 @@ def words_of(text: str) -> set[str]:
 def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int) -> None:
     arguments = shlex.split(command.replace("WORDS", shlex.quote(str(words))))
     seed = ["--seed", 1] if arguments[0] == "mine" else []
-    shown = on_terminal(columns, *arguments, *seed)
+    shown = shown_on_terminal(columns, *arguments, *seed)
     assert max(map(len, shown.splitlines())) <= columns
     whole = run(*arguments, *seed).stdout.decode()
     # Where a table is shown row by row, what is no figure is left out.
@@ -166,9 +150,9 @@ def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int
 @pytest.mark.parametrize("command", ["", "mine", "plan", "audit"])
 @pytest.mark.one_in(4)
 def test_no_word_of_the_help_is_broken(command: str, columns: int) -> None:
-    shown = on_terminal(columns, *command.split(), "--help")
+    shown = shown_on_terminal(columns, *command.split(), "--help")
     assert max(map(len, shown.splitlines())) <= columns
-    whole = on_terminal(250, *command.split(), "--help")
+    whole = shown_on_terminal(250, *command.split(), "--help")
     assert words_of(shown) - {"Usage", "Options", "Commands", "Arguments", "-h,"} <= words_of(whole)
     for option in re.findall(r"--[a-z-]+", whole):
         assert option in shown

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 from patience import PATIENCE
+from terminals import on_terminal
 
 from fim_private.cli.progress import parts_of
 
@@ -24,25 +23,17 @@ with progress.progress_bar("Working") as show:
 """
 
 
-def test_what_is_written_meanwhile_goes_where_it_would(tmp_path: Path) -> None:
-    pty = pytest.importorskip("pty")
-    reader, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", LINES], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        try:
-            while block := os.read(reader, 1 << 16):
-                shown += block
-        except OSError:
-            pass  # how Linux says that the other side is closed
-        assert process.wait(timeout=PATIENCE) == 0
-        assert process.stdout is not None
-        assert process.stdout.read() == b"kept\n"
-    os.close(reader)
-    assert b"Working" in shown
-    assert b"kept" not in shown
+def test_what_is_written_meanwhile_goes_where_it_would() -> None:
+    seen = on_terminal([sys.executable, "-c", LINES], stdout=False, env={**os.environ, "TERM": "xterm"})
+    assert (seen.stdout, seen.returncode) == ("kept\n", 0)
+    assert "Working" in seen.screen
+    assert "kept" not in seen.screen
+
+
+def test_whoever_wants_quiet_sees_none() -> None:
+    lines = f"from fim_private.cli.notes import silence\nsilence(True)\n{LINES}"
+    seen = on_terminal([sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"})
+    assert (seen.stdout, seen.screen, seen.returncode) == ("kept\n", "", 0)
 
 
 def test_nothing_is_shown_where_there_is_no_terminal() -> None:

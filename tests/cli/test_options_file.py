@@ -1,0 +1,358 @@
+"""Options from a file and from the environment: which of them wins, what is refused, and who hears of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+import typer
+from hypothesis import strategies as st
+from patience import PATIENCE
+from typer.testing import CliRunner
+
+from fim_private.cli.commands import app
+from fim_private.cli.given import key_of, path_of, spelled_key, variable_of
+
+BASKETS = "39 48\n" * 600 + "39 41\n" * 60
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "baskets.dat").write_text(BASKETS)
+    return tmp_path
+
+
+def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FIM_PRIVATE_")}
+    return subprocess.run(
+        [sys.executable, "-m", "fim_private", *words],
+        cwd=folder,
+        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **variables},
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def asked(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
+    """What a release says that was mined."""
+    done = run(folder, "mine", *words, "--format", "json", **variables)
+    assert (done.stderr, done.returncode) == ("", 0)
+    release: dict[str, Any] = json.loads(done.stdout)
+    return release
+
+
+def commands() -> dict[tuple[str, ...], Any]:
+    def walk(group: Any, path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+        found: dict[tuple[str, ...], Any] = {}
+        for name, command in group.commands.items():
+            found |= walk(command, (*path, name)) if hasattr(command, "commands") else {(*path, name): command}
+        return found
+
+    return walk(typer.main.get_command(app), ())
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert re.fullmatch(r"Error: [^\n]*\n", done.stderr)
+    return done.stderr.removeprefix("Error: ").rstrip("\n")
+
+
+# --------------------------------------------------------------------------------- what wins
+
+
+def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(shop: Path) -> None:
+    (shop / "all.toml").write_text('epsilon = 3\ndelta = 1e-8\nfile = "baskets.dat"\n')
+    (shop / "some.toml").write_text("epsilon = 3\ndelta = 1e-8\n[mine]\nepsilon = 4\n")
+    assert asked(shop, "baskets.dat")["epsilon"] == 1
+    by_file = asked(shop, "--config", "all.toml")
+    assert (by_file["epsilon"], by_file["delta"]) == (3, 1e-8)
+    by_table = asked(shop, "baskets.dat", "--config", "some.toml")
+    assert (by_table["epsilon"], by_table["delta"]) == (4, 1e-8)
+    variables = {"FIM_PRIVATE_MINE_EPSILON": "5", "FIM_PRIVATE_MINE_CONFIG": "some.toml"}
+    by_variable = asked(shop, "baskets.dat", **variables)
+    assert (by_variable["epsilon"], by_variable["delta"]) == (5, 1e-8)
+    assert asked(shop, "baskets.dat", "--epsilon", "6", **variables)["epsilon"] == 6
+    assert asked(shop, "baskets.dat", FIM_PRIVATE_COUNT_EPSILON="5", FIM_PRIVATE_MINE_EPSILON="")["epsilon"] == 1
+
+
+def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
+    (shop / "mine.toml").write_text(
+        '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\nunion = false\n'
+        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = "add-remove"\nepsilon = 12\n'
+    )
+    done = run(shop, "mine", "--config", "mine.toml")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    said = json.loads((shop / "release.txt").read_text())
+    assert (said["min_support"], said["size"], said["neighbors"]) == (0.02, "1-2", "add-remove")
+    assert "saved" not in said  # its form was named
+
+
+def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path) -> None:
+    (shop / "top.toml").write_text("[mine]\ntop = 1\n")
+    asking = ["baskets.dat", "--min-support", "10", "--size", "1"]
+    assert len(asked(shop, *asking)["itemsets"]) > 1
+    assert len(asked(shop, *asking, "--config", "top.toml")["itemsets"]) == 1
+    assert len(asked(shop, *asking, FIM_PRIVATE_MINE_TOP="1")["itemsets"]) == 1
+    (shop / "both.toml").write_text("epsilon = 1\n[mine]\nrho = 0.1\n")
+    message = refused(run(shop, "mine", "baskets.dat", "--config", "both.toml"))
+    assert "--rho (key 'rho' of table [mine] in 'both.toml')" in message
+    assert "--epsilon (key 'epsilon' in 'both.toml')" in message
+
+
+def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
+    (shop / "all.toml").write_text("epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'add-remove'\n")
+    for command in ("plan", "audit --mechanism distance --trials 0"):
+        done = run(shop, *command.split(), "--config", "all.toml", "--format", "json")
+        assert (done.stderr, done.returncode) == ("", 0)
+        said = json.loads(done.stdout)
+        assert (said["epsilon"], said["delta"], said["neighbors"]) == (0.5, 1e-7, "add-remove")
+    assert "--epsilon" in refused(run(shop, "budget", "create", "x.ledger", "--config", "all.toml"))
+    (shop / "ledger.toml").write_text('epsilon = 0.5\n[budget.create]\nepsilon = 3\ndelta = 0\nledger = "x.ledger"\n')
+    assert run(shop, "budget", "create", "--config", "ledger.toml").returncode == 0
+    done = run(shop, "budget", "show", "--format", "json", FIM_PRIVATE_BUDGET_SHOW_LEDGER="x.ledger")
+    assert json.loads(done.stdout)["limit"]["epsilon"] == 3
+
+
+# --------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[mine]\ntop = true", "key 'top' of table [mine] in 'f.toml' must be a number, not a truth value"),
+        ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
+        ("top = 2.5", "--top (key 'top' in 'f.toml') must be a whole number, not '2.5'"),
+        ("[mine]\nunion = 1", "key 'union' of table [mine] in 'f.toml' must be true or false, not a number"),
+        ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
+        ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
+        ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
+        ("[mine.top]\na = 1", "key 'top' of table [mine] in 'f.toml' must be a number, not a table"),
+        ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
+        ("[mine]\nepsilon = nan", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number such as"),
+        ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet'. (key 'format'"),
+        ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
+        ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
+        ("top = 1\n'TOP' = 2", "key 'TOP' in 'f.toml' is no option"),
+        ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed"),
+        ("seed = 1", "key 'seed' in 'f.toml' is not taken from a file: type --seed"),
+        ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
+        ("help = true", "key 'help' in 'f.toml' is no option"),
+        ("[plan]\nitem = 'x'", "key 'item' of table [plan] in 'f.toml' is no option"),
+        ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number, not a text"),
+        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], "),
+        ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
+        ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
+        ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
+        ("[mine]\ntop = " + "1" * 10_000, "'f.toml' is no TOML that can be read"),
+        ("#" * (1 << 20) + "\n", "'f.toml' is too long for a file of options"),
+        (b"\xff", "'f.toml' is no TOML: it is not UTF-8"),
+        (None, "'f.toml' does not exist"),
+    ],
+    ids=lambda text: str(text)[:40],
+)
+@pytest.mark.one_in(4)
+def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, message: str) -> None:
+    if content is not None:
+        (shop / "f.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in refused(run(shop, "mine", "baskets.dat", "--output", "out.csv", "--config", "f.toml"))
+    assert not (shop / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("TOP", "x", "--top (FIM_PRIVATE_MINE_TOP) must be a whole number, not 'x'"),
+        ("EPSILON", "-1", "--epsilon (FIM_PRIVATE_MINE_EPSILON) must be a number above 0"),
+        ("UNION", "perhaps", "FIM_PRIVATE_MINE_UNION"),
+        ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
+        ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed where you mean it"),
+        ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option of fim-private mine; unset it"),
+        ("HELP", "1", "the environment variable 'FIM_PRIVATE_MINE_HELP' is no option"),
+        ("CONFIG", "no.toml", "'no.toml' does not exist"),
+    ],
+)
+@pytest.mark.one_in(2)
+def test_what_the_environment_may_not_say(shop: Path, name: str, value: str, message: str) -> None:
+    assert message in refused(run(shop, "mine", "baskets.dat", **{f"FIM_PRIVATE_MINE_{name}": value}))
+
+
+def test_variables_of_other_things_are_not_ours(shop: Path) -> None:
+    # Kubernetes sets the like for a service that is called fim-private; and groups have no variables.
+    variables = {"FIM_PRIVATE_PORT": "tcp://10.0.0.1:80", "FIM_PRIVATE_VERSION": "1", "FIM_PRIVATE_HELP": "1"}
+    done = run(shop, "plan", **variables, FIM_PRIVATE_SHOW_COMPLETION="bash", FIM_PRIVATE_MINE_X="1")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "What it takes" in done.stdout
+
+
+def test_a_seed_is_never_taken_from_elsewhere() -> None:
+    """Whoever runs the command must know that its output is predictable; that of an audit has no secrets."""
+    typed_only = {
+        (*path, given.name)
+        for path, command in commands().items()
+        for given in command.params
+        if given.param_type_name == "option" and key_of(given) is None
+    }
+    assert typed_only == {("mine", "seed"), ("count", "seed")}
+
+
+def test_a_warning_names_the_variable(shop: Path) -> None:
+    done = run(shop, "mine", "baskets.dat", FIM_PRIVATE_MINE_EPSILON="12")
+    assert done.stderr.startswith("Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next to nothing")
+
+
+def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
+    address = "postgresql://ann:hunter2@nowhere.invalid/shop"
+    (shop / "db.toml").write_text(f"[mine]\nfile = '{address}'\nquery = 'select 1'\n")
+    for words, variables in (
+        (["--config", "db.toml"], {}),
+        (["--query", "select 1"], {"FIM_PRIVATE_MINE_FILE": address}),
+    ):
+        message = refused(run(shop, "mine", *words, **variables))
+        assert "hunter2" not in message
+        assert "nowhere.invalid" in message
+
+
+# --------------------------------------------------------------------------------- every command
+
+
+def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() -> None:
+    for path, command in commands().items():
+        named = [given for given in command.params if key_of(given) is not None]
+        assert {"config", "quiet"} <= {given.name for given in named}
+        variables = [variable_of(given, [*path]) for given in named]
+        assert len({*variables}) == len(variables) == len({spelled_key(given) for given in named})
+        for given, variable in zip(named, variables, strict=True):
+            option = given.opts[0].lstrip("-") if given.param_type_name == "option" else given.metavar
+            assert variable == "_".join(["FIM_PRIVATE", *path, option.replace("-", "_")]).upper()
+
+
+TOML_VALUES = st.one_of(
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=5),
+    st.just([1]),
+    st.just({}),
+)
+KEYS = sorted({spelled_key(each) for command in commands().values() for each in command.params})
+TABLES = ["", *(".".join(path) for path in commands()), "budget", "nothing"]
+
+
+@hypothesis.given(table=st.sampled_from(TABLES), key=st.sampled_from(KEYS), value=TOML_VALUES)
+def test_no_file_of_options_makes_a_traceback(
+    tmp_path_factory: pytest.TempPathFactory, table: str, key: str, value: object
+) -> None:
+    """Whatever it says, it is taken or refused as wrong: `show` of a file that is not there tells which."""
+    written = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
+    if written is None:
+        written = json.dumps(value) if isinstance(value, str) else str(value)
+    file = tmp_path_factory.getbasetemp() / "any.toml"
+    file.write_text((f"[{table}]\n" if table else "") + f"{key} = {written}\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["show", "nothing.json", "--config", str(file)])
+    assert done.exit_code != 0
+    assert type(done.exception).__name__ in {"SystemExit", "DataError", "ParameterError", "OutputError"}
+
+
+# --------------------------------------------------------------------------------- the advised command
+
+
+def advised(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The first command that a table advises, in words."""
+    [line, *_] = [line for line in done.stdout.splitlines() if "fim-private mine" in line or "-m fim_private" in line]
+    return shlex.split(line)
+
+
+@pytest.fixture
+def context_of(shop: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What makes the context of `mine` of words and variables, without running it."""
+
+    def make(words: list[str], **variables: str) -> Any:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(shop)
+        group: Any = typer.main.get_command(app)
+        root = group.make_context("fim-private", ["mine", *words], obj={})
+        return group.commands["mine"].make_context("mine", words, parent=root)
+
+    return make
+
+
+def test_the_advised_command_names_the_file_again(shop: Path, context_of: Any) -> None:
+    from fim_private.cli.retyped import retyped
+
+    (shop / "f.toml").write_text("epsilon = 2\n[mine]\nmax-basket = 5\nsupports = true\nunion = false\nquiet = true\n")
+    context = context_of(["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7")
+    assert path_of(context) == ["mine"]
+    assert retyped(context, {}) == "fim-private mine baskets.dat --top 3 --delta 1e-07 --config f.toml"
+    assert retyped(context, {"max_basket": 9, "union": True}) == (
+        "fim-private mine baskets.dat --top 3 --union --delta 1e-07 --max-basket 9 --config f.toml"
+    )
+    # The file cannot be told to leave out what it says: all the rest of it is typed.
+    assert retyped(context, {"max_basket": None}) == (
+        "fim-private mine baskets.dat --top 3 --supports --epsilon 2.0 --delta 1e-07 --quiet"
+    )
+    assert retyped(context, {"supports": False}) == (
+        "fim-private mine baskets.dat --top 3 --epsilon 2.0 --delta 1e-07 --max-basket 5 --quiet"
+    )
+    assert retyped(context, {"delta": None}) == (
+        "FIM_PRIVATE_MINE_DELTA= fim-private mine baskets.dat --top 3 --config f.toml"
+    )
+
+
+def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, context_of: Any) -> None:
+    from fim_private.cli.retyped import retyped
+
+    (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\n")
+    context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
+    assert retyped(context, {"top": 3}) == "fim-private mine --top 3 --config f.toml"
+    assert retyped(context, {"max_basket": None}).startswith("FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:")
+
+
+def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
+    (shop / "baskets.dat").write_text("".join(f"{n} {n + 1}\n" for n in range(200)))
+    (shop / "f.toml").write_text("[mine]\ntop = 5\nfile = 'baskets.dat'\nneighbors = 'add-remove'\n")
+    done = run(shop, "mine", "--config", "f.toml", FIM_PRIVATE_MINE_SIZE="1")
+    words = advised(done)
+    words = words[words.index("mine") :]
+    assert words[words.index("--config") : words.index("--config") + 2] == ["--config", "f.toml"]
+    assert words[words.index("--size") : words.index("--size") + 2] == ["--size", "1"]
+    again = asked(shop, *words[1:])
+    assert (again["epsilon"], again["size"], again["neighbors"]) == (2, 1, "add-remove")
+    assert words[words.index("--top") + 1] == "1"  # against the file's 5
+    assert "top" not in again
+
+
+# --------------------------------------------------------------------------------- quiet
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["plan --epsilon 12", "mine baskets.dat --epsilon 12", "audit --epsilon 12 --mechanism distance --trials 0"],
+)
+def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
+    heard, silent = (run(shop, *words.split(), *more) for more in ((), ("--quiet",)))
+    assert (silent.stderr, silent.returncode) == ("", 0)
+    assert silent.stdout.splitlines()[0] == heard.stdout.splitlines()[0]
+    if words.startswith("mine"):
+        assert heard.stderr.startswith("Warning: --epsilon 12")
+    variable = f"FIM_PRIVATE_{words.split()[0].upper()}_QUIET"
+    assert run(shop, *words.split(), **{variable: "true"}).stderr == ""
+    assert refused(run(shop, "mine", "none.dat", "--quiet")) == "'none.dat' does not exist; check the path"
+
+
+def test_quiet_says_nothing_of_the_page_it_wrote(shop: Path) -> None:
+    assert run(shop, "mine", "baskets.dat", "--output", "r.json").returncode == 0
+    assert run(shop, "report", "r.json").stderr == "Wrote r.html\n"
+    done = run(shop, "report", "r.json", "--quiet")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

@@ -11,29 +11,42 @@ from fim_private import defaults
 from fim_private.cli.completion import audited_names, relations
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
 from fim_private.cli.mechanism_help import some_mechanisms
+from fim_private.cli.release_options import BUDGET, WRITTEN
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
+_AUDITED = "What to audit"
 # The exit code where a guarantee is broken.
 FAILED = 1
 
 
 def audit(
     mechanism: Annotated[
-        str, typer.Option(help=f"{some_mechanisms()}, …; all for every one of them.", autocompletion=audited_names)
+        str,
+        typer.Option(
+            help=f"{some_mechanisms()}, …; all for every one of them.",
+            autocompletion=audited_names,
+            rich_help_panel=_AUDITED,
+        ),
     ] = defaults.AUDIT_MECHANISM,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss that is guaranteed.")] = defaults.EPSILON,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy loss that is guaranteed.", rich_help_panel=BUDGET)
+    ] = defaults.EPSILON,
+    delta: Annotated[
+        float, typer.Option(help="Probability allowed to the guarantee's exception.", rich_help_panel=BUDGET)
+    ] = defaults.DELTA,
     neighbors: Annotated[
-        str, typer.Option(help="replace-one or add-remove.", autocompletion=relations)
+        str, typer.Option(help="replace-one or add-remove.", autocompletion=relations, rich_help_panel=BUDGET)
     ] = defaults.NEIGHBORS,
     trials: Annotated[
-        int, typer.Option(help="Neighbouring pairs that a random search tries besides.")
+        int, typer.Option(help="Neighbouring pairs that a random search tries besides.", rich_help_panel=_AUDITED)
     ] = defaults.AUDIT_TRIALS,
     seed: Annotated[
-        int, typer.Option(help="Seed of that search; the audit itself has no noise.")
+        int, typer.Option(help="Seed of that search; the audit itself has no noise.", rich_help_panel=_AUDITED)
     ] = defaults.AUDIT_SEED,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write the audit.")] = Format.TABLE,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
+    ] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Compute, exactly, how much of its guarantee a mechanism uses on neighbouring data that is hard for it.

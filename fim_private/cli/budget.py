@@ -7,51 +7,71 @@ from typing import Annotated
 
 import typer
 
+from fim_private.cli.completion import compositions, relations, units
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
-from fim_private.cli.release_options import ledger_at
+from fim_private.cli.release_options import BUDGET, WRITTEN, ledger_at
 
 HELP = "Keep the budget of a data set in a ledger: create one, and show what is spent and left."
 CREATE_EPILOG = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
 SHOW_EPILOG = "Example: fim-private budget show sales.ledger --format json"
 
+_OF = "What it is a budget of"
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
 
 
 def create(
     path: _LedgerFile,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss of all releases together, at most.", show_default=False)],
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="Privacy loss of all releases together, at most.", show_default=False, rich_help_panel=BUDGET
+        ),
+    ],
     delta: Annotated[
         float,
-        typer.Option(help="Probability allowed to the exceptions of all releases together.", show_default=False),
+        typer.Option(
+            help="Probability allowed to the exceptions of all releases together.",
+            show_default=False,
+            rich_help_panel=BUDGET,
+        ),
     ],
     composition: Annotated[
         str,
         typer.Option(
             metavar="basic|zcdp",
+            autocompletion=compositions,
             help="How releases add up: their epsilons and deltas, or what they spend in zero-concentrated privacy, "
             "which allows more of those that have Gaussian noise (mine with --top, count with many itemsets).",
+            rich_help_panel=BUDGET,
         ),
     ] = "basic",
     dataset: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Your name for the data; unless given, the first release's.", show_default=False
+            metavar="NAME",
+            help="Your name for the data; unless given, the first release's.",
+            show_default=False,
+            rich_help_panel=_OF,
         ),
     ] = None,
     neighbors: Annotated[
         str | None,
         typer.Option(
             metavar="replace-one|add-remove",
+            autocompletion=relations,
             help="The neighbour relation of its releases; unless given, the first release's.",
             show_default=False,
+            rich_help_panel=_OF,
         ),
     ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
             metavar="basket|user",
+            autocompletion=units,
             help="Whom its releases protect; unless given, whom the first release does.",
             show_default=False,
+            rich_help_panel=_OF,
         ),
     ] = None,
 ) -> None:
@@ -78,7 +98,9 @@ def create(
 
 def show(
     path: _LedgerFile,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
+    ] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""

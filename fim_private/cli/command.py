@@ -15,6 +15,8 @@ from fim_private.cli.typed_numbers import read_plainly
 
 # Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
 CONTEXT = "fim_private.context"
+# What help texts gather their options under.
+_EVERY = "Every command"
 
 
 class Command(TyperCommand):
@@ -74,6 +76,7 @@ def _config() -> Any:
         "command. What is typed wins, then the environment (FIM_PRIVATE_COMMAND_OPTION).",
         show_default=False,
         expose_value=False,
+        rich_help_panel=_EVERY,
         is_eager=True,  # before all that may be in it
         callback=_read_config,
     )
@@ -88,6 +91,7 @@ def _quiet() -> Any:
         default=False,
         help="Say nothing on standard error but errors: no progress, no warnings, not as what a file was read.",
         show_default=False,
+        rich_help_panel=_EVERY,
         expose_value=False,
         callback=_be_quiet,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fim_private.cli.release_options import WRITTEN
 from fim_private.errors import OutputError
 
 if TYPE_CHECKING:
@@ -68,7 +69,13 @@ def output_path(text: str) -> Path:
 
 OutputFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write here instead of the screen.", show_default=False, parser=output_path),
+    typer.Option(
+        metavar="FILE",
+        help="Write here instead of the screen.",
+        show_default=False,
+        parser=output_path,
+        rich_help_panel=WRITTEN,
+    ),
 ]
 
 
@@ -107,7 +114,7 @@ def _is_same_file(output: Path, name: str) -> bool:
             return False
         if path.is_dir():
             return path.resolve() in output.resolve().parents
-        return any(map(output.samefile, glob.glob(str(path), recursive=True) or [str(path)]))  # noqa: PTH207
+        return any(map(output.samefile, glob.glob(str(path), recursive=True) or [str(path)]))  # noqa: PTH207 (Path.glob has no pattern from the root)
     except (OSError, RuntimeError, ValueError):
         return False
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
+from fim_private.cli.release_options import WRITTEN
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -42,7 +43,9 @@ def inspect(
     encoding: Encoding = None,
     query: Query = None,
     where: Where = None,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TABLE,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
+    ] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fim_private import defaults
+from fim_private.cli.completion import relations
 from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
+from fim_private.cli.release_options import BUDGET, PUBLIC, WRITTEN
 from fim_private.cli.typed_numbers import typed_number, typed_whole
 from fim_private.errors import ParameterError
 
@@ -25,13 +27,21 @@ EPILOG = (
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
 )
 
+_PLANNED = "What to plan for"
+
 
 def plan(
     units: Annotated[
-        int | None, typer.Option(help="Baskets (or users), if that may be known.", show_default=False)
+        int | None,
+        typer.Option(help="Baskets (or users), if that may be known.", show_default=False, rich_help_panel=_PLANNED),
     ] = None,
     size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Items per itemset; for many itemsets also a range, such as 2-4.")
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Items per itemset; for many itemsets also a range, such as 2-4.",
+            rich_help_panel=_PLANNED,
+        ),
     ] = str(defaults.SIZE),
     top: Annotated[
         str | None,
@@ -40,6 +50,7 @@ def plan(
             help="Plan for so many itemsets; with --typical-basket alone, for "
             f"{', '.join(map(str, defaults.PLANNED_TOPS))}.",
             show_default=False,
+            rich_help_panel=_PLANNED,
         ),
     ] = None,
     typical_basket: Annotated[
@@ -47,37 +58,70 @@ def plan(
         typer.Option(
             help="For many itemsets: a public guess of the items in a basket (or in all baskets of a user).",
             show_default=False,
+            rich_help_panel=_PLANNED,
         ),
     ] = None,
-    union: Annotated[bool, typer.Option("--union", help="For many itemsets of several sizes: one ranking.")] = False,
+    union: Annotated[
+        bool, typer.Option("--union", help="For many itemsets of several sizes: one ranking.", rich_help_panel=_PLANNED)
+    ] = False,
     supports: Annotated[
-        bool, typer.Option("--supports", help="For many itemsets: with noisy supports, and how far off they are.")
+        bool,
+        typer.Option(
+            "--supports",
+            help="For many itemsets: with noisy supports, and how far off they are.",
+            rich_help_panel=_PLANNED,
+        ),
     ] = False,
     epsilon: Annotated[
-        float | None, typer.Option(help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON))
+        float | None,
+        typer.Option(
+            help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON), rich_help_panel=BUDGET
+        ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="Probability allowed to the guarantee's exception.")] = defaults.DELTA,
+    delta: Annotated[
+        float, typer.Option(help="Probability allowed to the guarantee's exception.", rich_help_panel=BUDGET)
+    ] = defaults.DELTA,
     neighbors: Annotated[
-        str, typer.Option(help="replace-one or add-remove: what changing one basket (or user) means.")
+        str,
+        typer.Option(
+            help="replace-one or add-remove: what changing one basket (or user) means.",
+            autocompletion=relations,
+            rich_help_panel=BUDGET,
+        ),
     ] = defaults.NEIGHBORS,
     universe_size: Annotated[
-        int | None, typer.Option(help="Public number of items in the catalogue, if there is one.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Public number of items in the catalogue, if there is one.", show_default=False, rich_help_panel=PUBLIC
+        ),
     ] = None,
     max_basket: Annotated[
-        int | None, typer.Option(help="Public cap on a basket's items, for choosing.", show_default=False)
+        int | None,
+        typer.Option(help="Public cap on a basket's items, for choosing.", show_default=False, rich_help_panel=PUBLIC),
     ] = None,
     max_baskets: Annotated[
-        int | None, typer.Option(help="With --max-basket: public cap on the baskets of a user.", show_default=False)
+        int | None,
+        typer.Option(
+            help="With --max-basket: public cap on the baskets of a user.", show_default=False, rich_help_panel=PUBLIC
+        ),
     ] = None,
     max_rank: Annotated[
-        int | None, typer.Option(help="Public cap on ranks, for the mechanisms that have one.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Public cap on ranks, for the mechanisms that have one.", show_default=False, rich_help_panel=PUBLIC
+        ),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(help="Probability with which an itemset is to be found.")
+        float, typer.Option(help="Probability with which an itemset is to be found.", rich_help_panel=_PLANNED)
     ] = defaults.CONFIDENCE,
     epsilons: Annotated[
         str | None,
-        typer.Option(metavar="E1,E2,…", help="With --figure: the privacy losses to compare.", show_default=False),
+        typer.Option(
+            metavar="E1,E2,…",
+            help="With --figure: the privacy losses to compare.",
+            show_default=False,
+            rich_help_panel=WRITTEN,
+        ),
     ] = None,
     figure: Annotated[
         Path | None,
@@ -86,9 +130,12 @@ def plan(
             help="Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
             show_default=False,
             parser=output_path,
+            rich_help_panel=WRITTEN,
         ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="How to write the plan.")] = Format.TABLE,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
+    ] = Format.TABLE,
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""

@@ -9,6 +9,7 @@ import typer
 
 from fim_private.cli.destination import destination, output_path
 from fim_private.cli.notes import note
+from fim_private.cli.release_options import WRITTEN
 from fim_private.cli.rule_options import MinConfidence, MinLift
 
 EPILOG = (
@@ -31,6 +32,7 @@ def report(
             help="Write the page here; unless given beside the release, under its name with .html.",
             show_default=False,
             parser=output_path,
+            rich_help_panel=WRITTEN,
         ),
     ] = None,
 ) -> None:

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNELS = fim_private/counting/kernel.pyx fim_private/counting/candidate_kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all fuzz sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop clean
+.PHONY: help demo test test-all fuzz sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ benchmark-counting: .venv/installed-bench ## Count against every other tool, up 
 corner-shop: .venv/installed ## Generate the files in datasets/ again
 	$(BIN)/python scripts/make_corner_shop.py
 	$(BIN)/python scripts/make_examples.py
+
+reference: .venv/installed ## Write docs/commands.md, on every command and its options, from the commands themselves
+	$(BIN)/python scripts/make_commands_page.py
 
 clean: ## Remove the environment and every cache
 	rm -rf .venv build dist *.egg-info fim_private/counting/*.c fim_private/counting/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

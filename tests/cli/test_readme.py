@@ -170,10 +170,20 @@ def make_up_ledger(path: Path) -> None:
         fim.Ledger.create(path, epsilon=3, delta=1e-5)
 
 
-def make_up_inputs(folder: Path, command: str) -> None:
+def make_up_options(path: Path, document: str) -> None:
+    """Write the file of options that a document shows."""
+    [shown] = [block.lines for block in blocks(document) if block.language == "toml"]
+    path.write_text("\n".join(shown), encoding="utf-8")
+
+
+def make_up_inputs(folder: Path, command: str, document: str) -> None:
     words = shlex.split(command, comments=True)
+    if words[1:2] in (["show"], ["report"]) and not (folder / words[2]).exists():
+        fim.mine([["milk", "tea"]] * 700).save(folder / words[2])
     if words[1:3] == ["budget", "show"]:
         make_up_ledger(folder / words[3])
+    if "--config" in words:
+        make_up_options(folder / words[words.index("--config") + 1], document)
     verb = next((word for word in words if word in ("mine", "count")), None)
     if verb is None:
         return
@@ -183,13 +193,15 @@ def make_up_inputs(folder: Path, command: str) -> None:
     for word in rest:
         if word in ("--help", "-h"):
             return
-        if word in ("--supports", "--union", "--count", "--rules"):
+        if word in ("--supports", "--union", "--count", "--rules", "--quiet"):
             continue
         if word.startswith("--"):
             name, _, value = word.partition("=")
             option[name] = value or next(rest)
         else:
             files.append(word)
+    if "--config" in option:
+        files.append(tomllib.loads((folder / option["--config"]).read_text(encoding="utf-8"))["file"])
     assert len(files) == 1, f"one file is mined: {command}"
     columns = [option[name] for name in ("--basket", "--item", "--user") if name in option]
     sources = files if files != ["-"] else [word for word in words[: words.index(verb)] if Path(word).suffix]
@@ -244,7 +256,7 @@ RUN = [c if c.document == README else pytest.param(c, marks=pytest.mark.full) fo
 
 @pytest.mark.parametrize("command", RUN, ids=str)
 def test_commands_run_and_print_what_is_shown(command: Command, folder: Path) -> None:
-    make_up_inputs(folder, command.text)
+    make_up_inputs(folder, command.text, command.document)
     printed = run(["sh", "-c", command.text], folder)
     if command.output is not None:
         assert same(command.output, printed), f"shown:\n{command.output}\nprinted:\n{printed}"
@@ -318,9 +330,10 @@ def inline_code(document: str) -> list[str]:
 def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every option of every command, by its help."""
     folder = tmp_path_factory.mktemp("help")
-    commands = (["mine"], ["count"], ["plan"], ["audit"], ["budget", "create"], ["budget", "show"])
+    names = ("", "inspect", "mine", "count", "show", "report", "plan", "audit", "budget create", "budget show")
+    commands = [name.split() for name in names]
     helps = (run(["fim-private", *command, "--help"], folder) for command in commands)
-    return {"--version", *re.findall(r"(--[a-z-]+)", "".join(helps))}
+    return {*re.findall(r"(--[a-z-]+)", "".join(helps))}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

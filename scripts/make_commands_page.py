@@ -1,0 +1,222 @@
+"""Write docs/commands.md from the commands themselves: every command, and its options.
+
+What is said of all commands together stands here, in HEAD. Run by `make reference`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fim_private.cli.commands import app
+from fim_private.cli.given import key_of, variable_of
+from fim_private.cli.typed_numbers import takes_numbers
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
+
+HEAD = """\
+# Commands
+
+Every command of `fim-private`, its options, their defaults, and the key and the environment variable that stand for
+each. Made from the commands themselves by `make reference`; `fim-private COMMAND --help` says the same.
+
+## Options from a file
+
+With `--config FILE` options are read from a file of TOML. A table is named as its command, its keys as the options
+without the dashes in front (underscores do as well as dashes); `file` is FILE, and a flag is true or false. Keys
+above all tables hold for every command that has such an option, so that one file can say of some data how they are to
+be read:
+
+```toml
+file = "datasets/corner_shop.parquet"
+user = "customer"
+epsilon = 0.5
+
+[mine]
+size = "2-3"
+top = 10
+supports = true
+
+[plan]
+top = "10,50,100"
+typical-basket = 10
+```
+
+```sh
+fim-private mine --config sales.toml
+fim-private plan --config sales.toml --epsilon 1
+```
+
+- What is typed wins, then the environment, then the table of the command, then what stands above all tables, then the
+  default. A flag that a file sets cannot be typed away; its variable can be set to false.
+- Paths in a file are relative to the folder in which the command runs, as typed ones are, not to the file.
+- A table or key that means nothing, a value of the wrong type, and what is no TOML are errors, in all tables, also
+  those of other commands. Numbers are numbers (`top = 10`), and everything else is text (`min-support = "2%"`; a
+  number is taken as it is).
+- The commands of `fim-private budget` have tables of their own, such as `[budget.create]`, and take nothing from
+  above all tables: the budget of a ledger is another thing than that of one release.
+- **`--seed` of `mine` and `count` must be typed.** A seed makes a release predictable, not private; nobody is to
+  publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
+  nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
+
+## Options from the environment
+
+Every option has a variable: FIM_PRIVATE_, the command, and the option, in capitals and with underscores; the tables
+below have their names. An empty variable is none. Flags take true or false (also 1 and 0, yes and no). An option that
+may be given several times takes several values, with white space between them; values that hold white space belong
+into a file.
+
+```sh
+FIM_PRIVATE_MINE_EPSILON=0.5 FIM_PRIVATE_MINE_SUPPORTS=true fim-private mine datasets/corner_shop.parquet --top 5
+```
+
+A variable that begins as those of the command do, and is none of them, is an error: whoever misspells
+FIM_PRIVATE_MINE_USER would otherwise protect no customer. Errors and warnings name the variable or the key that a
+value came from. They show no passwords: what is hidden in an address that is typed is hidden in one from a variable
+or a file. Keep passwords out of both all the same: [reading.md](reading.md) tells of PGPASSWORD and service files.
+
+Where a release advises another command, that command repeats what came from the environment, and names the file
+again.
+
+## What goes where
+
+Standard output gets what was asked for, and nothing else, unless `--output` names a file. Standard error gets
+
+- errors, one line that begins with `Error: `;
+- warnings, lines that begin with `Warning: `: a budget that promises little, a column that looks like customers, of
+  whom none is protected;
+- on a terminal only, a progress bar, and a line that says as what a file was read;
+- of `report`, where the page is, if nobody said.
+
+`--quiet` leaves the errors alone of this. The warnings are of privacy, and who silences them has to know why; what is
+released states its ε, its δ, whom it protects, and that a seed was given, all the same.
+
+## Exit codes
+
+| code | when |
+|---|---|
+| 0 | it is done; a release that names nothing is one |
+| 1 | `audit` found a guarantee broken; or whoever read standard output stopped reading |
+| 2 | an error, told in one line: no output was written; also where memory ran out, and where no command is named |
+| 129 | the terminal was closed (SIGHUP) |
+| 130 | Ctrl-C (SIGINT) |
+| 143 | it was told to end (SIGTERM) |
+
+## Completion in shells
+
+`fim-private --install-completion bash` (or zsh, or fish) makes that shell complete commands, options, and the values
+of those that take a few, from its next start on; `fim-private --show-completion bash` prints what it has to run, for
+who installs it otherwise.
+
+```sh
+fim-private --show-completion bash > fim-private.bash
+```
+"""
+
+# One a command, on files that come with the project, or that another example writes.
+EXAMPLES = {
+    "inspect": "fim-private inspect datasets/sales.csv.gz",
+    "mine": "fim-private mine datasets/corner_shop.parquet --user customer --size 2 --top 10 --supports",
+    "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
+    "show": "fim-private show release.parquet --format markdown",
+    "report": "fim-private report release.parquet --output page.html",
+    "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",
+    "budget show": "fim-private budget show sales.ledger",
+    "plan": "fim-private plan --units 100000 --typical-basket 10 --top 10,50,100",
+    "audit": "fim-private audit --mechanism limited-domain --epsilon 1 --delta 1e-6",
+}
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for path, command in commands(typer.main.get_command(app)):
+        parts += section(path, command)
+    return "\n".join(parts)
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all commands of a group, with the names that lead to them."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def section(path: tuple[str, ...], command: Any) -> Iterator[str]:
+    """Yield the paragraphs on a command."""
+    name = " ".join(path)
+    takes = [given.human_readable_name for given in command.params if given.param_type_name == "argument"]
+    yield f"## {name}\n"
+    yield f"`{' '.join(['fim-private', name, *takes, '[OPTIONS]'])}`\n"
+    yield "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.help).split("\n\n")) + "\n"
+    yield f"```sh\n{EXAMPLES[name]}\n```\n"
+    yield f"Its table in a file of options is [{'.'.join(path)}].\n"
+    panels: dict[str, list[Any]] = {}
+    for given in command.params:
+        title = "Arguments" if given.param_type_name == "argument" else given.rich_help_panel
+        panels.setdefault(title, []).append(given)
+    for title, members in panels.items():
+        yield f"**{title}**\n"
+        yield "| option | default | what it is | key | variable |\n|---|---|---|---|---|"
+        for given in members:
+            yield row(given, list(path))
+        yield ""
+
+
+def row(given: Any, path: list[str]) -> str:
+    """Return the row of a parameter."""
+    typed = given.human_readable_name
+    if given.param_type_name == "option":
+        typed = " ".join(["/".join([*given.opts[:1], *given.secondary_opts]), *value_of(given)])
+    key, variable = key_of(given), variable_of(given, path)
+    names = ["must be typed", ""] if key is None else [code(key.replace("_", "-")), str(variable)]
+    if given.name == "config":
+        names[0] = ""
+    cells = [code(typed), default_of(given), given.help, *names]
+    return f"| {' | '.join(in_cell(cell) for cell in cells)} |"
+
+
+def value_of(given: Any) -> list[str]:
+    """Return what stands for an option's value, in a list; nothing for a flag."""
+    if given.is_flag:
+        return []
+    if given.metavar:
+        return [given.metavar]
+    if takes_numbers(given):
+        return ["NUMBER" if "Float" in type(given.type).__name__ else "N"]
+    choices = [str(getattr(choice, "value", choice)) for choice in getattr(given.type, "choices", [])]
+    return ["|".join(choices) if choices else "TEXT"]
+
+
+def default_of(given: Any) -> str:
+    """Return the default of a parameter, as it would be typed."""
+    if given.required:
+        return "required"
+    if isinstance(given.show_default, str):
+        return code(given.show_default)
+    value = getattr(given.default, "value", given.default)
+    return "" if value in (None, False, (), []) else code(str(value))
+
+
+def code(text: str) -> str:
+    """Return text as code."""
+    return f"`{text}`" if text else ""
+
+
+def in_cell(text: str) -> str:
+    """Return text for a cell of a table: on one line, with nothing that Markdown would take as its own."""
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(part if place % 2 else part.replace("*", r"\*") for place, part in enumerate(parts)).replace(
+        "|", r"\|"
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

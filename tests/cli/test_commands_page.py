@@ -1,0 +1,133 @@
+"""docs/commands.md is what its script makes, its examples are there, and its exit codes are those that are returned."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from patience import PATIENCE
+from real_data import REPOSITORY
+
+from fim_private.cli.commands import app
+
+SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
+PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
+EXIT_CODES = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)}
+
+
+def all_commands() -> dict[str, Any]:
+    return {" ".join(path): command for path, command in SCRIPT["commands"](typer.main.get_command(app))}
+
+
+def test_the_page_is_what_the_script_makes() -> None:
+    assert PAGE.read_text(encoding="utf-8") == SCRIPT["page"](), "the commands have changed: run make reference"
+
+
+def test_every_command_has_an_example_and_options_in_groups() -> None:
+    assert [*EXAMPLES] != []
+    assert {*EXAMPLES} == {*all_commands()}
+    for name, command in all_commands().items():
+        assert command.epilog.startswith(f"Example: fim-private {name} ") or name == "show", name
+        assert f"fim-private {name}" in command.epilog
+        for given in command.params:
+            assert given.help, (name, given.name)
+            if given.param_type_name == "option":
+                assert given.rich_help_panel, (name, given.name)
+
+
+def test_the_page_names_every_option_of_every_command() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name, command in all_commands().items():
+        [section] = re.findall(rf"^## {name}$(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        for given in command.params:
+            for option in given.opts if given.param_type_name == "option" else [given.metavar]:
+                assert f"| `{option}" in section, (name, option)
+
+
+def test_a_cell_keeps_to_itself() -> None:
+    assert SCRIPT["in_cell"]("a | b\n *c* `d*|e`") == r"a \| b \*c\* `d*\|e`"
+
+
+# --------------------------------------------------------------------------------- exit codes
+
+
+def run(lines: str, *words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line after some lines of Python."""
+    program = f"import sys; sys.argv = ['fim-private', *{words!r}]\n{textwrap.dedent(lines)}\n"
+    program += "from fim_private.cli import main\nmain()\n"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path]), "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        **{"env": env, "capture_output": True, "timeout": PATIENCE, "check": False, **options},
+    )
+
+
+RETURNED: dict[str, tuple[int, str, str]] = {
+    "it is done": (0, "", "plan"),
+    "a release that names nothing": (0, "", "mine BASKETS"),
+    "help was asked for": (0, "", "mine --help"),
+    "a guarantee is broken": (
+        1,
+        """
+        from fim_private.auditing import audit
+        audit.AuditReport.holds = property(lambda self: False)
+        """,
+        "audit --mechanism distance --trials 0",
+    ),
+    "bad input": (2, "", "mine nothing.dat"),
+    "an option that is none": (2, "", "mine --nothing"),
+    "no command": (2, "", ""),
+    "memory ran out": (
+        2,
+        """
+        from fim_private import mining
+        def fail(*_, **__): raise MemoryError
+        mining.read_transactions = fail
+        """,
+        "mine BASKETS",
+    ),
+    **{
+        name: (code, f"import os, signal\nfrom fim_private import planning\n{end}", "plan")
+        for name, code, end in (
+            (name, 128 + int(number), f"planning.plan = lambda **_: os.kill(os.getpid(), signal.{name})")
+            for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("case", RETURNED)
+def test_exit_codes(tmp_path: Path, case: str) -> None:
+    code, lines, words = RETURNED[case]
+    (tmp_path / "b.dat").write_text("1 2\n3 4\n")
+    done = run(lines, *shlex.split(words.replace("BASKETS", str(tmp_path / "b.dat"))))
+    assert done.returncode == code, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    if code == 2 and words:
+        assert re.fullmatch(rb"Error: [^\n]*\n", done.stderr)
+
+
+def test_the_exit_code_where_nobody_reads_on() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = run("", "plan", capture_output=False, stdout=writer, stderr=subprocess.PIPE)
+    finally:
+        os.close(writer)
+    assert (done.stderr, done.returncode) == (b"", 1)
+
+
+def test_every_exit_code_that_is_documented_is_tested() -> None:
+    assert {code for code, _, _ in RETURNED.values()} == EXIT_CODES
+    told = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert {int(code) for code in re.findall(r"\b\d+\b", told.rpartition("Exit codes:")[2])} >= EXIT_CODES

@@ -81,7 +81,7 @@ def rules_of_missing_users() -> list[str]:
 
 
 def units() -> list[str]:
-    """Return what --unit of a ledger takes."""
+    """Return what --unit of a ledger takes, and --together."""
     return ["basket", "user"]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from fim_private.cli.completion import relations
+from fim_private.cli.completion import relations, units
 from fim_private.cli.given import is_given
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ Together = Annotated[
     str,
     typer.Option(
         metavar="basket|user",
+        autocompletion=units,
         help="Whether one basket has to contain an itemset, or it is enough that a user (--user) ever had all of it.",
         rich_help_panel=COUNTS,
     ),

@@ -33,7 +33,7 @@ def _retyped(context: Any, changes: Mapping[str, Any]) -> tuple[list[str], list[
     for given in context.command.params:
         name, source = given.name, source_of(context, given.name)
         if name in changes or source not in ("DEFAULT", "DEFAULT_MAP"):
-            value = changes[name] if name in changes else context.params.get(name, kept(context, name))
+            value = changes[name] if name in changes else _value(context, given)
             typed[name] = [*_words(given, value, is_changed=name in changes)]
             if name in changes and source == "ENVIRONMENT" and not typed[name]:
                 emptied.append(str(given.envvar))
@@ -42,18 +42,18 @@ def _retyped(context: Any, changes: Mapping[str, Any]) -> tuple[list[str], list[
         if all(typed.get(name, True) for name in file.values):
             typed["config"] = ["--config", file.name]
         else:
-            emptied += [str(given.envvar) for given in context.command.params if _is_set(context, given, "config")]
-            typed |= {"config": []} | {
-                given.name: [*_words(given, context.params.get(given.name, kept(context, given.name)))]
-                for given in context.command.params
-                if given.name in file.values and given.name not in typed
-            }
+            typed["config"] = []
+            for given in context.command.params:
+                if given.name == "config" and source_of(context, "config") == "ENVIRONMENT":
+                    emptied.append(str(given.envvar))
+                elif given.name in file.values and given.name not in typed:
+                    typed[given.name] = [*_words(given, _value(context, given))]
     return emptied, [word for given in context.command.params for word in typed.get(given.name, [])]
 
 
-def _is_set(context: Any, given: Any, name: str) -> bool:
-    """Tell whether a parameter is the one of a name, and was taken from the environment."""
-    return given.name == name and source_of(context, name) == "ENVIRONMENT"
+def _value(context: Any, given: Any) -> Any:
+    """Return the value of a parameter."""
+    return context.params.get(given.name, kept(context, given.name))
 
 
 def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:

@@ -90,9 +90,9 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "memory ran out": (
         2,
         """
-        from fim_private import mining
+        from fim_private.cli import progress
         def fail(*_, **__): raise MemoryError
-        mining.read_transactions = fail
+        progress.progress_bar = fail
         """,
         "mine BASKETS",
     ),

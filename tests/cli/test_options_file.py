@@ -98,6 +98,24 @@ def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
     assert "saved" not in said  # its form was named
 
 
+def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
+    rows = "".join(f"{n},food,{item}\n" for n in range(700) for item in ("bread", "milk"))
+    (shop / "long.csv").write_text("order,kind,product\n" + rows)
+    (shop / "f.toml").write_text("file = 'long.csv'\nbasket = 'order'\n[mine]\nitem = ['kind', 'product']\n")
+    (shop / "g.toml").write_text("[mine]\nitem = 'product'\n")
+    typed = asked(shop, "long.csv", "--basket", "order", "--item", "kind", "--item", "product")
+    assert typed["itemsets"] != []
+    assert asked(shop, "--config", "f.toml") == typed
+    by_variable = asked(shop, "long.csv", "--basket", "order", FIM_PRIVATE_MINE_ITEM="kind product")
+    assert by_variable == typed
+    assert asked(shop, "--config", "f.toml", "--item", "product") == asked(
+        shop, "long.csv", "--basket", "order", "--config", "g.toml"
+    )
+    (shop / "h.toml").write_text("[mine]\nitem = ['kind', true]\n")
+    message = refused(run(shop, "mine", "long.csv", "--config", "h.toml"))
+    assert message == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
+
+
 def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path) -> None:
     (shop / "top.toml").write_text("[mine]\ntop = 1\n")
     asking = ["baskets.dat", "--min-support", "10", "--size", "1"]
@@ -313,10 +331,12 @@ def test_the_advised_command_names_the_file_again(shop: Path, context_of: Any) -
 def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, context_of: Any) -> None:
     from fim_private.cli.retyped import retyped
 
-    (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\n")
+    (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n")
     context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
     assert retyped(context, {"top": 3}) == "fim-private mine --top 3 --config f.toml"
-    assert retyped(context, {"max_basket": None}).startswith("FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:")
+    assert retyped(context, {"max_basket": None}) == (
+        "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --item a --item b"
+    )
 
 
 def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:

@@ -81,7 +81,7 @@ value came from. They show no passwords: what is hidden in an address that is ty
 or a file. Keep passwords out of both all the same: [reading.md](reading.md) tells of PGPASSWORD and service files.
 
 Where a release advises another command, that command repeats what came from the environment, and names the file
-again.
+again; or, where it has to leave out what the file says, it has all of the rest of the file typed out.
 
 ## What goes where
 
@@ -89,12 +89,12 @@ Standard output gets what was asked for, and nothing else, unless `--output` nam
 
 - errors, one line that begins with `Error: `;
 - warnings, lines that begin with `Warning: `: a budget that promises little, a column that looks like customers, of
-  whom none is protected;
+  whom none is protected, a ledger of which older copies would not be noticed;
 - on a terminal only, a progress bar, and a line that says as what a file was read;
 - of `report`, where the page is, if nobody said.
 
-`--quiet` leaves the errors alone of this. The warnings are of privacy, and who silences them has to know why; what is
-released states its ε, its δ, whom it protects, and that a seed was given, all the same.
+Of this, `--quiet` leaves the errors alone. The warnings are about privacy, and whoever silences them has to know why;
+what is released states its ε, its δ, whom it protects, and that a seed was given, all the same.
 
 ## Exit codes
 

@@ -9,7 +9,7 @@ import typer
 
 from fim_private.cli.completion import compositions, relations, units
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
-from fim_private.cli.release_options import BUDGET, WRITTEN, ledger_at
+from fim_private.cli.release_options import BUDGET, WRITTEN
 
 HELP = "Keep the budget of a data set in a ledger: create one, and show what is spent and left."
 CREATE_EPILOG = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
@@ -104,10 +104,10 @@ def show(
     output: OutputFile = None,
 ) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
+    from fim_private.ledger import Ledger
+
     with destination(output, inputs=[path]) as write:
-        ledger = ledger_at(path)
-        assert ledger is not None
-        statement = ledger.statement()
+        statement = Ledger(path).statement()
         if output_format is Format.JSON:
             write.json(json.dumps(statement.to_dict()))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
+from typer import Exit, echo
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fim_private.cli.completion import answer_shells
@@ -13,6 +14,7 @@ from fim_private.cli.narrow_help import WIDE_ENOUGH, narrow_help
 from fim_private.cli.notes import silence
 from fim_private.cli.typed_numbers import read_plainly
 
+USAGE_ERROR = 2
 # Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
 CONTEXT = "fim_private.context"
 # What help texts gather their options under.
@@ -48,6 +50,14 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what was typed. Where that is nothing, the help is shown, and it is an error."""
+        if not args and not ctx.resilient_parsing:
+            if text := ctx.get_help():  # on a wide screen it is shown already
+                echo(text)
+            raise Exit(USAGE_ERROR)
+        return list(super().parse_args(ctx, args))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""

@@ -11,21 +11,19 @@ import typer
 
 from fim_private import __version__
 from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show
-from fim_private.cli.command import CONTEXT, Command, Group
+from fim_private.cli.command import CONTEXT, USAGE_ERROR, Command, Group
 from fim_private.cli.completion import Shell, install_completion, show_completion
 from fim_private.cli.destination import discard_stdout
 from fim_private.cli.given import origin
 from fim_private.cli.notes import show_warnings_as_lines, silence
 from fim_private.errors import FimPrivateError
 
-USAGE_ERROR = 2
 INTERRUPTED = 130
 
 
 app = typer.Typer(
     cls=Group,
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -84,7 +82,7 @@ app.command(cls=Command, epilog=mine.EPILOG)(mine.mine)
 app.command(cls=Command, epilog=count.EPILOG)(count.count)
 app.command(cls=Command, epilog=show.EPILOG)(show.show)
 app.command(cls=Command, epilog=report.EPILOG)(report.report)
-group = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode="rich")
+group = typer.Typer(cls=Group, rich_markup_mode="rich")
 group.command(cls=Command, epilog=budget.CREATE_EPILOG)(budget.create)
 group.command(cls=Command, epilog=budget.SHOW_EPILOG)(budget.show)
 app.add_typer(group, name="budget", help=budget.HELP, epilog=budget.CREATE_EPILOG)
@@ -114,12 +112,8 @@ def run() -> int:
 
 def _code_of(error: Any, told: dict[str, Any]) -> int:
     """Handle the command-line parser's own exceptions (their classes differ between typer's versions)."""
-    name = type(error).__name__
-    if name == "Abort":
+    if type(error).__name__ == "Abort":
         return INTERRUPTED
-    if name == "NoArgsIsHelpError":
-        error.show()
-        return USAGE_ERROR
     if hasattr(error, "format_message"):
         where = _origin(told, getattr(getattr(error, "param", None), "name", None))
         return _refused(" ".join(error.format_message().split()) + where)

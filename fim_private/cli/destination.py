@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fim_private.cli.release_options import WRITTEN
-from fim_private.errors import OutputError
+from fim_private.errors import OutputError, parameter
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
@@ -92,7 +92,7 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
         yield Write(_to_screen, _is_utf8(sys.stdout.encoding))
         return
     if any(_is_same_file(output, name) for name in inputs if name is not None and name != "-"):
-        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another --output")
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {parameter('output')}")
     from fim_private.whole_files import staged
 
     with staged(output) as write:

@@ -13,7 +13,7 @@ from fim_private.cli.completion import relations
 from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
 from fim_private.cli.release_options import BUDGET, PUBLIC, WRITTEN
 from fim_private.cli.typed_numbers import typed_number, typed_whole
-from fim_private.errors import ParameterError
+from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
@@ -143,15 +143,21 @@ def plan(
 
     many = top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
     if many and epsilons is not None:
-        raise ParameterError("--epsilons are for one itemset: a figure for many is drawn against --top")
+        raise ParameterError(
+            f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against {parameter('top')}"
+        )
     if not many and (epsilons is None) != (figure is None):
         raise ParameterError(
-            "--epsilons and --figure go together: the privacy losses to compare, and where to draw them"
+            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to compare, and where "
+            "to draw them"
         )
     if figure is not None and (output is not None or output_format is not Format.TABLE):
-        raise ParameterError("--figure is written instead of a table or JSON: leave out --output and --format")
+        raise ParameterError(
+            f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
+            f"{parameter('output_format')}"
+        )
     if epsilons is not None and epsilon is not None:
-        raise ParameterError("--epsilons are what the figure compares: leave out --epsilon")
+        raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
     public: dict[str, Any] = {
         "units": units,
         "size": size if many else typed_whole(size, "size"),

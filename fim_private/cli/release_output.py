@@ -14,7 +14,7 @@ import typer
 from fim_private.cli.destination import Write, destination, output_path, screen_for
 from fim_private.cli.given import is_given
 from fim_private.cli.release_options import WRITTEN
-from fim_private.errors import OutputError
+from fim_private.errors import OutputError, parameter
 
 if TYPE_CHECKING:
     from fim_private.mining.release import Release
@@ -77,7 +77,7 @@ def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -
     if output is not None and not is_given(context, "output_format"):
         form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
     if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
-        raise OutputError("cannot write Parquet to the screen; name a file with --output")
+        raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
     return form
 
 

@@ -126,6 +126,10 @@ def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path)
     message = refused(run(shop, "mine", "baskets.dat", "--config", "both.toml"))
     assert "--rho (key 'rho' of table [mine] in 'both.toml')" in message
     assert "--epsilon (key 'epsilon' in 'both.toml')" in message
+    (shop / "one.toml").write_text("epsilon = 0.5\n")
+    drawn = ["--epsilons", "1,2", "--figure", "p.svg", "--units", "9000"]
+    message = refused(run(shop, "plan", *drawn, "--config", "one.toml"))
+    assert message == "--epsilons are what the figure compares: leave out --epsilon (key 'epsilon' in 'one.toml')"
 
 
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:

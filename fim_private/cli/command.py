@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 from typer import Exit, echo
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fim_private.cli.completion import answer_shells
-from fim_private.cli.given import check_variables, keep, path_of, variable_of
+from fim_private.cli.destination import is_same_file
+from fim_private.cli.given import check_variables, keep, kept, path_of, variable_of
 from fim_private.cli.narrow_help import WIDE_ENOUGH, narrow_help
 from fim_private.cli.notes import silence
 from fim_private.cli.typed_numbers import read_plainly
+from fim_private.errors import OutputError, parameter
 
 USAGE_ERROR = 2
 # Where the object that all contexts share holds the one whose parameters are read: who shows an error asks it.
@@ -41,6 +44,7 @@ class Command(TyperCommand):
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             check_variables(ctx)
+            _check_outputs(ctx)
         return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -105,6 +109,16 @@ def _quiet() -> Any:
         expose_value=False,
         callback=_be_quiet,
     )
+
+
+def _check_outputs(ctx: Any) -> None:
+    """Raise OutputError where an output would overwrite the file of options."""
+    file = kept(ctx, "config")
+    for name, value in ctx.params.items() if file is not None else ():
+        if isinstance(value, Path) and is_same_file(value, file.name):
+            raise OutputError(
+                f"cannot write {str(value)!r}: it is {parameter('config')}; choose another {parameter(name)}"
+            )
 
 
 def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:

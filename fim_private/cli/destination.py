@@ -91,7 +91,7 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
             raise OutputError("standard output is closed; name a file with --output")
         yield Write(_to_screen, _is_utf8(sys.stdout.encoding))
         return
-    if any(_is_same_file(output, name) for name in inputs if name is not None and name != "-"):
+    if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {parameter('output')}")
     from fim_private.whole_files import staged
 
@@ -104,7 +104,7 @@ def _is_utf8(encoding: str | None) -> bool:
     return codecs.lookup(encoding or "ascii").name == "utf-8"
 
 
-def _is_same_file(output: Path, name: str) -> bool:
+def is_same_file(output: Path, name: str) -> bool:
     """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
     for scheme in ("sqlite:///", "file://"):
         name = name.removeprefix(scheme)

@@ -191,6 +191,16 @@ def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, messag
     assert not (shop / "out.csv").exists()
 
 
+def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
+    (shop / "f.toml").write_text("[mine]\noutput = './f.toml'\n")
+    message = refused(run(shop, "mine", "baskets.dat", "--config", "f.toml"))
+    place = "key 'output' of table [mine] in 'f.toml'"
+    assert message == f"cannot write 'f.toml': it is --config; choose another --output ({place})"
+    assert "another --report" in refused(run(shop, "mine", "baskets.dat", "--config", "f.toml", "--report", "f.toml"))
+    assert "another --figure" in refused(run(shop, "plan", "--config", "f.toml", "--figure", "f.toml"))
+    assert (shop / "f.toml").read_text() == "[mine]\noutput = './f.toml'\n"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

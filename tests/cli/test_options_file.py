@@ -353,6 +353,17 @@ def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, con
     )
 
 
+def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> None:
+    from fim_private.cli.retyped import retyped
+
+    (shop / "f.toml").write_text("[mine]\nfile = 'postgresql://ann:hunter2@host/shop'\nmax-basket = 5\n")
+    context = context_of(["--config", "f.toml"])
+    shown = "fim-private mine 'postgresql://ann:***@host/shop'"
+    assert retyped(context, {"max_basket": None}) == shown
+    context = context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop")
+    assert retyped(context, {}) == shown
+
+
 def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
     (shop / "baskets.dat").write_text("".join(f"{n} {n + 1}\n" for n in range(200)))
     (shop / "f.toml").write_text("[mine]\ntop = 5\nfile = 'baskets.dat'\nneighbors = 'add-remove'\n")

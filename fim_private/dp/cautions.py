@@ -28,6 +28,14 @@ def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]
         )
 
 
+def segments_are_public(unit: str) -> str:
+    """Return what is to be said of segments under replace-one. unit: "basket" or "user"."""
+    return (
+        f"under {parameter('neighbors')} replace-one how many {unit}s count in each segment is told exactly, and in "
+        f"which one a {unit} counts is not hidden; {parameter('neighbors')} add-remove hides that, too"
+    )
+
+
 def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]:
     """Yield what is to be said where the number of units, >= 0, is public. unit: "basket" or "user"."""
     if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:

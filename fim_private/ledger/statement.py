@@ -11,6 +11,7 @@ from typing import Any
 from fim_private.dp.accounting import root_below
 from fim_private.dp.charge import Charge, Left
 from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
+from fim_private.dp.parameters import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
 from fim_private.glance import Glance
 from fim_private.ledger.entry import Entry
@@ -156,7 +157,9 @@ class Statement:
             said = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
             return f"It is for {said}; its first release decides the rest." if said else _UNDECIDED
         who = "one user, with all their baskets" if unit == "user" else "one basket"
-        return f"It is about {who}, under {relation}."
+        apart = any("segments" in entry.parameters for entry in self.entries) and str(relation) == Neighbors.REPLACE_ONE
+        same = " by another that counts in the same segments of all these releases" if apart else ""
+        return f"It is about {who}, under {relation}{same}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).

@@ -52,7 +52,7 @@ from typing import Any, Unpack, overload
 
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
-from fim_private.dp.cautions import cautions, cautions_of_units
+from fim_private.dp.cautions import cautions, cautions_of_units, segments_are_public
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
@@ -74,13 +74,21 @@ from fim_private.reading.where import where_of
 
 
 @overload
-def mine(data: Any, *, by: None = None, **options: Unpack[MineOptions]) -> Release: ...
+def mine(
+    data: Any, *, by: None = None, segments: None = None, max_segments: None = None, **options: Unpack[MineOptions]
+) -> Release: ...
 
 
 @overload
 def mine(
     data: Any, *, by: str, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
 ) -> SegmentedRelease: ...
+
+
+@overload
+def mine(
+    data: Any, *, by: str | None, segments: Any, max_segments: int | None = None, **options: Unpack[MineOptions]
+) -> Release | SegmentedRelease: ...
 
 
 def mine(
@@ -197,8 +205,9 @@ def mine(
         anything is computed of the data; if it would overspend it is refused. What was charged stays charged, also
         where nothing comes out. dataset: needed with it, the name of the data, for all files of the same people.
     seed: for tests and benchmarks only; the release then says private=False.
-    Returns a Release: a sequence of itemsets with the guarantee (Release.guarantee), how certain they are
-    (Release.certainty), and where too little came out what to ask instead (Release.advice).
+    Returns a Release, with by a SegmentedRelease. A Release is a sequence of itemsets with the guarantee
+    (Release.guarantee), how certain they are (Release.certainty), and where too little came out what to ask instead
+    (Release.advice).
     Raises ParameterError, DataError, LedgerError, or WorkLimitError where counting is out of reach; all are
     FimPrivateError. An error is for whoever holds the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
@@ -264,6 +273,8 @@ def mine(
     )
     if randomness.private:
         warn(cautions(cost, rho=options.rho), stacklevel=2)
+        if parts is not None and options.neighbors == Neighbors.REPLACE_ONE:
+            warn([segments_are_public("user" if by_user else "basket")], stacklevel=2)
 
     read = read_parts(data, reading)
     unit = "user" if read[0].by_user else "basket"

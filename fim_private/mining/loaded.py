@@ -72,7 +72,8 @@ def _of_parquet(place: Path) -> bytes:
 
 def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     """Return the releases of segments of plain values. Raises as release_of does."""
-    releases = tuple(map(release_of, values["releases"]))
+    once = {"exclude": values["exclude"]} if "exclude" in values else {}
+    releases = tuple(release_of({**one, **once}) for one in values["releases"])
     if not releases:
         raise ValueError("there are no segments")
     cost = PrivacyCost(float(values["epsilon"]), float(values["delta"]))

@@ -86,6 +86,9 @@ def cost_of(
     concentrated = ZcdpCost(most * each.rho, most * each.delta)
     if most == 1:
         return allocation.cost, concentrated
-    if options.rho is not None:
-        return options.budget.cost(Fraction(concentrated.delta), normal=False), concentrated
-    return PrivacyCost(most * allocation.cost.epsilon, most * allocation.cost.delta), concentrated
+    added = PrivacyCost(most * allocation.cost.epsilon, most * allocation.cost.delta)
+    if options.rho is None:
+        return added, concentrated
+    # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.
+    converted = options.budget.cost(Fraction(concentrated.delta), normal=False)
+    return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta)), concentrated

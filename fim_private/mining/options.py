@@ -31,6 +31,7 @@ from fim_private.reading import read_catalogue
 
 _LARGEST_TOP = 100_000
 _THIRD = Fraction(1, 3)
+_LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
 _LEAST_SHARE = Fraction(1, 10**6)
 # The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
@@ -108,6 +109,17 @@ class MiningOptions:
     def part(self, most: int) -> MiningOptions:
         """Return the same with its part of the budget where there are so many releases, >= 1."""
         epsilon, rho = (None if whole is None else whole / most for whole in (self.epsilon, self.rho))
+        least = {
+            "epsilon": (epsilon, _LEAST_EPSILON),
+            "rho": (rho, _LEAST_RHO),
+            "delta": (self.delta / most, _LEAST_DELTA),
+        }
+        for name, (part, smallest) in least.items():
+            if most > 1 and part and part < smallest:
+                raise ParameterError(
+                    f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
+                    f"{float(smallest):g}; raise {parameter(name)}"
+                )
         return replace(self, epsilon=epsilon, delta=self.delta / most, rho=rho)
 
     def selections(self) -> list[PublicParameters]:

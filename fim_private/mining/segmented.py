@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from fim_private.dp.charge import Charged
@@ -22,6 +23,11 @@ from fim_private.mining.release import Release
 from fim_private.mining.release_files import Saved, kept_values, save
 from fim_private.mining.release_rules import rules_of, rules_values
 from fim_private.rules.association import Rules
+
+# What is the same in all releases, may be long, and is told once.
+_ONCE = "exclude"
+# So many segments without itemsets are named in a session.
+_FEW = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,10 +46,14 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def __getitem__(self, segment: object) -> Release:
         """Return the release of a segment, named as text or as a whole number. Raises KeyError for others."""
-        found = next((one for one in self.releases if one.scope.segment == str(segment)), None)
-        if found is None:
+        if str(segment) not in self._named:
             raise KeyError(segment)
-        return found
+        return self._named[str(segment)]
+
+    @cached_property
+    def _named(self) -> dict[str, Release]:
+        """The releases by their segments."""
+        return {one.scope.segment or "": one for one in self.releases}
 
     def __iter__(self) -> Iterator[str]:
         return (one.scope.segment or "" for one in self.releases)
@@ -91,9 +101,12 @@ class SegmentedRelease(Mapping[str, Release]):
         """A release without itemsets that says of its request and its budget what holds for all segments together."""
         first = self.releases[0]
         every = replace(first.scope, segment=", ".join(self))
-        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "units": None, "units_interval": None, "request": None}
+        # A way that was taken in one segment may not have been in another.
+        shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
+        own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request", "said_advice")
+        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
         return replace(
-            first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, said_advice=None, **nothing
+            first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
         )
 
     @property
@@ -141,7 +154,8 @@ class SegmentedRelease(Mapping[str, Release]):
             **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
-            "releases": [of(one) for one in self.releases],
+            **{name: value for name, value in self.whole.scope.to_dict().items() if name == _ONCE},
+            "releases": [{name: value for name, value in of(one).items() if name != _ONCE} for one in self.releases],
             **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
         }
 
@@ -238,7 +252,11 @@ class SegmentedRelease(Mapping[str, Release]):
         columns = max((one.columns for one in self.releases), key=len)
         rows = [(one.scope.segment or "", *one.cells(itemset)) for one in self.releases for itemset in one]
         nothing = [f"{self.heading(one)}: {one.title}" for one in self.releases if not len(one)]
-        notes = [*nothing, self.guarantee, *wording.charged(self.charged)]
+        more = [f"and {len(nothing) - _FEW:,} more segments without itemsets"] if len(nothing) > _FEW else []
+        certain = dict.fromkeys(told for one in self.releases for told in one.certainty)
+        said = [*certain] if len(certain) <= _FEW else []
+        whole = self.whole
+        notes = [*nothing[:_FEW], *more, *said, *whole.rows_read, self.guarantee, *wording.charged(self.charged)]
         numbers = frozenset(range(2, len(columns) + 1))
         return Glance(self.title, ("segment", *columns), rows, numbers=numbers, notes=notes, rest="release[segment]")
 

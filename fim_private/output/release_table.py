@@ -52,15 +52,15 @@ def _segments(
     rules: Mapping[str, Rules],
 ) -> Iterator[RenderableType]:
     """Yield what is shown of several segments, each under its name, and the guarantee of all."""
-    told = [[*_remarks(one), *one.rows_read] for one in release.releases if not one.abstained]
-    common = [line for line in (told or [[]])[0] if all(line in lines for lines in told)]
+    told = {name: [] if one.abstained else [*_remarks(one)] for name, one in release.items()}
+    several = [lines for lines in told.values() if lines]
+    common = [line for line in several[0] if all(line in lines for lines in several)] if len(several) > 1 else []
     for name, one in release.items():
         yield Rule(Text(release.heading(one), style="bold"), align="left")
         yield from _found(one, spelled, rules.get(name))
-        own = [] if one.abstained else _remarks(one)
-        yield from (Text(line) for line in own if line not in common)
+        yield from (Text(line) for line in told[name] if line not in common)
     yield Rule()
-    yield from map(Text, common or release.whole.rows_read)
+    yield from map(Text, [*common, *release.whole.rows_read])
     yield from _promised(release)
 
 

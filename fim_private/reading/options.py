@@ -9,7 +9,7 @@ from typing import Any
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.missing_users import MissingUser
-from fim_private.reading.segments import Segments
+from fim_private.reading.segments import Segments, check_keys
 from fim_private.reading.where import Condition, columns_of
 
 
@@ -66,6 +66,8 @@ class Options:
                 raise ParameterError(
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
+
+        check_keys(self.by, self.user, self.basket)
 
     @property
     def as_text(self) -> bool:

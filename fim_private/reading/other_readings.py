@@ -27,6 +27,8 @@ _SOME = 10
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
+# Of so many lines one may have what its form hardly has.
+_RARE = 20
 # So many columns a table of purchases may have that is told by nothing but its even rows. (There are basket files, made
 # of other tables, where each of thousands of lines has 23 items or more.)
 _TABLE_COLUMNS = 4
@@ -119,12 +121,16 @@ def _other_delimiter(sample: Sample, form: InputForm, delimiter: str, dialect: D
         )
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     cut = 0 if form is InputForm.FIMI else sum(_cuts(delimiter, line) for line in unquoted)
+
+    def is_odd(other: str) -> bool:
+        return form is InputForm.FIMI and other in "\t|"
+
     spaced = sum(" " in line.strip() for line in unquoted)
     for other in DELIMITERS:
         having = [line for line in unquoted if other in line]
         # Of what FIMI files may well have in them there must be more, a bar, or a tab, which is white space: half of
-        # what spaces cut.
-        enough = min(len(unquoted), spaced) / 2 if form is InputForm.FIMI and other in "\t|" else 1
+        # what spaces cut, and in a long file more than a line here and there.
+        enough = max(min(len(unquoted), spaced) / 2, len(unquoted) / _RARE) if is_odd(other) else 1
         # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are plausible too.
         sure = sum(_cuts(other, line) for line in having)
         if other == delimiter or len(having) < max(1, enough) or max(2 * sure, len(having)) < cut:

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import as_texts
 from fim_private.reading.arrow_numpy import arrow_strings
+from fim_private.reading.column_roles import shown_type
 from fim_private.reading.missing_values import present
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
@@ -24,9 +26,17 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
 
     values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
-    Raises DataError for a type that has no texts.
+    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
     """
-    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(segments.names))
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        raise DataError(
+            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
+            "whole numbers"
+        )
+    is_boolean = pa.types.is_boolean(kind)
+    names = [name.lower() if is_boolean else name for name in segments.names]
+    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
 
 
 def members(data: Transactions, segments: Segments) -> list[Transactions]:

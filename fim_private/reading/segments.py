@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.missing_values import is_missing
 
-_MOST_SEGMENTS = 10_000
+_MOST_SEGMENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,13 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
             f"{parameter('by')} needs {parameter('segments')} too: the names of the segments, a public list, such as "
             "A,B,C (taken from the data it would tell who is in it)"
         )
-    names = tuple(_name(each) for each in _listed(segments))
+    try:
+        names = tuple(_name(each) for each in _listed(segments))
+        "".join(names).encode()
+    except ParameterError:
+        raise
+    except (csv.Error, ValueError):
+        raise ParameterError(f"{parameter('segments')} must be names of valid text, none very long") from None
     if not names:
         raise ParameterError(f"{parameter('segments')} must name one segment or more")
     if len(names) > _MOST_SEGMENTS:
@@ -62,8 +68,10 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
 def _listed(segments: Any) -> Sequence[Any]:
     """Return the names of segments, one by one. Raises ParameterError for what is no list."""
     if isinstance(segments, str):
-        return next(csv.reader([segments], skipinitialspace=True), []) if "\n" not in segments else segments.split("\n")
-    if isinstance(segments, dict | bytes) or not hasattr(segments, "__iter__"):
+        rows = csv.reader(segments.splitlines(), skipinitialspace=True)
+        return [name for row in rows for name in row if name.strip()]
+    # A set has no order, which decides where a unit counts that has as many baskets in several.
+    if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
         raise ParameterError(
             f"{parameter('segments')} must be a list of names, or text such as A,B,C, not {shown(segments)}"
         )
@@ -76,3 +84,12 @@ def _name(segment: object) -> str:
     if not (isinstance(segment, str) or whole) or is_missing(segment):
         raise ParameterError(f"{parameter('segments')} must be names, texts or whole numbers, not {shown(segment)}")
     return str(segment).strip()
+
+
+def check_keys(segments: Segments | None, user: str | None, basket: str | None) -> None:
+    """Raise ParameterError for segments that are single users or baskets: how many units each has would tell of one."""
+    for name, column in (("user", user), ("basket", basket)):
+        if segments is not None and column == segments.column:
+            raise ParameterError(
+                f"{parameter('by')} and {parameter(name)} name the same column: a segment would be one {name} alone"
+            )

@@ -110,6 +110,8 @@ def test_a_bar_is_plausible_where_spaces_hardly_cut(lines: list[str], tmp_path: 
 def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "a b|c d\na d\nb d\na\n")
     assert baskets(read_transactions(path))[0] == {"a", "b|c", "d"}
+    long = written(tmp_path, "b.txt", "1\n" * 60 + "a|b\n")
+    assert baskets(read_transactions(long))[-1] == {"a|b"}
 
 
 @pytest.mark.parametrize(

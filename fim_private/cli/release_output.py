@@ -94,7 +94,8 @@ def write_release(
 
     spelled: as render_table takes it.
     """
-    from fim_private.mining.segmented import SegmentedRelease, by_segment
+    from fim_private.mining.segment_tables import by_segment
+    from fim_private.mining.segmented import SegmentedRelease
 
     if form.format is ReleaseFormat.JSON:
         write.json(release.to_json(rules, kept=form.kept))

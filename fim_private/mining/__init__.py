@@ -28,6 +28,7 @@ one_release     One release of purchases that have been read.
 mine_options    The options of mine, for programs that check types.
 outcome         What leaves: itemsets, and the guarantee they were released under.
 release         The forms it leaves in: for people, and as JSON and CSV.
+segment_tables  Tables of CSV of several segments, as one.
 segmented       Releases of several segments, under one budget.
 plain_values    A release as plain values, the JSON schema.
 release_rules   Its association rules, and the forms of these.

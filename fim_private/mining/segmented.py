@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,13 +13,13 @@ from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.glance import Glance, printable
 from fim_private.mining import frames, wording
-from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.markdown import escaped
 from fim_private.mining.pictured_segments import plot_of_segments, svg_of_segments
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
 from fim_private.mining.release_files import Saved, kept_values, save
 from fim_private.mining.release_rules import rules_of, rules_values
+from fim_private.mining.segment_tables import by_segment
 from fim_private.rules.association import Rules
 
 # What is the same in all releases, may be long, and is told once.
@@ -299,18 +297,3 @@ def rules_by_segment(
     if isinstance(release, Release):
         return rules_of(release, min_confidence, min_lift)
     return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
-
-
-def by_segment(tables: Mapping[str, str]) -> str:
-    """Return tables of CSV, under the names of their segments, as one, with the segment in a first column.
-
-    tables: not yet safe for spreadsheets; what is returned is. Of different numbers of columns for items the most are
-    taken.
-    """
-    read = {name: [*csv.reader(io.StringIO(table, newline=""))] for name, table in tables.items()}
-    head = max((rows[0] for rows in read.values()), key=len)
-    lines = [csv_line(["segment", *head], spreadsheet_safe=False)]
-    for name, (own, *rows) in read.items():
-        held = [dict(zip(own, row, strict=True)) for row in rows]
-        lines += [csv_line([name, *(row.get(column, "") for column in head)], spreadsheet_safe=True) for row in held]
-    return "".join(lines)

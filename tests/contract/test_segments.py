@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.errors import ParameterError
+from fim_private.errors import DataError, ParameterError
 from fim_private.reading import read_parts, segment_members
 from fim_private.reading.options import Options
 from fim_private.reading.segments import Segments, segments_of
@@ -201,6 +201,15 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     assert (held(a), held(c)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"z"}])]))
 
 
+def test_truths_name_segments_and_times_do_not() -> None:
+    table = pa.table({"web": [True, False, None], "items": [["x"], ["y"], ["z"]]})
+    parts = read_parts(table, Options(by=segments_of("web", "True,False", 2)))
+    assert [*map(held, parts)] == [Counter([as_unit([{"x"}])]), Counter([as_unit([{"y"}])])]
+    day = pd.DataFrame({"day": pd.to_datetime(["2024-01-01"]), "items": [["x"]]})
+    with pytest.raises(DataError, match="names no segments"):
+        read_parts(day, Options(by=segments_of("day", "2024-01-01", None)))
+
+
 def test_numbers_name_segments(folder: Path) -> None:
     stores = pa.table({"store": [1, 2, 39, None], "items": [["x"], ["y"], ["z"], ["w"]]})
     parts = read_parts(stores, Options(by=segments_of("store", [39, 2], 2)))
@@ -214,6 +223,10 @@ def test_numbers_name_segments(folder: Path) -> None:
         (None, None, 2, "max_segments goes with by"),
         ("s", None, None, "by needs segments too"),
         ("s", "", None, "must name one segment or more"),
+        ("s", {"A", "B"}, None, "must be a list of names"),
+        ("s", ["\udc80"], None, "must be names of valid text"),
+        ("s", "A" * 200_000, None, "must be names of valid text"),
+        ("s", [10**5000], None, "must be names of valid text"),
         ("s", "A,B,A", None, "names a segment twice"),
         ("s", ["A", " A"], None, "names a segment twice"),
         ("s", [1.5], None, "must be names, texts or whole numbers"),
@@ -232,4 +245,9 @@ def test_what_is_said_of_segments_is_checked(by: Any, segments: Any, most: Any, 
 
 
 def test_names_of_segments_may_hold_commas() -> None:
+    assert (
+        segments_of("s", "Rome\nBari\n", None)
+        == segments_of("s", "Rome, Bari,", None)
+        == Segments("s", ("Rome", "Bari"))
+    )
     assert segments_of("s", '"Rome, Via A",Bari', None) == Segments("s", ("Rome, Via A", "Bari"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections import Counter
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +23,8 @@ import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.scope import Scope
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
 from fim_private.reading.joint_items import joint_items
 
 SHARES = [0.3, 0.3, 0.15, 0.1, 0.1, 0.05]
@@ -263,6 +266,7 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
         asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B", "epsilon": 1, "delta": 1e-6}
+        asked["neighbors"] = "add-remove"
         found = fim.mine(SALES, **asked, max_segments=2, exclude=["a"], together="user", ledger=ledger, dataset="sales")
         (entry,) = ledger.entries
         assert float(entry.cost.epsilon) <= 1
@@ -317,9 +321,54 @@ def test_a_segments_name_is_safe_in_a_spreadsheet() -> None:
     ],
 )
 def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
-    found = fim.mine(SALES.drop(columns="user"), **READ, by="store", segments="A,C", neighbors=neighbors)
+    warned = pytest.warns(fim.PrivacyWarning, match="in which one a basket counts is not hidden")
+    with warned if neighbors == "replace-one" else nullcontext():
+        found = fim.mine(SALES.drop(columns="user"), **READ, by="store", segments="A,C", neighbors=neighbors)
     assert said in found.guarantee
     assert said in found["A"].guarantee
+
+
+def test_a_ledger_says_of_whom_segments_speak(tmp_path: Path) -> None:
+    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
+        asked: dict[str, Any] = {**READ, "user": "user", "ledger": ledger, "dataset": "sales"}
+        fim.mine(SALES, **asked)
+        assert "segments" not in ledger.statement().protected
+        with pytest.warns(fim.PrivacyWarning):
+            fim.mine(SALES, **asked, by="store", segments="A")
+        assert "by another that counts in the same segments of all these releases" in ledger.statement().protected
+
+
+@pytest.mark.parametrize("by", ["user", "basket"])
+def test_a_segment_is_no_single_unit(by: str) -> None:
+    with pytest.raises(fim.ParameterError, match="name the same column"):
+        fim.mine(SALES, **READ, user="user", by=by, segments=[17])
+
+
+def test_the_whole_says_nothing_of_one_segment_alone() -> None:
+    rows = SALES[(SALES["store"] != "B") | (SALES["basket"] < 30)]
+    found = fim.mine(rows, **READ, by="store", segments="A,B", exclude=["f"], supports=True, epsilon=5, seed=1)
+    assert (found["B"].abstained, found["A"].abstained) == (True, False)
+    shown = render_table(found, Screen())
+    last = shown[shown.rindex("──") :]
+    assert "Only rows count whose store is A, B." in last
+    assert "Supports count" not in last
+    for text in (str(found), repr(found), found._repr_html_()):
+        assert "Left out, by a public list of 1 item: f." in text
+    values = found.to_dict()
+    assert values["exclude"] == ["f"]
+    assert all("exclude" not in one for one in values["releases"])
+
+
+def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
+    asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": [*"ABC"], "neighbors": "add-remove"}
+    for mechanism in ("limited-domain", "levelwise"):
+        found = fim.mine(SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1)
+        assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
+
+
+def test_too_small_a_part_names_what_makes_it_so() -> None:
+    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than the least epsilon"):
+        fim.mine(SALES, **READ, by="store", segments="A,B,C", max_segments=3, epsilon=1e-9)
 
 
 def test_types_know_all_options() -> None:

@@ -29,6 +29,7 @@ class ReleaseFormat(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     PARQUET = "parquet"
+    SVG = "svg"
 
 
 _SUFFIXES = {
@@ -36,15 +37,16 @@ _SUFFIXES = {
     ".csv": ReleaseFormat.CSV,
     ".md": ReleaseFormat.MARKDOWN,
     ".parquet": ReleaseFormat.PARQUET,
+    ".svg": ReleaseFormat.SVG,
 }
 Format = Annotated[
     ReleaseFormat,
     typer.Option(
         "--format",
         metavar="FORM",
-        help="table, json, csv, markdown or parquet; unless given as --output ends (.json, .csv, .md, "
-        ".parquet). In csv an "
-        "apostrophe stands before text that a spreadsheet would run. show and report read json and parquet.",
+        help="table, json, csv, markdown, parquet or svg (a picture); unless given as --output ends (.json, .csv, "
+        ".md, .parquet, .svg). In csv an apostrophe stands before text that a spreadsheet would run. show and report "
+        "read json and parquet.",
         rich_help_panel=WRITTEN,
     ),
 ]
@@ -112,6 +114,8 @@ def write_release(
         from fim_private.mining.release_files import parquet
 
         write.send(parquet(release.saved if isinstance(release, SegmentedRelease) else release, release.said))
+    elif form.format is ReleaseFormat.SVG:
+        write.send(release.to_svg().encode())
     elif form.format is ReleaseFormat.MARKDOWN:
         write(release.to_markdown(rules))
     else:

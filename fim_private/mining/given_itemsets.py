@@ -19,6 +19,7 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.known_itemsets import GivenItemsets
 from fim_private.mining.release import Itemset, Release
+from fim_private.mining.segmented import SegmentedRelease
 from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.file_errors import file_errors
@@ -116,6 +117,8 @@ def _item(value: Any, what: str, error: type[FimPrivateError]) -> Item:
 
 def _of_object(source: Any) -> Iterable[Any]:
     """Return the itemsets of a Python object, unchecked."""
+    if isinstance(source, SegmentedRelease):
+        raise _several(parameter("itemsets"), ParameterError)
     if isinstance(source, Release):
         return [itemset.items for itemset in source.itemsets if itemset.items is not None]
     if is_instance(source, "pandas", "DataFrame"):
@@ -133,6 +136,11 @@ def _of_object(source: Any) -> Iterable[Any]:
         f"{parameter('itemsets')} must be a list of itemsets, a release, a frame or the path of a file, not "
         f"{type(source).__name__}"
     )
+
+
+def _several(name: str, error: type[FimPrivateError]) -> FimPrivateError:
+    """Return the error for releases of several segments. name: what it calls them."""
+    return error(f"{name} has releases of several segments; take that of one: fim.load(...)['A'].save(...)")
 
 
 def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
@@ -154,6 +162,8 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     if file.form == "text":
         return _of_text(file)
     source = arrow_source(file)
+    if source.schema.names[:1] == ["segment"]:
+        raise _several(file.name, DataError)
     column = _column(source.schema.names, file.name, DataError)
     wanted = Roles(None, (column,)).wanted
     return [itemset for batch in source.batches(wanted) for itemset in batch.column(column).to_pylist()]
@@ -163,6 +173,8 @@ def _of_json(text: str, name: str) -> list[Any]:
     """Return the itemsets with a name of a release as JSON."""
     try:
         found = json.loads(text)
+        if "releases" in found:
+            raise _several(name, DataError)
         return [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
@@ -181,7 +193,10 @@ def _of_text(file: File) -> Iterator[list[Item]]:
         _check_delimiter(lines, delimiter, file.name)
         # Line by line: no item holds a line break.
         reader = (next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)) for line in lines)
-        rows = _itemset_columns([[field.strip() for field in row] for row in reader])
+        cells = [[field.strip() for field in row] for row in reader]
+        if cells and cells[0][:2] == ["segment", "item_1"]:
+            raise _several(file.name, DataError)
+        rows = _itemset_columns(cells)
     for row in rows:
         yield [int(token) if _NUMBER.fullmatch(token) else token for token in row if token]
 

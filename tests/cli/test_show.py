@@ -45,6 +45,7 @@ def test_the_name_of_the_output_tells_the_form(tmp_path: Path) -> None:
     assert json.loads(mined(tmp_path, "r.json").read_text())["top"] == 4
     assert mined(tmp_path, "r.csv").read_text().startswith("item_1,item_2,")
     assert mined(tmp_path, "r.md").read_text().startswith("**4 itemsets")
+    assert mined(tmp_path, "r.svg").read_text().startswith("<svg")
     assert mined(tmp_path, "r.parquet").read_bytes().startswith(b"PAR1")
     assert mined(tmp_path, "r.txt").read_text().startswith("4 itemsets of 2 items")
     assert mined(tmp_path, "t.json", "--format", "table").read_text().startswith("4 itemsets of 2 items")

@@ -289,6 +289,17 @@ def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     assert [one.scope for one in again.values()] == [one.scope for one in found.values()]
 
 
+@pytest.mark.parametrize("ending", ["json", "parquet", "csv", None])
+def test_itemsets_to_count_are_of_one_segment(ending: str | None, tmp_path: Path) -> None:
+    found = fim.mine(SALES, **READ, by="store", segments="A,C", top=2, epsilon=9, seed=1)
+    source: Any = found
+    if ending is not None:
+        source = tmp_path / f"r.{ending}"
+        found.save(source)
+    with pytest.raises(fim.FimPrivateError, match="releases of several segments"):
+        fim.count(SALES, source, **READ)
+
+
 def test_their_forms_have_all_segments() -> None:
     found = fim.mine(
         SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, epsilon=9, seed=1, size="1-2"

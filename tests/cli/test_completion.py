@@ -63,7 +63,7 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
         ("fim-private count --input-format f", ["fimi"]),
         ("fim-private mine --missing-user ", ["drop", "own-unit"]),
         ("fim-private mine --together ", ["basket", "user"]),
-        ("fim-private mine --format ", ["table", "json", "csv", "markdown", "parquet"]),
+        ("fim-private mine --format ", ["table", "json", "csv", "markdown", "parquet", "svg"]),
         ("fim-private plan --format j", ["json"]),
         ("fim-private budget create --composition ", ["basic", "zcdp"]),
         ("fim-private budget create --unit ", ["basket", "user"]),

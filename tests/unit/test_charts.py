@@ -386,11 +386,11 @@ def test_segments_stand_below_each_other_on_one_scale(relative: bool, pyplot: An
 
 
 def test_the_guarantee_of_segments_is_said_once_and_of_all(pyplot: Any) -> None:
-    release = segments(seed=None)
+    release = segments(seed=None, neighbors="add-remove")
     whole = " ".join(texts(release.to_svg()))
     assert whole.count("Guarantee") == 1
     assert release.guarantee in whole
-    halved = segments(seed=None, max_segments=2)
+    halved = segments(seed=None, max_segments=2, neighbors="add-remove")
     notes = [ax.get_xlabel() for ax in halved.plot()]
     assert [("ε = 5, δ = 1e-06 for any one basket" in note, "ε = 2.5" in note) for note in notes] == [
         *((False, False), (False, False), (True, False))

@@ -73,6 +73,7 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
     ],
 )
 @pytest.mark.one_in(3)
+@pytest.mark.one_in(3)
 def test_bash_is_told_what_may_follow(line: str, expected: list[str]) -> None:
     assert asked_by_bash(line) == expected
 

@@ -98,6 +98,7 @@ def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
     assert "saved" not in said  # its form was named
 
 
+@pytest.mark.full
 def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     rows = "".join(f"{n},food,{item}\n" for n in range(700) for item in ("bread", "milk"))
     (shop / "long.csv").write_text("order,kind,product\n" + rows)
@@ -116,6 +117,7 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     assert message == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
 
 
+@pytest.mark.full
 def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path) -> None:
     (shop / "top.toml").write_text("[mine]\ntop = 1\n")
     asking = ["baskets.dat", "--min-support", "10", "--size", "1"]
@@ -132,6 +134,7 @@ def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path)
     assert message == "--epsilons are what the figure compares: leave out --epsilon (key 'epsilon' in 'one.toml')"
 
 
+@pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
     (shop / "all.toml").write_text("epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'add-remove'\n")
     for command in ("plan", "audit --mechanism distance --trials 0"):
@@ -191,6 +194,7 @@ def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, messag
     assert not (shop / "out.csv").exists()
 
 
+@pytest.mark.full
 def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
     (shop / "f.toml").write_text("[mine]\noutput = './f.toml'\n")
     message = refused(run(shop, "mine", "baskets.dat", "--config", "f.toml"))
@@ -364,6 +368,7 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
     assert retyped(context, {}) == shown
 
 
+@pytest.mark.full
 def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
     (shop / "baskets.dat").write_text("".join(f"{n} {n + 1}\n" for n in range(200)))
     (shop / "f.toml").write_text("[mine]\ntop = 5\nfile = 'baskets.dat'\nneighbors = 'add-remove'\n")
@@ -385,6 +390,7 @@ def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
     "words",
     ["plan --epsilon 12", "mine baskets.dat --epsilon 12", "audit --epsilon 12 --mechanism distance --trials 0"],
 )
+@pytest.mark.one_in(3)
 def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
     heard, silent = (run(shop, *words.split(), *more) for more in ((), ("--quiet",)))
     assert (silent.stderr, silent.returncode) == ("", 0)
@@ -396,6 +402,7 @@ def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
     assert refused(run(shop, "mine", "none.dat", "--quiet")) == "'none.dat' does not exist; check the path"
 
 
+@pytest.mark.full
 def test_quiet_says_nothing_of_the_page_it_wrote(shop: Path) -> None:
     assert run(shop, "mine", "baskets.dat", "--output", "r.json").returncode == 0
     assert run(shop, "report", "r.json").stderr == "Wrote r.html\n"

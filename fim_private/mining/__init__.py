@@ -35,6 +35,7 @@ release_rules   Its association rules, and the forms of these.
 rule_cells      A rule as a row of texts.
 rules_frame     They as a frame of pandas, and what a notebook shows of it.
 release_files   It as a file: JSON, Parquet, CSV, Markdown and SVG.
+saved_form      The form of what such a file has.
 loaded          A release from such a file.
 markdown        A table and notes as Markdown.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.

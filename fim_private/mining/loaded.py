@@ -18,8 +18,11 @@ from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
 from fim_private.mining.release_files import METADATA
+from fim_private.mining.saved_form import check_form
 from fim_private.mining.scope import Scope
 from fim_private.mining.segmented import SegmentedRelease
+
+_MOST_SIZES = 1_000_000
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -43,7 +46,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     wrong = DataError(f"{name} is no release: load what was saved as .json or .parquet")
     try:
         text = _of_parquet(place) if place.suffix.lower() == ".parquet" else place.read_bytes()
-        values = json.loads(text)
+        values = json.loads(text, parse_constant=_no_constant)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
     except (ValueError, RecursionError):
@@ -53,9 +56,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     if values["schema"] != SCHEMA:
         raise DataError(f"{name} has a release of schema {shown(values['schema'])}; this version reads schema {SCHEMA}")
     try:
-        return _segmented(values) if "releases" in values else release_of(values)
+        found = _segmented(values) if "releases" in values else release_of(values)
+        found.to_dict()  # what follows from several of them, such as shares of units
+        return found
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise wrong from None
+
+
+def _no_constant(name: str) -> None:
+    """Raise ValueError for NaN and infinities, which Python takes for JSON."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def _of_parquet(place: Path) -> bytes:
@@ -74,8 +84,9 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     """Return the releases of segments of plain values. Raises as release_of does."""
     once = {"exclude": values["exclude"]} if "exclude" in values else {}
     releases = tuple(release_of({**one, **once}) for one in values["releases"])
-    if not releases:
-        raise ValueError("there are no segments")
+    names = [one.scope.segment for one in releases]
+    if not releases or None in names or len({*names}) < len(names):
+        raise ValueError("there are no segments, or two of one name")
     cost = PrivacyCost(float(values["epsilon"]), float(values["delta"]))
     zcdp = ZcdpCost(float(values["rho"]), float(values["zcdp_delta"])) if "rho" in values else None
     charged = None if (said := values.get("ledger")) is None else Charged.of(said)
@@ -87,8 +98,11 @@ def release_of(values: Mapping[str, Any]) -> Release:
 
     Raises LookupError, TypeError, ValueError or ArithmeticError for others.
     """
+    check_form(values)
     first, _, last = str(values["size"]).partition("-")
     sizes = range(int(first), int(last or first) + 1)
+    if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
+        raise ValueError("there are no such sizes")
     shares = tuple(map(_share, values.get("shares", ())))
     if not shares and "noise" in values:
         shares = (Share("supports", tuple(sizes), Fraction(1)),)

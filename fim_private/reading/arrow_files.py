@@ -12,6 +12,7 @@ from fim_private.reading.column_roles import Wanted
 from fim_private.reading.files import File
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.skipping import may_pass, of_row_group
+from fim_private.reading.where import columns_of
 
 
 def arrow_source(file: File) -> ArrowSource:
@@ -36,15 +37,36 @@ def _parquet(file: File) -> ArrowSource:
         reader = ParquetFile(
             file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=chunk_sizes.BLOCK_BYTES
         )
+        groups = range(reader.num_row_groups)
+        tested = {} if wanted.where is None else _tested(parquet, file, sorted(columns_of(wanted.where)))
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
-        for group in range(reader.num_row_groups):
+        for group in groups:
             if wanted.where is not None:
-                of_group = of_row_group(reader.metadata.row_group(group), schema, file.name)
+                of_group = of_row_group(reader.metadata.row_group(group), tested, schema, file.name)
                 if not may_pass(wanted.where, of_group):
                     continue
             yield from reader.iter_batches(wanted.rows_at_a_time, row_groups=[group], columns=wanted.names)
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")
+
+
+def _tested(parquet: Any, file: File, names: list[str]) -> dict[str, int]:
+    """Return where the columns of a condition are among those of a Parquet file, by name, if they are plain ones.
+
+    What is known of them is checked first, in all row groups: Arrow's Python ends the process where a damaged or an
+    encrypted file would make it ask for what cannot be had. To read a row, with the ranges of all row groups made ready,
+    but not read, has the same checks, and raises.
+    """
+    from pyarrow.parquet import ParquetFile
+
+    reader = ParquetFile(file.native(), pre_buffer=True)
+    next(reader.iter_batches(1, row_groups=[*range(reader.num_row_groups)], columns=names), None)
+    return {path: place for place, path in enumerate(_paths(parquet)) if path in names}
+
+
+def _paths(parquet: Any) -> list[str]:
+    """Return the path of each column in a Parquet file, such as ``items.list.element``."""
+    return [parquet.schema.column(index).path for index in range(len(parquet.schema.names))]
 
 
 def _text_leaves(parquet: Any, column: str) -> list[str]:

@@ -6,6 +6,7 @@ import csv
 import errno
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ _NOT_OPENED = {
     errno.ENXIO: "there is no such device; name a file",
     errno.ENODEV: "there is no such device; name a file",
 }
+# So many bytes in one piece no whole file asks for: they would not even have addresses. (An Arrow file says how long
+# its parts are, and so does a damaged one.)
+_BEYOND_ALL_MEMORY = 1 << 47
 
 
 @contextmanager
@@ -36,8 +40,12 @@ def file_errors(path: Path | str) -> Iterator[None]:
     name = path if isinstance(path, str) else name_of(path)
     try:
         yield
-    except (FimPrivateError, MemoryError):  # Arrow's MemoryError is an ArrowException as well
+    except FimPrivateError:
         raise
+    except MemoryError as error:  # Arrow's is an ArrowException as well
+        if (asked := re.search(r" of size (\d+) failed", str(error))) is None or int(asked[1]) < _BEYOND_ALL_MEMORY:
+            raise
+        raise _damaged(name) from None
     except FileNotFoundError:
         raise DataError(f"{name} does not exist; check the path") from None
     except NotADirectoryError:
@@ -72,4 +80,9 @@ def file_errors(path: Path | str) -> Iterator[None]:
             raise DataError(
                 f"{name} cannot be read; check the address, your rights, the network, and that what is there is whole"
             ) from None
-        raise DataError(f"{name} is truncated, damaged or not of the form its name says; write it again") from None
+        raise _damaged(name) from None
+
+
+def _damaged(name: str) -> DataError:
+    """Return the error of a file whose bytes make no sense."""
+    return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")

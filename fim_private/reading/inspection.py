@@ -5,6 +5,7 @@ All of it is the data, or is counted in them exactly: none of it is private.
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -227,7 +228,7 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
         roles = {**{c.name: "item" for c in table.columns if c.name not in kept}, **roles}
     shown = list(table.columns)[:_LISTED_COLUMNS]
     examples: dict[str, tuple[str, ...]] = {}
-    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError):
+    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
         examples = table.examples([column.name for column in shown])
     return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
 

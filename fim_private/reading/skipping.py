@@ -55,9 +55,11 @@ def of_folders(said: Mapping[str, str], source: str) -> Callable[[Test], Outcome
     return outcomes
 
 
-def of_row_group(group: Any, schema: pa.Schema, source: str) -> Callable[[Test], Outcomes]:
-    """Return what tests may say of the rows of a row group of Parquet. group: its metadata. schema: of the file."""
-    places = {group.column(place).path_in_schema: place for place in range(group.num_columns)}
+def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[Test], Outcomes]:
+    """Return what tests may say of the rows of a row group of Parquet.
+
+    group: its metadata. places: of columns in it, by name; of others nothing is said. schema: of the file.
+    """
 
     def outcomes(test: Test) -> Outcomes:
         place = places.get(test.column)

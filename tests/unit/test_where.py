@@ -478,13 +478,11 @@ def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
     class Group:
         """The metadata of a row group that an old writer may have made: its bounds are NaN."""
 
-        num_columns = 1
-
         def column(self, _: int) -> Any:
             bounds = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
-            return SimpleNamespace(path_in_schema="x", statistics=bounds)
+            return SimpleNamespace(statistics=bounds)
 
-    said = of_row_group(Group(), pa.schema([("x", pa.float64())]), "a")
+    said = of_row_group(Group(), {"x": 0}, pa.schema([("x", pa.float64())]), "a")
     condition = where_of("x > 1")
     assert condition is not None
     assert may_pass(condition, said)

@@ -1,0 +1,318 @@
+"""What bytes are given to: every reader of files, and every text with a grammar. One function a target.
+
+The first byte of an input chooses options and suffix, so that a mutation may change them, too; the rest is the content.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+from fuzz_limits import check_transactions
+
+import fim_private as fim
+from fim_private.errors import FimPrivateError
+from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.where import where_of
+
+SALES = pa.table(
+    {
+        "customer": ["u", "u", None, "v", "v"],
+        "order_id": [1, 1, 2, 3, 3],
+        "product": ["a", "b", "a", "NULL", "é"],
+        "day": pa.array([0, 1, 2, 3, None], pa.date32()),
+    }
+)
+LISTS = pa.table({"customer": [1, 1, 2], "items": [["a", "b"], [], ["a"]]})
+NUMBERS = pa.table({"id": [1, 2, 3], "items": [[1, 2], None, [39, 7, 1]]})
+HOT = pa.table({"milk": [True, False], "bread": [True, None]})
+TABLES = [SALES, LISTS, NUMBERS, HOT, SALES.set_column(2, "product", SALES["product"].dictionary_encode())]
+
+_LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
+_OF_TABLES: list[dict[str, Any]] = [
+    {},
+    _LONG,
+    {**_LONG, "user": "customer", "missing_user": "drop"},
+    {**_LONG, "user": "customer", "missing_user": "own-unit"},
+    {**_LONG, "where": "day >= '1970-01-02' or customer is null"},
+    {"items": "items", "user": "customer"},
+    {"basket": "order_id", "item": ["product", "day"]},
+    {"input_format": "wide"},
+    {"input_format": "one-hot"},
+]
+_OF_TEXTS: list[dict[str, Any]] = [
+    *_OF_TABLES,
+    {**_LONG, "delimiter": ";"},
+    {"basket": "2", "item": "3", "header": False, "delimiter": ","},
+    {**_LONG, "encoding": "utf-16"},
+    {**_LONG, "encoding": "cp1252"},
+    {"input_format": "lines", "delimiter": ","},
+    {"input_format": "lines", "delimiter": "|", "encoding": "utf-16-le"},
+    {"input_format": "fimi"},
+    {"input_format": "spmf"},
+    {"input_format": "fimi", "encoding": "utf-7"},
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """try_: takes an input; returns what came of it, or raises. seeds: whole inputs to begin with."""
+
+    try_: Callable[[bytes], object]
+    seeds: Sequence[bytes]
+
+
+def _on_disk(content: bytes, suffix: str, ask: Callable[[Path], object]) -> object:
+    """What asking gives of a file with this content, in a folder that goes afterwards."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        path = Path(folder) / f"a{suffix}"
+        path.write_bytes(content)
+        return ask(path)
+
+
+def _read(given: bytes, suffixes: Sequence[str], options: Sequence[dict[str, Any]]) -> object:
+    """Read purchases; the highest bit of the first byte asks `inspect` instead."""
+    choice, content = (given[0], given[1:]) if given else (0, b"")
+    suffix = suffixes[(choice & 0x60) // 32 % len(suffixes)]
+    named = options[(choice & 0x1F) % len(options)]
+    ask = fim.inspect if choice & 0x80 else fim.read_transactions
+    found = _on_disk(content, suffix, lambda path: ask(path, **named))  # type: ignore[operator]
+    if isinstance(found, Transactions):
+        check_transactions(found)
+    return found
+
+
+def _reads(suffixes: Sequence[str], options: Sequence[dict[str, Any]]) -> Callable[[bytes], object]:
+    return lambda given: _read(given, suffixes, options)
+
+
+def _whole(contents: Sequence[bytes], choices: Sequence[int]) -> list[bytes]:
+    return [bytes([choice]) + content for content in contents for choice in choices]
+
+
+# ---------------------------------------------------------------------------------------------------- corpora
+
+
+def parquet_files() -> list[bytes]:
+    """Small Parquet files: plain and dictionary pages, both page versions, all compressions that are always there."""
+    files = []
+    for table in TABLES:
+        for more in (
+            {"compression": "none"},
+            {"compression": "snappy", "data_page_version": "2.0", "write_statistics": True},
+            {"compression": "zstd", "use_dictionary": False, "row_group_size": 2},
+            {"compression": "none", "store_schema": False, "data_page_size": 1, "write_page_index": True},
+        ):
+            stream = io.BytesIO()
+            pyarrow.parquet.write_table(table, stream, **more)
+            files.append(stream.getvalue())
+    return files
+
+
+def arrow_files() -> list[bytes]:
+    """Small files and streams of Arrow IPC."""
+    files = []
+    for table in TABLES:
+        for compression in ("uncompressed", "lz4", "zstd"):
+            stream = io.BytesIO()
+            pyarrow.feather.write_feather(table, stream, compression=compression)
+            files.append(stream.getvalue())
+        stream = io.BytesIO()
+        with pa.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table)
+        files.append(stream.getvalue())
+    return files
+
+
+_TEXTS = [
+    b"order_id,product,customer\n1,a,u\n1,b,u\n2,a,\n",
+    b'order_id;product;customer\r\n1;"a;b";u\r\n2;"c ""d""";\r\n',
+    b"sep=;\norder_id;product\n1;a\n",
+    "order_id,product\n1,é\n".encode("utf-16"),
+    "order_id,product\n1,é\n".encode("cp1252"),
+    b"order_id,product\n1,a\0b\n2,\xff\xfe\n",
+    b"Item 1,Item 2\na,b\nc\n",
+    b"milk,bread\n1,0\n0,1\n",
+    b"bread,milk\n\"a,b\",c\n\nbread\n",
+    b"a|b\nc\n",
+    b"1 3 5\n2 4\n\n39 007\n",
+    b"a b\rc\r\r\nd",
+    b"@ITEM=1=apple\n1 2 -1 3 -1 -2\n% no\n1 -1 -2\n",
+]
+
+
+def _ledger_file() -> bytes:
+    """A ledger with two entries, all of it in the file itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.ledger"
+        ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+        for _ in range(2):
+            fim.count([["a"]] * 9, [["a"]], epsilon=1, delta=0, ledger=ledger, dataset="sales")
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("pragma wal_checkpoint(truncate)")
+        return path.read_bytes()
+
+
+def _database() -> bytes:
+    """A SQLite file with purchases."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("pragma page_size = 512")
+            connection.execute("create table sales (order_id, product)")
+            rows = [(1, "a"), (1, b"\0\xff"), (2.5, None), (None, "é"), (9**19, 1e300)]
+            connection.executemany("insert into sales values (?, ?)", [(str(v) if v == 9**19 else v, w) for v, w in rows])
+            connection.commit()
+        return path.read_bytes()
+
+
+def _releases() -> list[bytes]:
+    baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
+    by_store = pa.table({"store": ["A", "B"] * 200, "items": [["a", "b"]] * 400})
+    made = [
+        fim.mine(baskets, seed=1),
+        fim.mine(baskets, size="1-2", top=3, rules=True, neighbors="add-remove", rho=0.1, seed=1),
+        fim.mine(baskets, min_support=0.1, seed=1),
+        fim.mine(by_store, by="store", segments=["A", "B"], seed=1),
+        fim.count(baskets, [["bread"], ["jam", "tea"]], seed=1),
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for release in made:
+            for suffix in (".json", ".parquet"):
+                path = Path(folder) / f"a{suffix}"
+                release.save(path)
+                found.append((b"\1" if suffix == ".parquet" else b"\0") + path.read_bytes())
+                path.unlink()
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- targets
+
+
+def _gzip(given: bytes) -> object:
+    """As it is; or, for every other first byte, what is in it once it is compressed."""
+    choice, content = (given[0], given[1:]) if given else (0, b"")
+    if choice & 1:
+        content = gzip.compress(content, mtime=0)
+    return _read(bytes([choice >> 1]) + content, [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"], _OF_TEXTS)
+
+
+def _show(release: Any) -> None:
+    """Every form in which a loaded release is shown."""
+    for form in ("to_json", "to_csv", "to_markdown", "to_arrow", "_repr_html_", "__repr__"):
+        if (show := getattr(release, form, None)) is not None:
+            show()
+
+
+def _release(given: bytes) -> object:
+    suffix = (".json", ".parquet")[given[0] & 1 if given else 0]
+    found = _on_disk(given[1:], suffix, fim.load)
+    _show(found)
+    return found
+
+
+def _ledger(given: bytes) -> object:
+    def ask(path: Path) -> object:
+        with fim.Ledger(path) as ledger:
+            repr(ledger)
+            ledger._repr_html_()
+            fim.count([["a"]] * 9, [["a"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales")
+            return ledger.entries
+
+    return _on_disk(given, ".ledger", ask)
+
+
+def _sqlite(given: bytes) -> object:
+    def ask(path: Path) -> object:
+        return fim.read_transactions(
+            f"sqlite:///{path}", query="select order_id, product from sales", basket="order_id", item="product"
+        )
+
+    found = _on_disk(given, ".db", ask)
+    assert isinstance(found, Transactions)
+    check_transactions(found)
+    return found
+
+
+def _of_suffix(suffixes: Sequence[str], ask: Callable[[Path], object]) -> Callable[[bytes], object]:
+    return lambda given: _on_disk(given[1:], suffixes[(given[0] if given else 0) % len(suffixes)], ask)
+
+
+def _where(given: bytes) -> object:
+    text = given.decode("utf-8", "replace")
+    condition = where_of(text)
+    again = where_of(str(condition))
+    assert str(again) == str(condition), "what a release states of it means something else"
+    return fim.read_transactions(SALES, **_LONG, where=text)
+
+
+_CONDITIONS = [
+    "customer = 'u' and day >= '1970-01-02'",
+    "not (order_id in (1, 2, 3) or product is not null)",
+    "order_id between 1 and 2.5e0 and customer <> 'it''s'",
+    "\"order_id\" < -3 or `product` != 'é' or customer not in ('a')",
+]
+_LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\n", b'{"schema": 1, "itemsets": []}']
+
+TARGETS: dict[str, Callable[[], Target]] = {
+    "parquet": lambda: Target(_reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])),
+    "arrow": lambda: Target(_reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])),
+    "columns": lambda: Target(_reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(_TEXTS, [1, 2, 7, 9, 11, 128])),
+    "lines": lambda: Target(
+        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(_TEXTS, [0, 32, 64, 13, 14, 15, 16])
+    ),
+    "gzip": lambda: Target(_gzip, [*_whole(_TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in _TEXTS], [2, 4])]),
+    "sqlite": lambda: Target(_sqlite, [_database()]),
+    "release": lambda: Target(_release, _releases()),
+    "ledger": lambda: Target(_ledger, [_ledger_file()]),
+    "catalogue": lambda: Target(
+        _of_suffix([".csv", ".txt", ".parquet", ".arrow", ".csv.gz"], fim.read_catalogue),
+        [
+            *_whole(_LISTED, [0, 1]),
+            *_whole([file for file in parquet_files() if len(file) < 1500], [2]),
+            *_whole(arrow_files()[:4], [3]),
+        ],
+    ),
+    "itemsets": lambda: Target(
+        _of_suffix([".csv", ".dat", ".json", ".parquet", ".arrow"], given_itemsets),
+        [
+            *_whole(_LISTED, [0, 1, 2]),
+            *(b"\2" + release[1:] for release in _releases()[::2]),
+            *_whole(parquet_files()[4:8], [3]),
+            *_whole(arrow_files()[4:8], [4]),
+        ],
+    ),
+    "where": lambda: Target(_where, [condition.encode() for condition in _CONDITIONS]),
+}
+
+
+def state_in(folder: str) -> None:
+    """Keep what ledgers remember in this folder, not in the user's own."""
+    os.environ["XDG_STATE_HOME"] = folder
+
+
+def check_message(error: FimPrivateError) -> None:
+    """An error is one line, and not a long one."""
+    for shown in (str(error), error.spelled(lambda name: f"--{name}")):
+        assert shown, "an error without words"
+        assert shown.isprintable(), f"not one line: {shown!r}"
+        assert len(shown) < 2_000, "an error of many words"
+
+
+def summary(found: dict[str, Any]) -> str:
+    """One line of JSON."""
+    return json.dumps(found, ensure_ascii=True)

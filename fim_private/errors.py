@@ -102,6 +102,10 @@ class WorkLimitError(FimPrivateError):
     """A count would take, or took, more steps than max_work allows. Its message tells the order of that number."""
 
 
+class MemoryLimitError(FimPrivateError):
+    """To read or count a source takes, or took, more memory than max_memory allows."""
+
+
 class OutputError(FimPrivateError):
     """A release cannot be written where it was asked to go."""
 

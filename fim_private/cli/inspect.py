@@ -17,6 +17,7 @@ from fim_private.cli.source_options import (
     InputFormat,
     ItemColumn,
     ItemsColumn,
+    MaxMemory,
     MissingUserRule,
     Purchases,
     Query,
@@ -43,6 +44,7 @@ def inspect(
     encoding: Encoding = None,
     query: Query = None,
     where: Where = None,
+    max_memory: MaxMemory = None,
     output_format: Annotated[
         Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
     ] = Format.TABLE,
@@ -69,6 +71,7 @@ def inspect(
             encoding=encoding,
             query=query,
             where=where,
+            max_memory=max_memory,
         )
         if output_format is Format.JSON:
             write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))

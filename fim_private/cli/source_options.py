@@ -128,6 +128,17 @@ Where = Annotated[
     ),
 ]
 
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Refuse data that take more memory, to be read and counted: 4GB, 500MB, or bytes; four fifths of what "
+        "this machine has unless given.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
 
 @contextmanager
 def reading_is_told() -> Iterator[None]:

@@ -69,6 +69,7 @@ from fim_private.mining.segmented import SegmentedRelease
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
+from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
 from fim_private.reading.segments import segments_of
 from fim_private.reading.transactions import Transactions
@@ -133,6 +134,7 @@ def mine(
     segments: Any = None,
     max_segments: int | None = None,
     max_work: int = defaults.MAX_WORK,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
     ledger: Any = None,
     dataset: str | None = None,
@@ -202,6 +204,8 @@ def mine(
         have no use for it: without names, an unsupported itemset is an abstention anyway.
     max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
         in a basket. Only sizes and universes that are out of reach come near it.
+    max_memory: how much memory the data may take, with what counting them takes: "4GB", "500MB", or bytes; four fifths
+        of what the machine has unless given. What would take more is refused while it is read.
     progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
     ledger: a fim.Ledger, which keeps a budget in a file: the release is charged to it, and that is on the disk, before
         anything is computed of the data; if it would overspend it is refused. What was charged stays charged, also
@@ -210,8 +214,9 @@ def mine(
     Returns a Release, with by a SegmentedRelease. A Release is a sequence of itemsets with the guarantee
     (Release.guarantee), how certain they are (Release.certainty), and where too little came out what to ask instead
     (Release.advice).
-    Raises ParameterError, DataError, LedgerError, or WorkLimitError where counting is out of reach; all are
-    FimPrivateError. An error is for whoever holds the data, not for publication: it can tell what form the data has.
+    Raises ParameterError, DataError, LedgerError, or WorkLimitError where counting is out of reach, MemoryLimitError
+    where the data are; all are FimPrivateError. An error is for whoever holds the data, not for publication: it can
+    tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
     (number of units); not where a seed was given, for then the release itself says that it protects nobody.
 
@@ -228,37 +233,39 @@ def mine(
     ('user', ('bread', 'butter'))
     """
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
+    limit = MemoryLimit.of(max_memory)
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
     scope = Scope.of(exclude=exclude, min_basket=min_basket, together=together, by_user=by_user)
     parts = segments_of(by, segments, max_segments)
-    options = checked_options(
-        size=size,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        mechanism=mechanism,
-        neighbors=neighbors,
-        top=top,
-        min_support=min_support,
-        union=union,
-        supports=supports,
-        supports_share=supports_share,
-        keep_all=keep_all,
-        count=count,
-        max_rank=max_rank,
-        max_basket=max_basket,
-        max_baskets=max_baskets,
-        catalogue=catalogue,
-        universe_size=universe_size,
-        rules=rules,
-        by_user=by_user,
-        scope=scope,
-    )
+    with held_to(limit):
+        options = checked_options(
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            mechanism=mechanism,
+            neighbors=neighbors,
+            top=top,
+            min_support=min_support,
+            union=union,
+            supports=supports,
+            supports_share=supports_share,
+            keep_all=keep_all,
+            count=count,
+            max_rank=max_rank,
+            max_basket=max_basket,
+            max_baskets=max_baskets,
+            catalogue=catalogue,
+            universe_size=universe_size,
+            rules=rules,
+            by_user=by_user,
+            scope=scope,
+        )
     check_query(data, query)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts)
+    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     most = 1 if parts is None else parts.most
     each = options.part(most)
     job = Job(each, allocation_of(each), scope, effort, randomness)

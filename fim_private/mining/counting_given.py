@@ -33,6 +33,7 @@ from fim_private.mining.scope import BASKET, Scope
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
+from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
@@ -61,6 +62,7 @@ def count(
     together: str = BASKET,
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
     ledger: Any = None,
     dataset: str | None = None,
@@ -81,9 +83,9 @@ def count(
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
     count: whether the number of units is released, too, as in mine.
-    max_work, progress, ledger, dataset, seed: as in mine.
+    max_work, max_memory, progress, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
-    95 % interval. Raises ParameterError, DataError or WorkLimitError, and warns, as mine does.
+    95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
 
     >>> baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     >>> release = count(baskets, [["bread", "butter"], ["jam"], ["tea"]], seed=1)
@@ -91,6 +93,7 @@ def count(
     [(('bread', 'butter'), 605, (596, 614)), (('jam',), 51, (42, 60)), (('tea',), 0, (0, 1))]
     """
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
+    limit = MemoryLimit.of(max_memory)
     randomness = Randomness.of_seed(seed)
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
@@ -99,8 +102,9 @@ def count(
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
     scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where))
-    given = given_itemsets(itemsets)
+    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
+    with held_to(limit):
+        given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
     allocated = _allocated(budget, given, count=flag("count", count) and relation == Neighbors.ADD_REMOVE)

@@ -25,6 +25,7 @@ from fim_private.reading.column_roles import Roles
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, open_file
 from fim_private.reading.frames import is_instance
+from fim_private.reading.memory import read_whole
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
 
@@ -157,7 +158,8 @@ def _column(names: list[Any], name: str, error: type[FimPrivateError]) -> str:
 def _of_file(path: Path, name: str) -> Iterable[Any]:
     """Return the itemsets of a file, unchecked."""
     if path.suffix.lower() == ".json":
-        return _of_json(path.read_text(encoding="utf-8-sig"), name)
+        with path.open("rb") as stream:
+            return _of_json(read_whole(stream).decode("utf-8-sig"), name)
     file = open_file(path)
     if file.form == "text":
         return _of_text(file)
@@ -183,7 +185,7 @@ def _of_json(text: str, name: str) -> list[Any]:
 def _of_text(file: File) -> Iterator[list[Item]]:
     """Yield the itemset of each line of text that is not blank."""
     with file.open() as stream:
-        text = stream.read().decode("utf-8-sig")
+        text = read_whole(stream).decode("utf-8-sig")
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip()]
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:

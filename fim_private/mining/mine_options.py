@@ -46,6 +46,7 @@ class MineOptions(TypedDict, total=False):
     min_basket: int | None
     together: str
     max_work: int
+    max_memory: int | str | None
     progress: Progress | None
     ledger: Any
     dataset: str | None

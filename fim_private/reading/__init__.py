@@ -23,6 +23,7 @@ joint_items          Items that several columns name together.
 text_blocks          A text's bytes as whole lines in UTF-8.
 text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
+bounded_lines        Lines of CSV that are no longer than memory allows.
 text_tables          Text with columns: one row per item, or a basket in several columns.
 other_readings       What else the first lines of a text may be, for which it is refused.
 read_as              What a source was read as: form, dialect and columns.
@@ -43,6 +44,7 @@ skipping             What need not be read, since no row in it can pass.
 moments              Dates and times in texts.
 missing_users        What becomes of rows without a user.
 missing_values       What stands for no value, of an item, a basket or a user.
+memory               How much memory a read may take.
 labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
 assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
 arrow_numpy          Arrow to numpy and back without pandas.
@@ -71,6 +73,7 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.in_memory import is_frame, is_series, read_object, table_of
+from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.named_sources import named_file, named_source, path_or_name
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
@@ -98,6 +101,7 @@ def read_transactions(
     input_format: str | None = None,
     query: str | None = None,
     where: str | Condition | None = None,
+    max_memory: int | str | None = None,
 ) -> Transactions:
     """Read purchases from a file or from memory.
 
@@ -135,6 +139,8 @@ def read_transactions(
     query: of a database, a single select; its rows may come in any order.
     where: which rows are read, as a condition in a small part of SQL (`where`, and docs/reading.md): "country =
         'France' and date >= '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
+    max_memory: how much memory the data may take, with what counting them takes: a size such as "4GB" or "500MB", or
+        bytes; four fifths of what the machine has unless given. What would take more is refused while it is read.
 
     Integer columns give int labels, string columns str labels. In text, and for columns of other types by
     the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
@@ -149,7 +155,7 @@ def read_transactions(
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
     any, and nothing that is released depends on it.
     Raises DataError for what cannot be read, could be read in several ways, and for rows without a user that
-    missing_user says nothing about,
+    missing_user says nothing about, MemoryLimitError for what takes more than max_memory,
     ParameterError for options that contradict each other or that the source has no columns for.
 
     >>> shop = read_transactions([["beer", "chips"], ["beer"], []])
@@ -157,7 +163,9 @@ def read_transactions(
     (3, 'beer')
     """
     dialect = Dialect(delimiter, header, encoding, input_format)
-    (found,) = read_parts(source, Options(user, basket, item, items, missing_user, dialect, query, where_of(where)))
+    limit = MemoryLimit.of(max_memory)
+    options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
+    (found,) = read_parts(source, options)
     return found
 
 
@@ -174,7 +182,8 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
         return [source]
-    found = _read(source, options)
+    with held_to(options.memory):
+        found = _read(source, options)
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
     told = None if options.where is None else str(options.where)

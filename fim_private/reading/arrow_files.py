@@ -14,6 +14,9 @@ from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.skipping import may_pass, of_row_group
 from fim_private.reading.where import columns_of
 
+# So many entries of lists are decoded at a time, at most.
+_ENTRIES = 1 << 25
+
 
 def arrow_source(file: File) -> ArrowSource:
     """Return a Parquet or Arrow file as a source of record batches. Raises ArrowException for a damaged one."""
@@ -45,17 +48,27 @@ def _parquet(file: File) -> ArrowSource:
                 of_group = of_row_group(reader.metadata.row_group(group), tested, schema, file.name)
                 if not may_pass(wanted.where, of_group):
                     continue
-            yield from reader.iter_batches(wanted.rows_at_a_time, row_groups=[group], columns=wanted.names)
+            size = _rows_at_a_time(reader.metadata.row_group(group), wanted.rows_at_a_time)
+            yield from reader.iter_batches(size, row_groups=[group], columns=wanted.names)
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")
+
+
+def _rows_at_a_time(group: Any, wanted: int) -> int:
+    """Return how many rows of a row group are read at a time: fewer than wanted where lists in them may be very long.
+
+    group: its metadata. An entry of a list takes a bit or more.
+    """
+    entries = 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1)
+    return max(1, min(wanted, _ENTRIES // int(max(entries, 1))))
 
 
 def _tested(parquet: Any, file: File, names: list[str]) -> dict[str, int]:
     """Return where the columns of a condition are among those of a Parquet file, by name, if they are plain ones.
 
-    What is known of them is checked first, in all row groups: Arrow's Python ends the process where a damaged or an
-    encrypted file would make it ask for what cannot be had. To read a row, with the ranges of all row groups made ready,
-    but not read, has the same checks, and raises.
+    What is known of them is checked first, in all row groups: where a damaged file, or an encrypted one, says what
+    cannot be, Arrow's Python ends the process when it is asked for. To read a row, with the ranges of all row groups
+    made ready, but not read, has the same checks, and raises.
     """
     from pyarrow.parquet import ParquetFile
 

@@ -18,6 +18,7 @@ from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.missing_values import present
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
 
+_TABLE_ENTRY = 16
 _NULL_STRING = pa.nulls(1, pa.string())[0]
 
 
@@ -33,9 +34,14 @@ class ArrowLabels:
         """where: what errors call the source. text: labels are tokens of a text file, and integers if they print so."""
         self._where = where
         self._tokens = text
-        self._size = 0
+        self._size = self._bytes = 0
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, int, NDArray[np.bool_]] | None = None
+
+    @property
+    def held(self) -> int:
+        """About how many bytes the labels take: their texts, and for each an entry of a table in which it is found."""
+        return self._bytes + _TABLE_ENTRY * self._size
 
     def encode(self, values: pa.Array) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
@@ -91,6 +97,7 @@ class ArrowLabels:
         is_null = null_mask(labels)
         self._dictionaries.append(labels)
         self._size += len(labels)
+        self._bytes += labels.nbytes
         self._previous = (dictionary, start, is_null)
         return start, is_null
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading import chunk_sizes
+from fim_private.reading import chunk_sizes, memory
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
 from fim_private.reading.labels import Codes, Labels
@@ -70,13 +70,14 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
     Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
     Where every row is a unit, those without items, beyond the first million, are only counted: `Transactions.blank`.
     """
+    limit = memory.current()
     buffer = _Growing()
     lengths = _Growing()
     baskets: list[pa.Array] = []
     users: list[pa.Array] = []
     segments: list[pa.Array] = []
     pool = pa.default_memory_pool()
-    kept = blank = 0
+    kept = blank = keys = 0
     for chunk in chunks:
         rows = chunk.without_nulls()
         buffer.append(rows.codes)
@@ -93,6 +94,9 @@ def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
             users.append(rows.users)
         if rows.segments is not None:
             segments.append(rows.segments)
+        given = [part for part in (rows.baskets, rows.users, rows.segments) if part is not None]
+        keys += sum(memory.KEYED_ROW * len(part) + memory.COPIES * _own_bytes(part) for part in given)
+        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.held)
         # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
         pool.release_unused()
     codes = buffer.array()
@@ -123,6 +127,9 @@ class _Growing:
         self._data = np.empty(1 << 24, dtype=np.int32)
         self._size = 0
 
+    def __len__(self) -> int:
+        return self._size
+
     def append(self, values: NDArray[np.integer]) -> None:
         """Append integers that fit into 32 bits."""
         size = self._size + len(values)
@@ -135,6 +142,11 @@ class _Growing:
         """Return what was appended. Nothing may be appended after this."""
         self._data.resize(self._size, refcheck=False)
         return self._data
+
+
+def _own_bytes(keys: pa.Array) -> int:
+    """Return how many bytes of keys are kept, without a dictionary, which neighbours share."""
+    return int((keys.indices if pa.types.is_dictionary(keys.type) else keys).nbytes)
 
 
 def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.memory import read_whole
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.record_batches import ArrowSource, describe
 from fim_private.reading.vocabulary import Vocabulary
@@ -107,7 +108,7 @@ def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
 def _fields(file: File) -> Iterator[str]:
     """Yield the first field of each line of a text file. Raises DataError for an empty file."""
     with file.open() as stream:
-        text = stream.read().decode("utf-8-sig")
+        text = read_whole(stream).decode("utf-8-sig")
     if not text:
         raise empty(file.name)
     lines = text.split("\n")

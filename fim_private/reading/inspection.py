@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import FimPrivateError
+from fim_private.errors import FimPrivateError, MemoryLimitError
 from fim_private.reading import read_transactions
 from fim_private.reading.addresses import shown_source
 from fim_private.reading.databases import check_query
@@ -126,6 +126,7 @@ def inspect(
     input_format: str | None = None,
     query: str | None = None,
     where: str | Condition | None = None,
+    max_memory: int | str | None = None,
 ) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
@@ -162,7 +163,9 @@ def inspect(
     failure: FimPrivateError | None = None
     for more in readings:
         try:
-            data = read_transactions(source, **named, **more)
+            data = read_transactions(source, **named, **more, max_memory=max_memory)
+        except MemoryLimitError:
+            raise
         except FimPrivateError as error:
             failure = failure or error
             continue
@@ -177,7 +180,7 @@ def inspect(
 def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
     dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
-    columns = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
+    columns: dict[str, Any] = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
     where = where_of(named.get("where"))
     return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
 

@@ -19,6 +19,10 @@ Codes = NDArray[np.int32]
 class Labels(Protocol):
     """Collects the labels of one source. Provisional codes are >= 0, and -1 for a null."""
 
+    @property
+    def held(self) -> int:
+        """About how many bytes the labels take that were collected so far."""
+
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32. Raises DataError for what cannot be a label."""
 

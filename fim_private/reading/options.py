@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.dialect import Dialect
+from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.segments import Segments, check_keys
 from fim_private.reading.where import Condition, columns_of
@@ -18,9 +20,9 @@ class Options:
     """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
 
     item: one column, or several, as they are given; kept as a tuple. dialect: how the source is to be read, as far as
-    that was said. query: of a database. where: which rows are read. by: the segments that rows are
-    in. Raises ParameterError for names that contradict
-    each other, and for an unknown rule or one without a user column.
+    that was said. query: of a database. where: which rows are read. by: the segments that rows are in. memory: how much
+    it may take. Raises ParameterError for names that contradict each other, and for an unknown rule or one without a
+    user column.
     """
 
     user: str | None = None
@@ -32,6 +34,7 @@ class Options:
     query: str | None = None
     where: Condition | None = None
     by: Segments | None = None
+    memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "item", _item_columns(self.item))

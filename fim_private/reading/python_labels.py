@@ -15,6 +15,8 @@ from fim_private.reading.labels import Codes, occurring, spread
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
+_LABEL_BYTES = 160
+
 
 class PythonLabels(dict[Any, int]):
     """Labels from Python objects, int and str mixed as they come: the provisional code of each, see `labels.Labels`."""
@@ -23,6 +25,11 @@ class PythonLabels(dict[Any, int]):
         """Start with no labels."""
         super().__init__({None: -1})
         self._labels: list[Item] = []
+
+    @property
+    def held(self) -> int:
+        """About how many bytes the labels take, as Python has them."""
+        return _LABEL_BYTES * len(self)
 
     def __missing__(self, label: Item) -> int:
         """Give a label seen for the first time its code."""

@@ -241,4 +241,8 @@ def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
 def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
-    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
+    try:
+        columns = [pa.nulls(0, field.type) for field in fields]
+    except KeyError:  # a type that Arrow has, but not for Python, such as intervals of months
+        raise pa.ArrowNotImplementedError("there are no arrays of this type") from None
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading import chunk_sizes
+from fim_private.reading import chunk_sizes, memory
 from fim_private.reading.files import File, empty
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
@@ -28,6 +28,8 @@ _LONGEST_MARK = 4
 _LINE_END = re.compile(rb"\r\r\n|\r\n?")
 # So many carriage returns may belong to a line feed that comes behind them.
 _HELD_BACK = 2
+# Places in a block of lines are numbers of 32 bits; a block has what came with the end of the line, too.
+_LONGEST_LINE = (1 << 31) - 2 * chunk_sizes.BLOCK_BYTES
 
 
 def encoding_of(start: bytes, given: str | None) -> str:
@@ -82,6 +84,7 @@ def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Cut the parts of a text where lines end. Raises DataError if there is nothing in it."""
     carry = bytearray()
     is_empty = True
+    limit = memory.current()
     cut_return = b""
     for given in parts:
         part = cut_return + given
@@ -96,7 +99,16 @@ def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
             yield bytes(carry) + part[:cut]
             carry.clear()
         carry += part[cut:]
+        if len(carry) > chunk_sizes.BLOCK_BYTES:
+            _refuse_long_line(len(carry), name, limit)
     if carry or cut_return:
         yield bytes(carry) + _LINE_END.sub(b"\n", cut_return or b"\r")
     if is_empty:
         raise empty(name)
+
+
+def _refuse_long_line(length: int, name: str, limit: memory.MemoryLimit) -> None:
+    """Raise MemoryLimitError, or DataError, where so many bytes are too many for a line."""
+    limit.check(memory.LINE_BYTE * length)
+    if length > _LONGEST_LINE:
+        raise DataError(f"{name} has a line of more than 2 GB; check how it was written")

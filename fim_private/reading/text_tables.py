@@ -13,8 +13,9 @@ from typing import NoReturn
 import pyarrow as pa
 
 from fim_private.errors import DataError, ParameterError, parameter
-from fim_private.reading import chunk_sizes
+from fim_private.reading import chunk_sizes, memory
 from fim_private.reading.arrow_numpy import arrow_strings
+from fim_private.reading.bounded_lines import BoundedLines
 from fim_private.reading.column_roles import Wanted
 from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
@@ -122,10 +123,20 @@ def _opened(file: File, encoding: str | None) -> _Text:
         if encoding in ("utf-8", "utf-8-sig", "ascii"):
             return _Text(file, encoding)
     with file.open() as stream:
-        content = b"".join(utf8_parts(stream, encoding, file.name))
+        content = _held(utf8_parts(stream, encoding, file.name))
     if not content:
         raise empty(file.name)
     return _Text(file, encoding or "utf-8", content)
+
+
+def _held(parts: Iterator[bytes]) -> bytes:
+    """Return the parts of a text together. Raises MemoryLimitError where they are too many."""
+    limit, size, kept = memory.current(), 0, []
+    for part in parts:
+        kept.append(part)
+        size += len(part)
+        limit.check(2 * size)  # parts, and all of them together
+    return b"".join(kept)
 
 
 def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[str] = ()) -> Header:
@@ -225,10 +236,11 @@ def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
     """
     places = [header.names.index(column) for column in wanted.names]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        rows = csv.reader(lines, delimiter=header.delimiter, strict=True)
+        bounded = BoundedLines(lines, memory.current())
+        rows = csv.reader(bounded, delimiter=header.delimiter, strict=True)
         for _ in range(header.lines_before):
             next(rows, None)
-        held = (row for row in rows if row)
+        held = (row for row in bounded.each(rows) if row)
         if header.named:
             next(held, None)
         while part := _part(held, wanted.rows_at_a_time, len(header.raw), name):

@@ -89,7 +89,7 @@ def _read(given: bytes, suffixes: Sequence[str], options: Sequence[dict[str, Any
     suffix = suffixes[(choice & 0x60) // 32 % len(suffixes)]
     named = options[(choice & 0x1F) % len(options)]
     ask = fim.inspect if choice & 0x80 else fim.read_transactions
-    found = _on_disk(content, suffix, lambda path: ask(path, **named))  # type: ignore[operator]
+    found = _on_disk(content, suffix, lambda path: ask(path, **named))
     if isinstance(found, Transactions):
         check_transactions(found)
     return found
@@ -146,7 +146,7 @@ _TEXTS = [
     b"order_id,product\n1,a\0b\n2,\xff\xfe\n",
     b"Item 1,Item 2\na,b\nc\n",
     b"milk,bread\n1,0\n0,1\n",
-    b"bread,milk\n\"a,b\",c\n\nbread\n",
+    b'bread,milk\n"a,b",c\n\nbread\n',
     b"a|b\nc\n",
     b"1 3 5\n2 4\n\n39 007\n",
     b"a b\rc\r\r\nd",
@@ -174,7 +174,9 @@ def _database() -> bytes:
             connection.execute("pragma page_size = 512")
             connection.execute("create table sales (order_id, product)")
             rows = [(1, "a"), (1, b"\0\xff"), (2.5, None), (None, "é"), (9**19, 1e300)]
-            connection.executemany("insert into sales values (?, ?)", [(str(v) if v == 9**19 else v, w) for v, w in rows])
+            connection.executemany(
+                "insert into sales values (?, ?)", [(str(v) if v == 9**19 else v, w) for v, w in rows]
+            )
             connection.commit()
         return path.read_bytes()
 
@@ -182,7 +184,7 @@ def _database() -> bytes:
 def _releases() -> list[bytes]:
     baskets = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
     by_store = pa.table({"store": ["A", "B"] * 200, "items": [["a", "b"]] * 400})
-    made = [
+    made: list[Any] = [
         fim.mine(baskets, seed=1),
         fim.mine(baskets, size="1-2", top=3, rules=True, neighbors="add-remove", rho=0.1, seed=1),
         fim.mine(baskets, min_support=0.1, seed=1),
@@ -271,7 +273,9 @@ _LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\
 TARGETS: dict[str, Callable[[], Target]] = {
     "parquet": lambda: Target(_reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])),
     "arrow": lambda: Target(_reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])),
-    "columns": lambda: Target(_reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(_TEXTS, [1, 2, 7, 9, 11, 128])),
+    "columns": lambda: Target(
+        _reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(_TEXTS, [1, 2, 7, 9, 11, 128])
+    ),
     "lines": lambda: Target(
         _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(_TEXTS, [0, 32, 64, 13, 14, 15, 16])
     ),

@@ -1,7 +1,7 @@
 """Bytes to every reader, changed with an eye on which of our lines run (atheris, libFuzzer): make fuzz-bytes.
 
-A target runs in a process of its own, which a fault ends: an exception that is none of ours, a crash of native code, more
-than 20 seconds, or a gigabyte more memory than before. The input is then kept, and the target goes on without it.
+A target runs in a process of its own, which a fault ends: an exception that is none of ours, a crash of native code,
+more than 20 seconds, or a gigabyte more memory than before. The input is kept, and the next turn goes on.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+
+_TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path[:0] = [str(_TESTS.parent), str(_TESTS), str(_TESTS / "fuzz")]
 
 SECONDS, MEGABYTES = 20, 1_000
 

@@ -1,0 +1,139 @@
+"""How much memory a read may take, and the count that follows: an estimate, held against a limit while it grows.
+
+The estimate is of what is kept: what has been read so far, what of one piece is being worked on, and what it takes to
+put all of it together and to count it. It does not watch the process. What is read, and with it whether it is refused,
+depends on the data: a refusal is for whoever holds them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
+
+# Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
+ENTRY = 12
+# For each row or basket: its length, its place among the entries before and after, its size.
+ROW = 28
+# For each row that has keys (a basket's id, a user): the numbers of both, their order, and what they are sorted by.
+KEYED_ROW = 48
+# So many times the bytes of keys and labels, which are put together, and looked up, at the end.
+COPIES = 3
+# For each byte of a line: its tokens, of two bytes at least, as places, codes and rows.
+LINE_BYTE = 20
+# The same of a line with quotes, or in columns: its fields are Python's.
+FIELDS_BYTE = 40
+
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+# The part of the machine's memory that is taken where nothing is said.
+_PART = Fraction(4, 5)
+# Where control groups, as of containers, say how much they may have.
+_GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_READ_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """most: how many bytes may be kept, >= 1; None for any number. given: whether a caller said so, not the machine."""
+
+    most: int | None
+    given: bool
+
+    @classmethod
+    def of(cls, size: int | str | None) -> MemoryLimit:
+        """Return a limit of so many bytes, or of a size such as "4GB"; of None, four fifths of the machine's memory.
+
+        Raises ParameterError for what is no size.
+
+        >>> MemoryLimit.of("1.5 GB").most, MemoryLimit.of("512MiB").most, MemoryLimit.of(10**9).most
+        (1500000000, 536870912, 1000000000)
+        """
+        if size is None:
+            found = _of_machine()
+            return cls(None if found is None else int(found * _PART), given=False)
+        match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
+        if match is None or (most := _bytes(*match.groups())) < 1:
+            raise ParameterError(
+                f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number of bytes, "
+                f"not {shown(size)}"
+            )
+        return cls(most, given=True)
+
+    def check(self, needed: int) -> None:
+        """Raise MemoryLimitError where so many bytes are more than may be kept."""
+        if self.most is not None and needed > self.most:
+            whence = "" if self.given else ", four fifths of what this machine has"
+            raise MemoryLimitError(
+                f"to read and count these data takes more than {parameter('max_memory')} = {in_units(self.most)}"
+                f"{whence}: read fewer rows or columns ({parameter('where')}), or raise {parameter('max_memory')}"
+            )
+
+
+_LIMIT: ContextVar[MemoryLimit | None] = ContextVar("fim_private_memory", default=None)
+
+
+@contextmanager
+def held_to(limit: MemoryLimit) -> Iterator[None]:
+    """Hold to a limit what is read in this block, by this thread."""
+    token = _LIMIT.set(limit)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
+def current() -> MemoryLimit:
+    """Return the limit that holds here: that of `held_to`, or else of the machine."""
+    return _LIMIT.get() or MemoryLimit.of(None)
+
+
+def read_whole(stream: BinaryIO) -> bytes:
+    """Return all bytes of a small text, such as a list of items, which becomes lines of Python.
+
+    Raises MemoryLimitError where there are too many: a few kilobytes of gzip can be gigabytes.
+    """
+    limit, content = current(), bytearray()
+    while part := stream.read(_READ_AT_ONCE):
+        content += part
+        limit.check(FIELDS_BYTE * len(content))
+    return bytes(content)
+
+
+def in_units(size: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> in_units(4 * 10**9), in_units(1_500_000), in_units(999)
+    ('4 GB', '1.5 MB', '999 B')
+    """
+    place = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
+    return f"{size / 1000**place:.4g} {_UNITS[place]}"
+
+
+def _bytes(number: str, prefix: str | None, binary: str | None) -> int:
+    """Return how many bytes a size is."""
+    return int(Fraction(number) * (1024 if binary else 1000) ** _POWERS[(prefix or "").lower()])
+
+
+@cache
+def _of_machine() -> int | None:
+    """Return how many bytes of memory this machine has, or its container may have; None where nothing tells."""
+    found = []
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for group in _GROUPS:
+        try:
+            found.append(int(Path(group).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it is "max"
+            continue
+    return min((size for size in found if size > 0), default=None)

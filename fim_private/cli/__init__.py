@@ -25,6 +25,7 @@ notes           What is said beside the output, and --quiet.
 progress        A progress bar, on terminals only.
 signals         What ends a command from outside.
 typed_numbers   Numbers as they are typed.
+process_memory  The process held to its memory by the system.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from fim_private import defaults
 from fim_private.cli.completion import mechanism_names
 from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
+from fim_private.cli.process_memory import hold_process
 from fim_private.cli.release_options import (
     ASKED,
     BASKET,
@@ -243,6 +244,7 @@ def mine(
     from fim_private.mining.segmented import rules_by_segment
 
     mine_release: Any = typed_mine  # whether there are segments shows when it runs
+    hold_process(max_memory)
     limits = rule_limits(rules, min_confidence, min_lift)
     form = form_of(context, output_format, output)
     inputs = [data, catalogue, exclude, ledger]

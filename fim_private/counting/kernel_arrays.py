@@ -122,7 +122,9 @@ def item_tables(
 
     add: called with a range of units, first and last, and the table to add to; by several threads, with a table each.
     """
-    units, items, entries = transactions.units, len(transactions.vocabulary), len(transactions.items)
+    # Blank baskets hold nothing, and have no place in the arrays.
+    units = transactions.units if transactions.by_user else transactions.kept
+    items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     parts = _blocks(units, entries, threads)
@@ -143,10 +145,10 @@ def ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: 
 
     rank_of: (vocabulary,) int32, the rank of each code, -1 to leave it out.
     """
-    parts = _blocks(transactions.baskets, len(transactions.items), effort.workers)
+    parts = _blocks(transactions.kept, len(transactions.items), effort.workers)
     starts = transactions.offsets
     if (rank_of < 0).any():
-        starts = np.zeros(transactions.baskets + 1, dtype=np.int64)
+        starts = np.zeros(transactions.kept + 1, dtype=np.int64)
         effort.share(
             (
                 partial(kernel.kept_lengths, transactions.items, transactions.offsets, rank_of, first, last, starts[1:])

@@ -61,7 +61,7 @@ class PortableCandidates:
         number = number_of[self._transactions.items]
         kept = np.flatnonzero(number >= 0)
         starts = np.searchsorted(kept, self._transactions.offsets)
-        row = np.repeat(np.arange(self._transactions.baskets), np.diff(starts))
+        row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
         key = (row << 32) | number[kept]
         key.sort()
         return _Rows(starts, key & 0xFFFFFFFF, _unit_of_basket(self._transactions))
@@ -122,7 +122,7 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64], effort: Ef
 
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     if transactions.unit_offsets is None:
-        return np.arange(transactions.baskets)
+        return np.arange(transactions.kept)
     return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
 
 

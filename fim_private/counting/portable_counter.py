@@ -156,7 +156,7 @@ def item_supports(transactions: Transactions) -> NDArray[np.int64]:
 def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
     baskets = np.diff(transactions.offsets)
     if transactions.unit_offsets is None:
-        return np.repeat(np.arange(transactions.baskets), baskets)
+        return np.repeat(np.arange(transactions.kept), baskets)
     units = np.diff(transactions.unit_offsets)
     return np.repeat(np.repeat(np.arange(len(units)), units), baskets)
 

@@ -99,6 +99,8 @@ def release_of(values: Mapping[str, Any]) -> Release:
     Raises LookupError, TypeError, ValueError or ArithmeticError for others.
     """
     check_form(values)
+    if (values.get("min_support") is None) != (values.get("threshold") is None):
+        raise ValueError("a least support has a threshold")
     first, _, last = str(values["size"]).partition("-")
     sizes = range(int(first), int(last or first) + 1)
     if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:

@@ -70,6 +70,11 @@ class MemoryLimit:
             )
         return cls(most, given=True)
 
+    @staticmethod
+    def of_whole_machine() -> int | None:
+        """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
+        return _of_machine()
+
     def check(self, needed: int) -> None:
         """Raise MemoryLimitError where so many bytes are more than may be kept."""
         if self.most is not None and needed > self.most:

@@ -52,7 +52,12 @@ class Transactions:
     @property
     def baskets(self) -> int:
         """How many baskets there are, empty ones included."""
-        return len(self.offsets) - 1 + self.blank
+        return self.kept + self.blank
+
+    @property
+    def kept(self) -> int:
+        """How many baskets have a place in offsets: all but the blank ones."""
+        return len(self.offsets) - 1
 
     @property
     def units(self) -> int:

@@ -122,8 +122,7 @@ def item_tables(
 
     add: called with a range of units, first and last, and the table to add to; by several threads, with a table each.
     """
-    # Blank baskets hold nothing, and have no place in the arrays.
-    units = transactions.units if transactions.by_user else transactions.kept
+    units = transactions.units if transactions.by_user else transactions.kept  # blank ones hold nothing
     items, entries = len(transactions.vocabulary), len(transactions.items)
     # A table for each thread, all together no larger than the entries are, beside the one that there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))

@@ -17,6 +17,7 @@ databases            PostgreSQL and SQLite, through their Arrow drivers.
 options              What a caller says of a source.
 files                Files, pipes and standard input: which form a file has.
 file_errors          What reading a file raises, as one line.
+parquet_footer       What a Parquet file says of its row groups.
 arrow_files          Parquet and Arrow files.
 joined_files         Several files as one table.
 joint_items          Items that several columns name together.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 from fim_private.reading import chunk_sizes
 from fim_private.reading.column_roles import Wanted
 from fim_private.reading.files import File
+from fim_private.reading.parquet_footer import ParquetFooter
 from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.skipping import may_pass, of_row_group
 from fim_private.reading.where import columns_of
@@ -40,12 +41,13 @@ def _parquet(file: File) -> ArrowSource:
         reader = ParquetFile(
             file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=chunk_sizes.BLOCK_BYTES
         )
-        groups = range(reader.num_row_groups)
-        tested = {} if wanted.where is None else _tested(parquet, file, sorted(columns_of(wanted.where)))
+        tested = [] if wanted.where is None else sorted(columns_of(wanted.where))
+        known = ParquetFooter(file.native()) if tested else None
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
-        for group in groups:
-            if wanted.where is not None:
-                of_group = of_row_group(reader.metadata.row_group(group), tested, schema, file.name)
+        for group in range(reader.num_row_groups):
+            if wanted.where is not None and known is not None:
+                places = _places(parquet, tested)
+                of_group = of_row_group(known.row_group(group, places), places, schema, file.name)
                 if not may_pass(wanted.where, of_group):
                     continue
             size = _rows_at_a_time(reader.metadata.row_group(group), wanted.rows_at_a_time)
@@ -63,17 +65,8 @@ def _rows_at_a_time(group: Any, wanted: int) -> int:
     return max(1, min(wanted, _ENTRIES // int(max(entries, 1))))
 
 
-def _tested(parquet: Any, file: File, names: list[str]) -> dict[str, int]:
-    """Return where the columns of a condition are among those of a Parquet file, by name, if they are plain ones.
-
-    What is known of them is checked first, in all row groups: where a damaged file, or an encrypted one, says what
-    cannot be, Arrow's Python ends the process when it is asked for. To read a row, with the ranges of all row groups
-    made ready, but not read, has the same checks, and raises.
-    """
-    from pyarrow.parquet import ParquetFile
-
-    reader = ParquetFile(file.native(), pre_buffer=True)
-    next(reader.iter_batches(1, row_groups=[*range(reader.num_row_groups)], columns=names), None)
+def _places(parquet: Any, names: Collection[str]) -> dict[str, int]:
+    """Return where columns are among those of a Parquet file, by name, if they are plain ones."""
     return {path: place for place, path in enumerate(_paths(parquet)) if path in names}
 
 

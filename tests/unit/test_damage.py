@@ -1,0 +1,237 @@
+"""Files cut off at each byte, and with each byte changed: an answer, or one line; never another error, or the end.
+
+What a broken file could end is a process, so each test gives its files to one of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from byte_targets import arrow_files, parquet_files
+from patience import PATIENCE
+
+import fim_private as fim
+from fim_private.errors import DataError, FimPrivateError
+
+LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
+WHERE = {**LONG, "where": "day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'"}
+OF_LISTS: dict[str, Any] = {"items": "items", "user": "customer", "missing_user": "drop"}
+CSV = b'order_id,product\n1,a\n1,"b ""c"""\n2,\xc3\xa9\n'
+
+PROGRAM = """
+import json, sys, warnings
+from pathlib import Path
+import fim_private as fim
+
+warnings.simplefilter("error", append=True)
+path, options, places, masks, show = sys.argv[1], *map(json.loads, sys.argv[2:])
+whole, read, refused, lines = Path(path).read_bytes(), 0, 0, set()
+for place in range(*places):
+    for mask in masks:
+        changed = whole[:place] if not mask else whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :]
+        Path(path).write_bytes(changed)
+        try:
+            data = fim.read_transactions(path, **options)
+            assert int(data.offsets[-1]) == len(data.items) and data.items.max(initial=-1) < len(data.vocabulary)
+            [data.vocabulary.label(code) for code in data.items.tolist()]
+            read += 1
+        except fim.FimPrivateError as error:
+            refused += 1
+            lines.add(str(error))
+print(json.dumps([read, refused, sorted(lines)]))
+"""
+
+
+def outcomes(path: Path, content: bytes, options: dict[str, Any], step: int, masks: list[int]) -> tuple[int, int]:
+    """How many of the damaged files were read, and how many refused, each in one line."""
+    path.write_bytes(content)
+    given = [json.dumps(value) for value in (options, [0, len(content), step], masks, False)]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(path), *given], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    read, refused, lines = json.loads(done.stdout)
+    assert all(line.isprintable() and "order_id>" not in line for line in lines), lines
+    return read, refused
+
+
+PARQUET, ARROW = parquet_files(), arrow_files()
+WHOLE: dict[str, tuple[str, bytes, dict[str, Any]]] = {
+    "parquet": (".parquet", PARQUET[0], LONG),
+    "parquet pages of version 2": (".parquet", PARQUET[1], LONG),
+    "parquet row groups": (".parquet", PARQUET[2], LONG),
+    "parquet with where": (".parquet", PARQUET[2], WHERE),
+    "parquet with where and no arrow schema": (".parquet", PARQUET[3], WHERE),
+    "parquet lists": (".parquet", PARQUET[4], OF_LISTS),
+    "feather": (".feather", ARROW[0], LONG),
+    "feather lz4": (".feather", ARROW[1], LONG),
+    "arrow stream": (".arrows", ARROW[3], LONG),
+    "arrow lists": (".arrow", ARROW[5], OF_LISTS),
+    "csv": (".csv", CSV, LONG),
+    "gzip": (".csv.gz", gzip.compress(CSV, mtime=0), LONG),
+}
+
+# An Arrow stream with a column of intervals, compressed.
+INTERVALS = (
+    "eNp1Ur1Ow0AM/i7/lEh0iFAlGBgY+ggd+wAV6sKM0qRSK4GCQlPBxsgjMPAC7Ixs8F7BvnOKOYkv8jn2ffnOdq7v+35igDEYI+RI"
+    "ECOjN4KJKAZFGa2RrM4+yGqymcS3pANUGeucS44RMq98ojWh7xN6HN4s38TMnyh+SnbfNnVX7fBCnG/HC5h3qXhcS9PW6/ZmW7s4"
+    "J0ttniufg3sq7Jmp7WIsPZpj9heeVtU97Jq7dQubjw57dHw/o/kUEuc4lQnlVhVhZOt/xYARxbmdFs/wE262MaAYvzCqBsgsIPVB"
+    "1TjFX0w9v/T2l57eRvyR+Efv/GfxhdKIVN0DL/bO+S8e+Gder4FYKPpdt99r/uADdX+01zqh3BfuqVyVV9eLxde7cE7snzsAc0/D"
+    "Jgk/miRCHg=="
+)
+
+
+@pytest.mark.parametrize("form", WHOLE)
+def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
+    suffix, content, options = WHOLE[form]
+    read, refused = outcomes(tmp_path / f"a{suffix}", content, options, 1 if len(content) < 200 else 37, [0])
+    assert refused
+    assert form == "csv" or "stream" in form or not read
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", WHOLE)
+def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
+    suffix, content, options = WHOLE[form]
+    read, refused = outcomes(tmp_path / f"a{suffix}", content, options, 1, [1, 8, 64, 255])
+    assert read + refused == 4 * len(content)
+    assert read
+    assert refused
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", [form for form in WHOLE if form not in ("csv", "gzip")])
+def test_files_that_are_cut_off_at_any_byte(form: str, tmp_path: Path) -> None:
+    suffix, content, options = WHOLE[form]
+    assert sum(outcomes(tmp_path / f"a{suffix}", content, options, 1, [0])) == len(content)
+
+
+def test_a_damaged_footer_does_not_end_the_process_of_who_reads_some_rows(tmp_path: Path) -> None:
+    """Arrow's Python asks without a guard for what is known of columns: it ended the process (abort)."""
+    content = PARQUET[2]
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    assert footer > 0
+    path = tmp_path / "a.parquet"
+    path.write_bytes(content)
+    given = [json.dumps(value) for value in (WHERE, [footer, len(content), 5], [70, 255], False)]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(path), *given], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr[-1_000:]
+
+
+def test_a_length_that_no_memory_has_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrows"
+    whole = bytearray(ARROW[3])
+    lengths = 0
+    for place in range(0, len(whole) - 8, 8):
+        changed = whole[: place + 6] + b"\x20\x7e" + whole[place + 8 :]
+        path.write_bytes(changed)
+        try:
+            fim.read_transactions(path, **LONG)
+        except DataError as error:
+            lengths += "damaged" in str(error)
+        except FimPrivateError:
+            pass
+    assert lengths > 3
+
+
+def test_a_type_that_python_has_no_arrays_for(tmp_path: Path) -> None:
+    """An interval of months, as Arrow itself knows it: found by changing bytes of a schema."""
+    path = tmp_path / "a.arrow"
+    path.write_bytes(zlib.decompress(base64.b64decode(INTERVALS)))
+    with pytest.raises(DataError, match="has a column of a type that cannot be read; convert it to strings"):
+        fim.read_transactions(path, **LONG, user="customer", missing_user="drop")
+
+
+_ASK: tuple[Callable[..., object], ...] = (fim.read_transactions, fim.inspect)
+
+
+@pytest.mark.parametrize("content", [b"a\0b,c\n\0\n", b"\xff\xfe\xfd,a\n", b"\0" * 999, b"a,b\n\xc3\n", b"\xf0\x9f"])
+@pytest.mark.parametrize("suffix", [".csv", ".dat", ".txt", ".spmf", ".tsv"])
+def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content)
+    asked: list[dict[str, Any]] = [
+        {},
+        {"basket": "a", "item": "b"},
+        {"input_format": "wide"},
+        {"input_format": "one-hot"},
+    ]
+    for options in asked:
+        for ask in _ASK:
+            said = ""
+            try:
+                ask(path, **options)
+            except FimPrivateError as error:
+                said = str(error)
+            assert said.isprintable()
+
+
+def test_what_inspect_cannot_show_is_left_out(tmp_path: Path) -> None:
+    """A guess of another encoding read it, and the look at its first values, by another parser, did not."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'order_id;\x01\x00oduct;cutsome\x8e\xf2\xe5\xce\xc4\xdd\x9e\xba2;"c ""d"""usto;\r\n')
+    assert fim.inspect(path).columns
+
+
+RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"units": "3"},
+        {"units": -1},
+        {"threshold": None},
+        {"where": 7},
+        {"reason": ["x"]},
+        {"size": "1-99999999999"},
+        {"size": "2-1"},
+        {"epsilon": 10**400},
+        {"itemsets": [{"items": ["\ud800"], "support": 1}]},
+        {"itemsets": [{"items": ["a"], "support": 1, "interval": [2, 1]}]},
+        {"itemsets": [{"items": ["a"], "support": True}]},
+        {"itemsets": {"items": ["a"]}},
+        {"shares": [3]},
+        {"noise": {"kind": "x", "parameter": "1", "half_width": 1}},
+        {"noise": {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}},
+        {"max_segments": "2"},
+        {"saved": {"advice": 3}},
+    ],
+    ids=str,
+)
+def test_a_release_of_another_form_is_none(changed: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(RELEASE.to_dict() | changed))
+    with pytest.raises(DataError, match="is no release: load what was saved as"):
+        fim.load(path)
+
+
+@pytest.mark.parametrize("names", [["A", "A"], ["A", None], ["A", ""]])
+def test_releases_of_segments_have_names(names: list[Any], tmp_path: Path) -> None:
+    sales = pa.table({"store": ["A", "B"] * 200, "items": [["a", "b"]] * 400})
+    values = fim.mine(sales, by="store", segments=["A", "B"], seed=1).to_dict()
+    for one, name in zip(values["releases"], names, strict=True):
+        one["segment"] = name
+    (tmp_path / "a.json").write_text(json.dumps(values))
+    with pytest.raises(DataError, match="is no release"):
+        fim.load(tmp_path / "a.json")
+
+
+def test_numbers_that_are_no_json_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(RELEASE.to_json().replace('"epsilon": 1.0', '"epsilon": NaN'))
+    assert "NaN" in path.read_text()
+    with pytest.raises(DataError, match="is no release"):
+        fim.load(path)

@@ -1,0 +1,217 @@
+"""How much memory a read may take: what would take more is refused while it is read, in one line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from patience import PATIENCE
+
+import fim_private as fim
+from fim_private.errors import MemoryLimitError, ParameterError
+from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.reading import chunk_sizes
+from fim_private.reading.memory import MemoryLimit, held_to
+
+MANY = 300_000
+LONG: dict[str, Any] = {"basket": "order", "item": "item"}
+
+
+def gzipped(path: Path, piece: bytes, size: int) -> Path:
+    """A file of about a thousandth of that size."""
+    with gzip.open(path, "wb", compresslevel=6) as stream:
+        block = piece * ((1 << 20) // len(piece))
+        for _ in range(size // len(block)):
+            stream.write(block)
+    return path
+
+
+def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """The same purchases, a few megabytes each, in every kind of source; and what describes them."""
+    numbers = np.arange(MANY)
+    table = pa.table({"order": numbers // 3, "item": numbers % 100})
+    lists = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, MANY + 1, 3, dtype=np.int32), numbers % 100)})
+    pyarrow.parquet.write_table(table, folder / "long.parquet")
+    pyarrow.parquet.write_table(lists, folder / "lists.parquet")
+    pyarrow.feather.write_feather(lists, folder / "lists.feather")
+    with pa.ipc.new_stream(str(folder / "long.arrows"), table.schema) as writer:
+        writer.write_table(table)
+    rows = b"".join(b"%d,%d\n" % (number // 3, number % 100) for number in numbers.tolist())
+    (folder / "long.csv").write_bytes(b"order,item\n" + rows)
+    (folder / "long16.csv").write_bytes((b"order,item\n" + rows).decode().encode("utf-16"))
+    (folder / "wide.csv").write_bytes(b"a,b\n" + rows)
+    lines = b"1 2 3\n" * (MANY // 3)
+    (folder / "lines.dat").write_bytes(lines)
+    (folder / "lines.csv").write_bytes(lines.replace(b" ", b","))
+    (folder / "quoted.csv").write_bytes(lines.replace(b" ", b",").replace(b"1", b'"1"'))
+    (folder / "lines.dat.gz").write_bytes(gzip.compress(lines))
+    (folder / "users.spmf").write_bytes(b"1 2 -1 3 -1 -2\n" * (MANY // 3))
+    (folder / "line.dat").write_bytes(b"1 2 3 " * (MANY // 3))
+    plain = ["lists.parquet", "lists.feather", "lines.dat", "lines.csv", "quoted.csv", "lines.dat.gz", "users.spmf"]
+    return {
+        **{name: (folder / name, {}) for name in [*plain, "line.dat"]},
+        **{name: (folder / name, LONG) for name in ("long.parquet", "long.arrows", "long.csv", "long16.csv")},
+        "wide.csv": (folder / "wide.csv", {"input_format": "wide"}),
+        "a pattern": (str(folder / "long.p*"), LONG),
+        "table": (table, LONG),
+        "reader": (lists.to_reader(), {}),
+        "pandas": (table.to_pandas(), LONG),
+        "lists": ([[1, 2, 3]] * (MANY // 3), {}),
+        "iterator": (iter([[1, 2, 3]] * (MANY // 3)), {}),
+        "array": (np.ones((MANY // 30, 30), dtype=bool), {}),
+    }
+
+
+def test_every_kind_of_source_is_held_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LONG_ROWS", "LIST_ROWS", "ENTRIES"):
+        monkeypatch.setattr(chunk_sizes, name, 1_000)
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
+    for name, (source, options) in sources(tmp_path).items():
+        with pytest.raises(MemoryLimitError, match=r"takes more than max_memory = 1 MB: read fewer rows or columns"):
+            pytest.fail(f"{name}: {fim.read_transactions(source, **options, max_memory='1MB')}")
+    for name, (source, options) in sources(tmp_path).items():
+        assert len(fim.read_transactions(source, **options, max_memory="1GB").items), name
+
+
+@pytest.mark.parametrize("piece", [b"\0", b"a", b"a\n", b'"a",', b"1 -1 -2\n"])
+def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
+    path = gzipped(tmp_path / "a.txt.gz", piece, 60_000_000)
+    for form in ("lines", "fimi", "spmf", "wide"):
+        with pytest.raises(fim.FimPrivateError) as caught:
+            fim.read_transactions(
+                path, input_format=form, delimiter="," if form == "lines" else None, max_memory="30MB"
+            )
+        assert "\n" not in str(caught.value)
+    for read in (fim.read_catalogue, given_itemsets):
+        with pytest.raises(MemoryLimitError), held_to(MemoryLimit.of("30MB")):
+            read(path)
+
+
+def test_blank_lines_are_free(tmp_path: Path) -> None:
+    path = gzipped(tmp_path / "a.dat.gz", b"\n", 30_000_000)
+    assert fim.read_transactions(path, max_memory="40MB").baskets > 29_000_000
+
+
+def test_rows_of_endless_fields(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n" + b'"x\ny",' * 300_000)
+    with pytest.raises(MemoryLimitError):
+        fim.read_transactions(path, input_format="wide", max_memory="10MB")
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 300_000)  # each row by itself is short
+    assert fim.read_transactions(path, input_format="wide", max_memory="40MB").baskets == 300_000
+
+
+def test_a_line_beyond_32_bits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fim_private.reading import text_blocks
+
+    monkeypatch.setattr(text_blocks, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
+    path = tmp_path / "a.dat"
+    path.write_bytes(b"1 " * 2 * chunk_sizes.BLOCK_BYTES)
+    with pytest.raises(fim.DataError, match="has a line of more than 2 GB; check how it was written"):
+        fim.read_transactions(path)
+
+
+@pytest.mark.parametrize("size", ["", "GB", "-1", "1XB", "1e9", "4 G B", 0, -1, 1.5, True, [], "0"])
+def test_what_is_no_size(size: Any) -> None:
+    for ask in (
+        lambda: fim.mine([["a"]], max_memory=size),
+        lambda: fim.count([["a"]], [["a"]], max_memory=size),
+        lambda: fim.read_transactions([["a"]], max_memory=size),
+        lambda: fim.inspect([["a"]], max_memory=size),
+    ):
+        with pytest.raises(ParameterError, match="max_memory must be a size such as '4GB' or '500MB', or a number of"):
+            ask()
+
+
+def test_sizes() -> None:
+    given: list[int | str] = ["4GB", "4 gb", "4.5MB", "1KiB", "7b", "7", 7, "0.5 TiB"]
+    assert [MemoryLimit.of(size).most for size in given] == [
+        *(4 * 10**9, 4 * 10**9, 4_500_000, 1024, 7, 7, 7),
+        1 << 39,
+    ]
+
+
+def test_unless_given_it_is_a_part_of_the_machine() -> None:
+    machine = MemoryLimit.of_whole_machine()
+    found = MemoryLimit.of(None)
+    assert machine is not None
+    assert found.most == machine * 4 // 5
+    with pytest.raises(MemoryLimitError, match=r"GB, four fifths of what this machine has: read fewer"):
+        found.check(machine)
+
+
+def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
+    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=3, delta=1e-5) as ledger:
+        for ask in (fim.mine, lambda data, **how: fim.count(data, [[1]], **how)):
+            with pytest.raises(MemoryLimitError):
+                ask(tmp_path / "a.dat", max_memory="100kB", ledger=ledger, dataset="sales")
+        assert not ledger.entries
+
+
+def test_it_is_no_part_of_a_release_nor_of_an_entry(tmp_path: Path) -> None:
+    baskets = [["a", "b"]] * 500
+    assert fim.mine(baskets, seed=1, max_memory="1GB").to_dict() == fim.mine(baskets, seed=1).to_dict()
+    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=3, delta=1e-5) as ledger:
+        fim.mine(baskets, max_memory="1GB", ledger=ledger, dataset="sales")
+        assert "memory" not in str(ledger.entries[0])
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    program = "from fim_private.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE
+    )
+
+
+def test_the_command_line_says_one_line_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
+    (tmp_path / "pairs.csv").write_text("1,2\n")
+    said = "Error: to read and count these data takes more than --max-memory = 100 kB: read fewer rows or columns"
+    for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
+        done = run(tmp_path, *command, "a.dat", "--max-memory", "100kB", "--output", "out.json")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(said), done.stderr
+        assert done.stderr.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"a.dat", "pairs.csv"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to what it allocates")
+@pytest.mark.full
+def test_what_is_decoded_in_one_piece_is_held_by_the_system(tmp_path: Path) -> None:
+    entries = pa.array(np.zeros(10**8, dtype=np.int32))
+    one = pa.table({"items": pa.ListArray.from_arrays(pa.array([0, 10**8], pa.int32()), entries)})
+    pyarrow.parquet.write_table(one, tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < 2_000
+    done = run(tmp_path, "mine", "a.parquet", "--max-memory", "100MB", "--output", "out.json")
+    assert done.returncode == 2
+    assert done.stderr.startswith(("Error: memory ran out, and nothing was written", "Error: to read and count"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", ["dat", "csv", "parquet"])
+def test_a_basket_of_a_million_items(form: str, tmp_path: Path) -> None:
+    items = np.arange(10**6)
+    path = tmp_path / f"a.{form}"
+    if form == "parquet":
+        offsets = pa.array([0, 10**6, 10**6 + 1], pa.int32())
+        pyarrow.parquet.write_table(pa.table({"items": pa.ListArray.from_arrays(offsets, np.append(items, 7))}), path)
+    else:
+        stream = io.StringIO()
+        np.savetxt(stream, items[None], fmt="%d", delimiter=" " if form == "dat" else ",")
+        path.write_text(stream.getvalue() + "7\n")
+    data = fim.read_transactions(path)
+    assert (data.baskets, len(data.items), data.offsets.tolist()) == (2, 10**6 + 1, [0, 10**6, 10**6 + 1])
+    assert fim.mine(path, size=1, seed=1).units == 2
+    with pytest.raises(fim.WorkLimitError):
+        fim.mine(path, size=3, mechanism="exponential", universe_size=10**6, max_work=10**7, seed=1)

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNELS = fim_private/counting/kernel.pyx fim_private/counting/candidate_kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all fuzz sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
+.PHONY: help demo test test-all fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test-all: .venv/installed-bench ## Run every test: all statistics, the studies, 
 
 fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 100 of each
 	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile fuzz tests/fuzz
+
+fuzz-bytes: .venv/installed-fuzz ## Give changed bytes to every reader of files for an hour, in one process (atheris, with coverage)
+	$(BIN)/python scripts/fuzz_bytes.py --seconds 3600
 
 sanitize: .venv/installed-test ## Run the tests of counting with the kernels under address and undefined-behaviour sanitizers
 	rm -rf build/sanitize
@@ -95,6 +98,11 @@ clean: ## Remove the environment and every cache
 
 .venv/installed-bench: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
 	$(PIP) --editable '.[test,bench]'
+	$(COMPILE)
+	@touch .venv/installed .venv/installed-test $@
+
+.venv/installed-fuzz: pyproject.toml setup.py $(KERNELS) | .venv/bin/python
+	$(PIP) --editable '.[test,fuzz]'
 	$(COMPILE)
 	@touch .venv/installed .venv/installed-test $@
 

@@ -90,7 +90,9 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     cost = PrivacyCost(float(values["epsilon"]), float(values["delta"]))
     zcdp = ZcdpCost(float(values["rho"]), float(values["zcdp_delta"])) if "rho" in values else None
     charged = None if (said := values.get("ledger")) is None else Charged.of(said)
-    return SegmentedRelease(releases, cost, zcdp, charged)
+    found = SegmentedRelease(releases, cost, zcdp, charged)
+    found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
+    return found
 
 
 def release_of(values: Mapping[str, Any]) -> Release:

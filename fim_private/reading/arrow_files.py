@@ -51,7 +51,10 @@ def _parquet(file: File) -> ArrowSource:
                 if not may_pass(wanted.where, of_group):
                     continue
             size = _rows_at_a_time(reader.metadata.row_group(group), wanted.rows_at_a_time)
-            yield from reader.iter_batches(size, row_groups=[group], columns=wanted.names)
+            for batch in reader.iter_batches(size, row_groups=[group], columns=wanted.names):
+                if not {*wanted.names} <= {*batch.schema.names}:
+                    raise pa.ArrowInvalid("the two schemas of the file do not agree")
+                yield batch
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")
 

@@ -25,7 +25,7 @@ from fim_private.reading.text_blocks import encoding_of, utf8_parts
 from fim_private.reading.transactions import Transactions
 
 # A first line that tells spreadsheets what the delimiter is.
-_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
+_SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _ENOUGH_FOR_A_MARK = 4
 
 

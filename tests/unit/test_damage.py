@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import subprocess
 import sys
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from byte_targets import arrow_files, parquet_files
 from patience import PATIENCE
@@ -235,3 +237,28 @@ def test_numbers_that_are_no_json_are_none(tmp_path: Path) -> None:
     assert "NaN" in path.read_text()
     with pytest.raises(DataError, match="is no release"):
         fim.load(path)
+
+
+@pytest.mark.parametrize("sign", ["\xff", "é", "1", "a", '"', "\0"])
+def test_a_separator_line_names_a_delimiter(sign: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"sep={sign}\nitem;order\na;1\n".encode("cp1252"))
+    for encoding in ("cp1252", None):
+        for ask in _ASK:
+            with pytest.raises(FimPrivateError):
+                ask(path, basket="order", item="item", encoding=encoding)
+
+
+def test_a_parquet_file_whose_two_schemas_differ(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    plain = pa.table({"order": [1], "item": ["a"]})
+    pyarrow.parquet.write_table(plain, path)
+    whole = path.read_bytes()
+    refused = 0
+    for place in (match.start() for match in re.finditer(rb"item", whole)):
+        path.write_bytes(whole[:place] + b"xxxx" + whole[place + 4 :])
+        try:
+            assert fim.read_transactions(path, basket="order", item="item").vocabulary.label(0) == "a"
+        except DataError:
+            refused += 1
+    assert refused

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from fim_private.dp.randomness import (
     Randomness,
@@ -125,3 +128,22 @@ def test_large_scales_take_the_integer_path() -> None:
     scale = Fraction(10**17)
     drawn = [discrete_laplace_integer(scale, randomness=Randomness.seeded(s)) for s in range(200)]
     assert 0.8 < np.mean(np.abs(drawn)) / 1e17 < 1.25
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_has_no_random_bytes_in_stock() -> None:
+    """Two processes of one origin that drew the same noise would take it off each other's releases."""
+    program = """
+import os
+from fim_private.dp.randomness import Randomness
+randomness = Randomness()
+randomness.bits(8)
+for _ in range(2):
+    if not os.fork():
+        os.write(1, b"%x\\n" % randomness.bits(256))
+        os._exit(0)
+    os.wait()
+os.write(1, b"%x\\n" % randomness.bits(256))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE)
+    assert len({*done.stdout.split()}) == 3

@@ -54,6 +54,9 @@ def _parquet(file: File) -> ArrowSource:
             for batch in reader.iter_batches(size, row_groups=[group], columns=wanted.names):
                 if not {*wanted.names} <= {*batch.schema.names}:
                     raise pa.ArrowInvalid("the two schemas of the file do not agree")
+                if encoded:
+                    # Arrow takes a page's codes as they are, which may be of no value in the dictionary.
+                    batch.column(wanted.items).validate(full=True)
                 yield batch
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")

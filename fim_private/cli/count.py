@@ -8,7 +8,6 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import destination
-from fim_private.cli.process_memory import hold_process
 from fim_private.cli.release_options import (
     ASKED,
     BASKET,
@@ -96,7 +95,6 @@ def count(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining.counting_given import count as count_release
 
-    hold_process(max_memory)
     form = form_of(context, output_format, output)
     with destination(output, inputs=[data, itemsets, ledger]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Counting itemsets") as progress:

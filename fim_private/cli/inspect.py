@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.destination import Format, OutputFile, destination, screen_for
-from fim_private.cli.process_memory import hold_process
 from fim_private.cli.release_options import WRITTEN
 from fim_private.cli.source_options import (
     BasketColumn,
@@ -58,7 +57,6 @@ def inspect(
     from fim_private.output.inspection_table import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
-    hold_process(max_memory)
     with destination(output, inputs=[data]) as write:
         seen = inspect_source(
             data,

@@ -12,7 +12,6 @@ from fim_private import defaults
 from fim_private.cli.completion import mechanism_names
 from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.process_memory import hold_process
 from fim_private.cli.release_options import (
     ASKED,
     BASKET,
@@ -60,8 +59,7 @@ EPILOG = (
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
-    "For each of three stores: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C"
-    "\n\n"
+    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
     "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
     "--basket order_id --item product"
 )
@@ -244,13 +242,10 @@ def mine(
     from fim_private.mining.segmented import rules_by_segment
 
     mine_release: Any = typed_mine  # whether there are segments shows when it runs
-    hold_process(max_memory)
-    limits = rule_limits(rules, min_confidence, min_lift)
-    form = form_of(context, output_format, output)
-    inputs = [data, catalogue, exclude, ledger]
+    limits, form = rule_limits(rules, min_confidence, min_lift), form_of(context, output_format, output)
+    inputs = [data, catalogue, exclude, ledger]  # no output may be one; both are tried before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
-    # Both fail before any privacy is spent.
     with destination(output, inputs=inputs) as write, page_at(report, inputs=inputs) as write_page:
         with reading_is_told(), progress_bar("Counting itemsets") as progress:
             release = mine_release(

@@ -12,6 +12,7 @@ import typer
 
 from fim_private.cli.completion import forms, rules_of_missing_users
 from fim_private.cli.notes import on_terminal
+from fim_private.cli.process_memory import hold_process
 
 _PANEL = "How to read FILE"
 
@@ -134,6 +135,7 @@ MaxMemory = Annotated[
         metavar="SIZE",
         help="Refuse data that take more memory, to be read and counted: 4GB, 500MB, or bytes; four fifths of what "
         "this machine has unless given.",
+        callback=hold_process,
         show_default=False,
         rich_help_panel=_PANEL,
     ),

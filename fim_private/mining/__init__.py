@@ -214,9 +214,8 @@ def mine(
     Returns a Release, with by a SegmentedRelease. A Release is a sequence of itemsets with the guarantee
     (Release.guarantee), how certain they are (Release.certainty), and where too little came out what to ask instead
     (Release.advice).
-    Raises ParameterError, DataError, LedgerError, or WorkLimitError where counting is out of reach, MemoryLimitError
-    where the data are; all are FimPrivateError. An error is for whoever holds the data, not for publication: it can
-    tell what form the data has.
+    Raises ParameterError, DataError, LedgerError, WorkLimitError or MemoryLimitError; all are FimPrivateError. An error
+    is for whoever holds the data, not for publication: it can tell what form the data has.
     Warns (PrivacyWarning) of an epsilon above 10, and of a delta above 1/1000 or, under "replace-one", of at least 1 /
     (number of units); not where a seed was given, for then the release itself says that it protects nobody.
 

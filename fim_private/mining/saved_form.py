@@ -11,9 +11,14 @@ from typing import Any
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def _is_integer(value: Any) -> bool:
+    """Tell whether a value is an integer of 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
 def _is_whole(value: Any) -> bool:
     """Tell whether a value is a whole number, >= 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return _is_integer(value) and value >= 0
 
 
 def _is_number(value: Any) -> bool:
@@ -38,7 +43,7 @@ def _is_pair(value: Any) -> bool:
 
 def _is_item(value: Any) -> bool:
     """Tell whether a value is an item."""
-    return _is_text(value) or (isinstance(value, int) and not isinstance(value, bool))
+    return _is_text(value) or _is_integer(value)
 
 
 def _all(test: Callable[[Any], bool]) -> Callable[[Any], bool]:

@@ -26,9 +26,9 @@ _NOT_OPENED = {
     errno.ENXIO: "there is no such device; name a file",
     errno.ENODEV: "there is no such device; name a file",
 }
-# So many bytes in one piece no whole file asks for: they would not even have addresses. (An Arrow file says how long
+# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
 # its parts are, and so does a damaged one.)
-_BEYOND_ALL_MEMORY = 1 << 47
+_BEYOND_ALL_MEMORY = 1 << 44
 
 
 @contextmanager

@@ -210,6 +210,7 @@ RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
         {"noise": {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}},
         {"max_segments": "2"},
         {"saved": {"advice": 3}},
+        {"itemsets": [{"items": [10**30], "support": 1}]},
     ],
     ids=str,
 )

@@ -23,7 +23,7 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     """Tell whether a value is a finite number, >= 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and math.isfinite(value)
+    return (isinstance(value, float) or _is_integer(value)) and value >= 0 and math.isfinite(value)
 
 
 def _is_text(value: Any) -> bool:

@@ -52,10 +52,13 @@ class _Sealed:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Return bytes. Raises OSError once it is sealed."""
+        """Return bytes; none once it is sealed, which Arrow takes for the end of the file.
+
+        (An exception raised here would stay in Arrow, and with it, by its frames, all that they hold: open files.)
+        """
         if self.sealed:
             self.wanted = True
-            raise OSError("no page is to be read")
+            return b""
         return bytes(self._file.read(None if size < 0 else size))
 
     def seek(self, *place: int) -> int:

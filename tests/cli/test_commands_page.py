@@ -107,6 +107,7 @@ RETURNED: dict[str, tuple[int, str, str]] = {
 
 
 @pytest.mark.parametrize("case", RETURNED)
+@pytest.mark.one_in(3)
 def test_exit_codes(tmp_path: Path, case: str) -> None:
     code, lines, words = RETURNED[case]
     (tmp_path / "b.dat").write_text("1 2\n3 4\n")

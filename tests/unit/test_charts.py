@@ -209,6 +209,7 @@ def test_lines_hold_every_word(text: str, widest: float) -> None:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.one_in(3)
 def test_every_release_has_its_svg(asked: dict[str, Any]) -> None:
     release = made(**asked)
     chart = release.chart()
@@ -280,6 +281,7 @@ def test_svg_needs_no_matplotlib() -> None:
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("own", [True, False])
+@pytest.mark.one_in(3)
 def test_plot_draws_what_the_chart_says(asked: dict[str, Any], own: bool, pyplot: Any) -> None:
     release = made(**asked)
     chart = release.chart()

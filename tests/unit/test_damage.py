@@ -94,6 +94,7 @@ INTERVALS = (
 
 
 @pytest.mark.parametrize("form", WHOLE)
+@pytest.mark.one_in(4)
 def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
     suffix, content, options = WHOLE[form]
     read, refused = outcomes(tmp_path / f"a{suffix}", content, options, 1 if len(content) < 200 else 37, [0])

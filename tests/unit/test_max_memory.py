@@ -83,6 +83,7 @@ def test_every_kind_of_source_is_held_to_it(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("piece", [b"\0", b"a", b"a\n", b'"a",', b"1 -1 -2\n"])
+@pytest.mark.one_in(6)
 def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
     path = gzipped(tmp_path / "a.txt.gz", piece, 60_000_000)
     for form in ("lines", "fimi", "spmf", "wide"):
@@ -96,6 +97,7 @@ def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
             read(path)
 
 
+@pytest.mark.full
 def test_blank_lines_are_free(tmp_path: Path) -> None:
     path = gzipped(tmp_path / "a.dat.gz", b"\n", 30_000_000)
     assert fim.read_transactions(path, max_memory="40MB").baskets > 29_000_000

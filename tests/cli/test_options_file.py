@@ -71,6 +71,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 # --------------------------------------------------------------------------------- what wins
 
 
+@pytest.mark.full
 def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(shop: Path) -> None:
     (shop / "all.toml").write_text('epsilon = 3\ndelta = 1e-8\nfile = "baskets.dat"\n')
     (shop / "some.toml").write_text("epsilon = 3\ndelta = 1e-8\n[mine]\nepsilon = 4\n")
@@ -247,6 +248,7 @@ def test_a_warning_names_the_variable(shop: Path) -> None:
     assert done.stderr.startswith("Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next to nothing")
 
 
+@pytest.mark.full
 def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
     address = "postgresql://ann:hunter2@nowhere.invalid/shop"
     (shop / "db.toml").write_text(f"[mine]\nfile = '{address}'\nquery = 'select 1'\n")

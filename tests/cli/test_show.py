@@ -82,6 +82,7 @@ def test_rules_of_a_release_that_was_not_mined_for_them(tmp_path: Path) -> None:
     assert done.stderr.endswith("mine with --rules\n")
 
 
+@pytest.mark.full
 def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     kept = mined(tmp_path, "r.parquet", "--rules", "--report", str(tmp_path / "first.html"))
     first = (tmp_path / "first.html").read_text()

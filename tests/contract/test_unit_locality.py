@@ -542,7 +542,7 @@ def some_file_is_caught(form: Form) -> bool:
     return True
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_reading_that_is_wrong_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

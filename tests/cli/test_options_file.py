@@ -166,7 +166,10 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("[mine.top]\na = 1", "key 'top' of table [mine] in 'f.toml' must be a number, not a table"),
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
         ("[mine]\nepsilon = nan", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number such as"),
-        ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet'. (key 'format'"),
+        (
+            "[mine]\nformat = 'x'",
+            "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key 'format'",
+        ),
         ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
         ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
         ("top = 1\n'TOP' = 2", "key 'TOP' in 'f.toml' is no option"),

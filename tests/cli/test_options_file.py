@@ -166,7 +166,7 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ("[mine.top]\na = 1", "key 'top' of table [mine] in 'f.toml' must be a number, not a table"),
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
         ("[mine]\nepsilon = nan", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number such as"),
-        ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key"),
+        (
             "[mine]\nformat = 'x'",
             "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key 'format'",
         ),

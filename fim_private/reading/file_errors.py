@@ -29,6 +29,8 @@ _NOT_OPENED = {
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
 # its parts are, and so does a damaged one.)
 _BEYOND_ALL_MEMORY = 1 << 44
+# Nor, in one piece, for so many times its own size, and as much as few machines have.
+_BEYOND_ITS_SIZE, _MUCH = 10**6, 1 << 32
 
 
 @contextmanager
@@ -43,7 +45,8 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
-        if (asked := re.search(r" of size (\d+) failed", str(error))) is None or int(asked[1]) < _BEYOND_ALL_MEMORY:
+        asked = re.search(r" of size (\d+) failed", str(error))
+        if asked is None or not _is_absurd(int(asked[1]), path):
             raise
         raise _damaged(name) from None
     except FileNotFoundError:
@@ -86,3 +89,14 @@ def file_errors(path: Path | str) -> Iterator[None]:
 def _damaged(name: str) -> DataError:
     """Return the error of a file whose bytes make no sense."""
     return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
+
+
+def _is_absurd(size: int, path: Path | str) -> bool:
+    """Tell whether so many bytes in one piece can only come of damage. path: of the file, where it is one."""
+    if size >= _BEYOND_ALL_MEMORY:
+        return True
+    try:
+        own = path.stat().st_size if isinstance(path, Path) else None
+    except OSError:
+        own = None
+    return own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own)

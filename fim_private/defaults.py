@@ -10,6 +10,8 @@ TOP_PICKED_REACHING = 100
 # Takes what public numbers say is best; see mining/choice.py.
 MECHANISM = "auto"
 NEIGHBORS = "replace-one"
+# What an itemset has to be in: one basket, or all baskets of a user.
+TOGETHER = "basket"
 EPSILON = 1.0
 DELTA = 1e-6
 # The public cap on ranks, and on candidates.

@@ -53,7 +53,7 @@ def shown(value: object) -> str:
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
-class Marked(Exception):  # noqa: N818
+class Marked(Exception):  # noqa: N818 - of warnings, too
     """What is raised or warned with a message in which parameters are marked; as text it names them as Python does."""
 
     def __init__(self, message: str = "") -> None:

@@ -10,7 +10,6 @@ from fim_private import defaults
 from fim_private.cli.destination import destination
 from fim_private.cli.release_options import (
     ASKED,
-    BASKET,
     Count,
     DataSet,
     Delta,
@@ -78,7 +77,7 @@ def count(
     query: Query = None,
     where: Where = None,
     min_basket: MinBasket = None,
-    together: Together = BASKET,
+    together: Together = defaults.TOGETHER,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     max_memory: MaxMemory = None,

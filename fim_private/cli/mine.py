@@ -14,7 +14,6 @@ from fim_private.cli.destination import destination, output_path
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
     ASKED,
-    BASKET,
     COUNTS,
     PUBLIC,
     WRITTEN,
@@ -176,7 +175,7 @@ def mine(
         ),
     ] = None,
     min_basket: MinBasket = None,
-    together: Together = BASKET,
+    together: Together = defaults.TOGETHER,
     by: Annotated[
         str | None,
         typer.Option(

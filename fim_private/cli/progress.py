@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from fim_private.cli.notes import on_terminal
 
@@ -46,4 +47,8 @@ def progress_bar(label: str) -> Iterator[Show]:
 
 def parts_of(show: Show, count: int) -> list[Show]:
     """Return, for each of so many equal parts of the work, a function that shows how far that part is."""
-    return [lambda fraction, place=place: show((place + fraction) / count) for place in range(count)]  # type: ignore[misc]
+
+    def part(place: int, fraction: float) -> None:
+        show((place + fraction) / count)
+
+    return [partial(part, place) for place in range(count)]

@@ -16,7 +16,6 @@ _Value = TypeVar("_Value")
 # What help texts gather options under, besides how a file is read.
 ASKED, BUDGET, PUBLIC, WRITTEN = "What to release", "Privacy", "Mechanism, and what is public", "How to write it"
 COUNTS = "What counts (public choices, which the release states)"
-BASKET = "basket"
 
 Epsilon = Annotated[float, typer.Option(help="Privacy loss; smaller is more private.", rich_help_panel=BUDGET)]
 Rho = Annotated[

@@ -113,7 +113,7 @@ def write_release(
     elif form.format is ReleaseFormat.PARQUET:
         from fim_private.mining.release_files import parquet
 
-        write.send(parquet(release.saved if isinstance(release, SegmentedRelease) else release, release.said))
+        write.send(parquet(release))
     elif form.format is ReleaseFormat.SVG:
         write.send(release.to_svg().encode())
     elif form.format is ReleaseFormat.MARKDOWN:

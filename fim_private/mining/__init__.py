@@ -64,7 +64,7 @@ from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import Job, cost_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
-from fim_private.mining.scope import BASKET, Scope
+from fim_private.mining.scope import Scope
 from fim_private.mining.segmented import SegmentedRelease
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
@@ -129,7 +129,7 @@ def mine(
     where: str | None = None,
     exclude: Any = None,
     min_basket: int | None = None,
-    together: str = BASKET,
+    together: str = defaults.TOGETHER,
     by: str | None = None,
     segments: Any = None,
     max_segments: int | None = None,

@@ -29,7 +29,7 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
-from fim_private.mining.scope import BASKET, Scope
+from fim_private.mining.scope import Scope
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
@@ -59,7 +59,7 @@ def count(
     query: str | None = None,
     where: str | None = None,
     min_basket: int | None = None,
-    together: str = BASKET,
+    together: str = defaults.TOGETHER,
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
     max_memory: int | str | None = None,

@@ -16,7 +16,7 @@ from fim_private.mining.itemset import Itemset
 from fim_private.mining.markdown import escaped, markdown
 from fim_private.mining.pictured import Pictured
 from fim_private.mining.plain_values import plain_values
-from fim_private.mining.release_files import kept_values, save
+from fim_private.mining.release_files import save
 from fim_private.mining.release_rules import rules_cells, rules_frame, rules_of, rules_values
 from fim_private.rules.association import Rules
 
@@ -196,11 +196,12 @@ class Release(Pictured):
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
-    @property
-    def said(self) -> dict[str, Any]:
-        """What is kept of it, when it is saved, beyond its JSON."""
+    def kept(self) -> dict[str, Any]:
+        """Return to_dict() and, under saved, what it says beyond that: what save() keeps, and fim.load takes."""
         advice = self.advised[0] if self.advised else None
-        return {"missing_user": self.missing_user, "shortfall": self.shortfall, "advice": advice}
+        more = {"missing_user": self.missing_user, "shortfall": self.shortfall, "advice": advice}
+        said = {name: value for name, value in more.items() if value is not None}
+        return self.to_dict() | ({"saved": said} if said else {})
 
     def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/architecture.md).
@@ -208,7 +209,7 @@ class Release(Pictured):
         rules: to be added under that key. kept: whether all is added that save() keeps.
         """
         made = {} if rules is None else {"rules": rules_values(rules)}
-        return json.dumps(kept_values(self, self.said if kept else None) | made, ensure_ascii=False)
+        return json.dumps((self.kept() if kept else self.to_dict()) | made, ensure_ascii=False)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.
@@ -247,7 +248,7 @@ class Release(Pictured):
         Parquet has a row for each itemset, as to_arrow() has, and all of the release in its metadata.
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
-        save(self, path, self.said)
+        save(self, path)
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).

@@ -17,10 +17,10 @@ WRITTEN = ".json, .parquet, .csv, .md or .svg"
 
 
 class Saved(Protocol):
-    """What is written of a release."""
+    """What is written of a release, or of releases."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
+    def kept(self) -> dict[str, Any]:
+        """Return all that can be loaded again, as plain values."""
 
     def to_arrow(self) -> Any:
         """Return the itemsets as a pyarrow.Table."""
@@ -35,10 +35,9 @@ class Saved(Protocol):
         """Return it as a picture."""
 
 
-def save(release: Saved, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
+def save(release: Saved, path: str | os.PathLike[str]) -> None:
     """Write a release to a file, in the form that its name ends in, whole or not at all.
 
-    more: what it says beyond its JSON, as plain values, to be kept in what can be loaded.
     Raises ParameterError for a name of no such form, and OutputError where the file cannot be written.
     """
     if not isinstance(path, str | os.PathLike):
@@ -47,33 +46,27 @@ def save(release: Saved, path: str | os.PathLike[str], more: Mapping[str, Any]) 
     write = FORMS.get(place.suffix.lower())
     if write is None:
         raise ParameterError(f"the name of a release's file must end in {WRITTEN}, not {place.suffix!r}")
-    content = write(release, more)
+    content = write(release)
     with staged(place, given="path") as to_file:
         to_file(content)
 
 
-def parquet(release: Saved, more: Mapping[str, Any] | None = None) -> bytes:
-    """Return a Parquet file: a row for each itemset, and in the metadata all of the release. more: as in save."""
+def parquet(release: Saved) -> bytes:
+    """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
     import pyarrow as pa
     import pyarrow.parquet
 
     table = release.to_arrow()
-    table = table.replace_schema_metadata({METADATA: json.dumps(kept_values(release, more)).encode()})
+    table = table.replace_schema_metadata({METADATA: json.dumps(release.kept()).encode()})
     stream = pa.BufferOutputStream()
     pyarrow.parquet.write_table(table, stream)
     return bytes(stream.getvalue())
 
 
-def kept_values(release: Saved, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return all that is kept of a release, as plain values."""
-    said = {name: value for name, value in (more or {}).items() if value is not None}
-    return release.to_dict() | ({"saved": said} if said else {})
-
-
-FORMS: Mapping[str, Callable[[Saved, Mapping[str, Any]], str | bytes]] = {
-    ".json": lambda release, more: json.dumps(kept_values(release, more), ensure_ascii=False) + "\n",
+FORMS: Mapping[str, Callable[[Saved], str | bytes]] = {
+    ".json": lambda release: json.dumps(release.kept(), ensure_ascii=False) + "\n",
     ".parquet": parquet,
-    ".csv": lambda release, _: release.to_csv(),
-    ".md": lambda release, _: release.to_markdown(),
-    ".svg": lambda release, _: release.to_svg(),
+    ".csv": lambda release: release.to_csv(),
+    ".md": lambda release: release.to_markdown(),
+    ".svg": lambda release: release.to_svg(),
 }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from fim_private import defaults
 from fim_private.dp.parameters import public_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.glance import printable
@@ -17,7 +18,7 @@ from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
-BASKET, USER = "basket", "user"
+BASKET, USER = defaults.TOGETHER, "user"
 # Of a list so many items are told in words.
 _TOLD = 5
 

@@ -17,7 +17,7 @@ from fim_private.mining.markdown import escaped
 from fim_private.mining.pictured_segments import plot_of_segments, svg_of_segments
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
-from fim_private.mining.release_files import Saved, kept_values, save
+from fim_private.mining.release_files import save
 from fim_private.mining.release_rules import rules_of, rules_values
 from fim_private.mining.segment_tables import by_segment
 from fim_private.rules.association import Rules
@@ -118,11 +118,6 @@ class SegmentedRelease(Mapping[str, Release]):
         return all(one.with_parts for one in self.releases)
 
     @property
-    def said(self) -> dict[str, Any]:
-        """What is kept of it beyond kept(): nothing."""
-        return {}
-
-    @property
     def title(self) -> str:
         """What was released, in words."""
         number = "1 segment" if len(self) == 1 else f"{len(self):,} segments"
@@ -159,7 +154,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def kept(self) -> dict[str, Any]:
         """Return plain values with all that is kept of each release, from which `fim.load` makes it again."""
-        return self._values(lambda one: kept_values(one, one.said))
+        return self._values(Release.kept)
 
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, kept: bool = False) -> str:
         """Return JSON of to_dict(), on one line. rules: of segments. kept: whether all is in it that load needs."""
@@ -238,12 +233,7 @@ class SegmentedRelease(Mapping[str, Release]):
 
         Raises ParameterError for another ending, and OutputError where the file cannot be written.
         """
-        save(self.saved, path, {})
-
-    @property
-    def saved(self) -> Saved:
-        """What is written to files that can be loaded: with all that is kept of each release."""
-        return _Kept(self)
+        save(self, path)
 
     def _glance(self) -> Glance:
         """Return what is shown of it."""
@@ -266,28 +256,6 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def _repr_html_(self) -> str:
         return self._glance().html()
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Releases as they are saved: with all that is kept of each."""
-
-    release: SegmentedRelease
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.release.kept()
-
-    def to_arrow(self) -> Any:
-        return self.release.to_arrow()
-
-    def to_csv(self) -> str:
-        return self.release.to_csv()
-
-    def to_markdown(self) -> str:
-        return self.release.to_markdown()
-
-    def to_svg(self) -> str:
-        return self.release.to_svg()
 
 
 def rules_by_segment(

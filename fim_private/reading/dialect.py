@@ -90,7 +90,9 @@ def _character(delimiter: object) -> str:
 def _codec(encoding: object) -> str:
     """Return the name of an encoding as Python spells it. Raises ParameterError for what is none, or none of text."""
     try:
-        found = codecs.lookup(encoding)  # type: ignore[arg-type]
+        if not isinstance(encoding, str):
+            raise LookupError
+        found = codecs.lookup(encoding)
         if not found._is_text_encoding:
             raise LookupError
         "é".encode(found.name, "replace").decode(found.name)

@@ -62,6 +62,11 @@ class Marked(Exception):  # noqa: N818 - of warnings, too
         self._parts = tuple(message.split(_MARK))
         super().__init__("".join(self._parts))
 
+    @property
+    def marked(self) -> str:
+        """The message with its marks, of which another process can make the same error."""
+        return _MARK.join(self._parts)
+
     def spelled(self, spell: Callable[[str], str]) -> str:
         """Return the message with each parameter, and nothing else, named as spell says."""
         return "".join(spell(part) if place % 2 else part for place, part in enumerate(self._parts))

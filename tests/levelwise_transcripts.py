@@ -103,6 +103,9 @@ class _Source:
     def label(self, code: int) -> Any:
         return self.inner.label(code)
 
+    def named(self, itemsets: Any) -> Any:
+        return self.inner.named(itemsets)
+
 
 @dataclass
 class _Recorder:

@@ -8,6 +8,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.destination import destination
+from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.release_options import (
     ASKED,
     Count,
@@ -81,6 +82,8 @@ def count(
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     max_memory: MaxMemory = None,
+    engine: EngineName = None,
+    spark_conf: SparkConf = None,
     output_format: Format = ReleaseFormat.TABLE,
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
@@ -120,6 +123,8 @@ def count(
                 together=together,
                 max_work=max_work,
                 max_memory=max_memory,
+                engine=engine,
+                spark_conf=spark_settings(spark_conf),
                 progress=progress,
                 ledger=ledger_at(ledger),
                 dataset=dataset,

@@ -11,10 +11,10 @@ import typer
 from fim_private import defaults
 from fim_private.cli.completion import mechanism_names
 from fim_private.cli.destination import destination, output_path
+from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
     ASKED,
-    COUNTS,
     PUBLIC,
     WRITTEN,
     Count,
@@ -33,6 +33,7 @@ from fim_private.cli.release_options import (
 )
 from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, page_at, write_release
 from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
+from fim_private.cli.segment_options import ExcludeFile, MaxSegments, SegmentColumn, SegmentNames
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -165,45 +166,12 @@ def mine(
     encoding: Encoding = None,
     query: Query = None,
     where: Where = None,
-    exclude: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Public list of items to leave out, such as postage and bags: one a line, or a column.",
-            show_default=False,
-            rich_help_panel=COUNTS,
-        ),
-    ] = None,
+    exclude: ExcludeFile = None,
     min_basket: MinBasket = None,
     together: Together = defaults.TOGETHER,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of segments, such as stores: one release for each, under one budget.",
-            show_default=False,
-            rich_help_panel=COUNTS,
-        ),
-    ] = None,
-    segments: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="With --by: which segments, a public list. Rows of others are not read.",
-            show_default=False,
-            rich_help_panel=COUNTS,
-        ),
-    ] = None,
-    max_segments: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="In how many segments a basket (or user) counts at most: where it has the most baskets. Each release "
-            "has 1/N of the budget; unless given N is 1.",
-            show_default=False,
-            rich_help_panel=COUNTS,
-        ),
-    ] = None,
+    by: SegmentColumn = None,
+    segments: SegmentNames = None,
+    max_segments: MaxSegments = None,
     catalogue: Annotated[
         str | None,
         typer.Option(
@@ -219,6 +187,8 @@ def mine(
     ] = None,
     max_work: MaxWork = defaults.MAX_WORK,
     max_memory: MaxMemory = None,
+    engine: EngineName = None,
+    spark_conf: SparkConf = None,
     output_format: Format = ReleaseFormat.TABLE,
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
@@ -287,6 +257,8 @@ def mine(
                 max_segments=max_segments,
                 max_work=max_work,
                 max_memory=max_memory,
+                engine=engine,
+                spark_conf=spark_settings(spark_conf),
                 progress=progress,
                 ledger=ledger_at(ledger),
                 dataset=dataset,

@@ -30,6 +30,7 @@ from fim_private.counting.kernel_arrays import (
     ranked_rows,
     streams,
 )
+from fim_private.counting.shards import Shard
 from fim_private.counting.work_limit import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -130,12 +131,13 @@ class CompiledCounter:
         support: of at least one itemset. index: 0 to the number of these itemsets less one. Raises WorkLimitError and
         MemoryError as `top` does.
         """
-        rows, high, ranks = self._rows, at_least(support, self._supports), []
+        rows, (low, high), ranks = self._rows, self._last_ranks(support), []
         for size in range(self._size, 1, -1):
-            candidates = columns(rows, size - 1, high, size, self._effort)
+            candidates = columns(rows, low, high, size, self._effort)
             high, index = self._locate_rank(rows, candidates, size, support, index)
             rows = prefixes(rows, candidates.between(high, high + 1).rows, high)
             ranks.append(high)
+            low = size - 2
         matches = np.flatnonzero(rank_supports(rows, high) == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
@@ -144,14 +146,21 @@ class CompiledCounter:
 
         Raises WorkLimitError and MemoryError as `top` does.
         """
-        high = at_least(lowest, self._supports)
+        low, high = self._last_ranks(lowest)
         # No itemset has more support than the most frequent item: no longer a histogram than that.
         highest = min(highest, int(self._supports[0]) if len(self._supports) else 0)
         scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
         # One thread, so that they come in order.
-        self._run(scan, self._rows, columns(self._rows, self._size - 1, high, self._size, self._effort), alone=True)
+        self._run(scan, self._rows, columns(self._rows, low, high, self._size, self._effort), alone=True)
         found = np.frombuffer(scan.itemsets, dtype=np.int32).reshape(-1, self._size + 1)
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
+
+    def _last_ranks(self, floor: int) -> tuple[int, int]:
+        """Return which ranks, from the first up to before the second, the least frequent item may have: those of floor.
+
+        floor: units, >= 1. An itemset's least frequent item has at least as much support as the itemset.
+        """
+        return self._size - 1, at_least(floor, self._supports)
 
     def _count_head(self, scan: kernel.Scan) -> int:
         """Count among the most frequent ranks, where that is cheaper by bitmaps or by a table of pairs."""
@@ -253,6 +262,30 @@ class CompiledCounter:
             else:
                 low, index = middle, index - inside
         return low, index
+
+
+class CompiledShard(CompiledCounter):
+    """Counts the itemsets whose least frequent item is among some ranks; see `shards.ShardCounter`."""
+
+    def __init__(self, shard: Shard, size: int, effort: Effort) -> None:
+        super().__init__(shard.transactions, size, 1, effort)
+        self._shard = shard
+        # The codes are ranks, so ranking them by these leaves them as they are.
+        self.item_supports = shard.supports
+
+    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+        """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th; see `ShardCounter`."""
+        scan = self._scan(self._size, ceiling, floor, wanted or 0)
+        low, high = self._last_ranks(floor)
+        self._count_ranks(scan, low, high, copied=len(self._transactions.items) >= _LARGE and self._size > 2)
+        scan.settle()
+        return Top(_levels(scan), scan.floor, scan.work)
+
+    def _last_ranks(self, floor: int) -> tuple[int, int]:
+        """Return which ranks of the shard the least frequent item may have, from the first up to before the second."""
+        low, high = super()._last_ranks(floor)
+        low = max(low, self._shard.low)
+        return low, max(low, min(high, self._shard.high))
 
 
 def _levels(scan: kernel.Scan) -> list[Level]:

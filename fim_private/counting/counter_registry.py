@@ -11,7 +11,8 @@ from fim_private.counting import portable_candidates
 from fim_private.counting.candidate_counts import CandidateSource, MakeCandidates
 from fim_private.counting.counter import Counter, MakeCounter
 from fim_private.counting.item_counter import ItemCounter
-from fim_private.counting.portable_counter import PortableCounter
+from fim_private.counting.portable_counter import PortableCounter, PortableShard
+from fim_private.counting.shards import MakeShardCounter, Shard, ShardCounter
 from fim_private.counting.work_limit import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter, shown
@@ -22,15 +23,17 @@ SumItems = Callable[[Transactions, NDArray[np.int64], Effort], NDArray[np.int64]
 
 COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
 _CANDIDATES: dict[str, MakeCandidates] = {"numpy": portable_candidates.PortableCandidates}
+_SHARDS: dict[str, MakeShardCounter] = {"numpy": PortableShard}
 _ITEM_SUMS: dict[str, SumItems] = {"numpy": portable_candidates.item_sums}
 try:
     from fim_private.counting import compiled_candidates
-    from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
+    from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter, CompiledShard
 except ImportError:  # built without a compiler
     LARGEST_SIZE = 0
 else:
     COUNTERS = {"compiled": CompiledCounter, **COUNTERS}
     _CANDIDATES["compiled"] = compiled_candidates.CompiledCandidates
+    _SHARDS["compiled"] = CompiledShard
     _ITEM_SUMS["compiled"] = compiled_candidates.item_sums
 
 
@@ -52,6 +55,14 @@ def counter_for(
     make = COUNTERS[_able(transactions, name, size)]
     counter = make(transactions, size, min_support, effort or Effort())
     return ItemCounter(counter, min_support) if size == 1 else counter
+
+
+def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = None) -> ShardCounter:
+    """Return a counter of the itemsets of that size, >= 2, in a shard.
+
+    name: as in counter_for. Raises ParameterError for another name.
+    """
+    return _SHARDS[_able(shard.transactions, name, size)](shard, size, effort)
 
 
 def item_sums(

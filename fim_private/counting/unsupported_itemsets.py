@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -21,21 +23,46 @@ Itemset = tuple[int, ...]
 _WORTH_LISTING, _MOST_LISTED = 8, 1 << 22
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """All itemsets of one size of a public catalogue.
+
+    items: in the catalogue. size: items per itemset, >= 1. is_supported: tells whether any basket contains all the
+    codes of one. supported: lists those that some basket contains, (m, size) codes in any order.
+    """
+
+    items: int
+    size: int
+    is_supported: Callable[[Itemset], bool]
+    supported: Callable[[], NDArray[np.int64]]
+
+
+def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> Candidates:
+    """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue.
+
+    effort: as in itemset_spectrum, for listing what baskets contain.
+    """
+    return Candidates(
+        len(transactions.vocabulary),
+        size,
+        partial(is_supported, transactions),
+        lambda: counter_for(transactions, size, 1, effort, None).itemsets(1, transactions.baskets)[0],
+    )
+
+
 def unsupported_itemsets(
-    transactions: Transactions, size: int, unsupported: int, number: int, effort: Effort | None, randomness: Randomness
+    candidates: Candidates, unsupported: int, number: int, randomness: Randomness
 ) -> list[Itemset]:
     """Return different itemsets that no basket contains, as ascending codes, in uniformly random order.
 
-    size: items per itemset, >= 1. unsupported: how many there are. number: how many are wanted, <= unsupported.
-    effort: as in itemset_spectrum, for listing what baskets contain.
+    unsupported: how many there are. number: how many are wanted, <= unsupported.
     """
-    items = len(transactions.vocabulary)
+    items, size = candidates.items, candidates.size
     every = math.comb(items, size)
     most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
     if most_draws < _WORTH_LISTING or every - unsupported > _MOST_LISTED:
-        return _drawn(items, size, number, lambda codes: is_supported(transactions, codes), randomness)
-    codes, _ = counter_for(transactions, size, 1, effort, None).itemsets(1, transactions.baskets)
-    supported = set(map(tuple, np.sort(codes, axis=1).tolist()))
+        return _drawn(items, size, number, candidates.is_supported, randomness)
+    supported = set(map(tuple, np.sort(candidates.supported(), axis=1).tolist()))
     if 2 * number <= unsupported:
         return _drawn(items, size, number, supported.__contains__, randomness)
     # To draw the last of nearly all would take long. So these are listed, and are not many more than are wanted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,6 +33,9 @@ class ItemSource(Protocol):
     def label(self, code: int) -> Item:
         """Return the label of an item."""
 
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+        """Return the labels of itemsets given by codes, each in label order. Of many at once, where labels are far."""
+
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases, uncut, restricted to these items: codes[k] becomes number k.
 
@@ -57,6 +61,10 @@ class LocalItems:
     def label(self, code: int) -> Item:
         """Return the label of an item."""
         return self.transactions.vocabulary.label(code)
+
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+        """Return the labels of itemsets; see `ItemSource.named`."""
+        return [tuple(map(self.label, sorted(codes))) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases restricted to these items; see `ItemSource.among`."""

@@ -88,10 +88,8 @@ class Levelwise:
         supports = counts.sums(chosen.sets, np.append(0, np.ones(len(chosen), dtype=np.int64)))
         order = np.argsort(-chosen.estimates, kind="stable")
         sets = [row for own in chosen.sets for row in own.tolist()]
-        return [
-            Found(tuple(map(items.label, sorted(codes[sets[i]].tolist()))), int(supports[i]), bool(in_doubt[i]))
-            for i in order.tolist()
-        ]
+        names = items.named([codes[row].tolist() for row in sets])
+        return [Found(names[i], int(supports[i]), bool(in_doubt[i])) for i in order.tolist()]
 
 
 def levelwise(

@@ -91,10 +91,8 @@ class Reaching:
             return []
         supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
         sets = [row for own in pool.sets for row in own.tolist()]
-        return [
-            Found(tuple(map(items.label, sorted(codes[sets[i]].tolist()))), int(supports[i]))
-            for i in np.argsort(-pool.estimates, kind="stable").tolist()
-        ]
+        names = items.named([codes[row].tolist() for row in sets])
+        return [Found(names[i], int(supports[i])) for i in np.argsort(-pool.estimates, kind="stable").tolist()]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ Everything is decided before the data is opened: which mechanisms run, on which 
 noise. What leaves is a Release.
 
 scope           What of the data counts, and what an item is, by public choices.
-sizes           The sizes of itemsets.
-options         All that is asked for, checked before any data is read.
+options         All that is asked for, checked before any data is read; sizes has those of itemsets.
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of the budget.
 allocation      What was allocated, and how it is carried out.
@@ -24,6 +23,7 @@ user_lengths    How many items users have, and what an item weighs then.
 itemset         An itemset that leaves; how a release is a sequence of them.
 needed_support  About how many units must have an itemset for it to come out.
 advice          What to ask instead where too little came out.
+engines         What reads and counts: this machine, or Spark.
 one_release     One release of purchases that have been read.
 mine_options    The options of mine, for programs that check types.
 outcome         What leaves: itemsets, and the guarantee they were released under.
@@ -31,23 +31,20 @@ release         The forms it leaves in: for people, and as JSON and CSV.
 segment_tables  Tables of CSV of several segments, as one.
 segmented       Releases of several segments, under one budget.
 plain_values    A release as plain values, the JSON schema.
-release_rules   Its association rules, and the forms of these.
-rule_cells      A rule as a row of texts.
-rules_frame     They as a frame of pandas, and what a notebook shows of it.
+release_rules   Its association rules, and the forms of these: rule_cells as texts, rules_frame as a frame of pandas.
 release_files   It as a file: JSON, Parquet, CSV, Markdown and SVG.
 saved_form      The form of what such a file has.
 loaded          A release from such a file.
 markdown        A table and notes as Markdown.
 csv_cells       Cells of CSV, safe to open in a spreadsheet.
-pictured        What it looks like: the bars and texts of a picture, which charts draw.
-pictured_segments  The same of several segments, on one scale.
+pictured        What it looks like: the bars and texts of a picture, which charts draw; pictured_segments of several.
 wording         What it says of itself, in words.
 frames          The same as a table of Arrow or of pandas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack, overload
@@ -60,14 +57,14 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import account_of, asked, bill, rows_asked
+from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import Job, cost_of
 from fim_private.mining.options import checked_options
 from fim_private.mining.release import Release
 from fim_private.mining.scope import Scope
 from fim_private.mining.segmented import SegmentedRelease
-from fim_private.reading import read_parts, reads_users
-from fim_private.reading.databases import check_query
+from fim_private.reading import reads_users
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
@@ -136,6 +133,8 @@ def mine(
     max_work: int = defaults.MAX_WORK,
     max_memory: int | str | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
     ledger: Any = None,
     dataset: str | None = None,
     seed: int | None = None,
@@ -207,6 +206,8 @@ def mine(
     max_memory: how much memory the data may take, with what counting them takes: "4GB", "500MB", or bytes; four fifths
         of what the machine has unless given. What would take more is refused while it is read.
     progress: called now and then while counting lasts, with the fraction done of the present pass, 0 to 1.
+    engine: "local", or "spark": Apache Spark reads and counts (docs/spark.md), as it does a DataFrame of its own.
+        spark_conf: settings of a session that is started, such as {"spark.master": "local[4]"}.
     ledger: a fim.Ledger, which keeps a budget in a file: the release is charged to it, and that is on the disk, before
         anything is computed of the data; if it would overspend it is refused. What was charged stays charged, also
         where nothing comes out. dataset: needed with it, the name of the data, for all files of the same people.
@@ -231,6 +232,7 @@ def mine(
     >>> release.privacy_unit, release.itemsets[0].items
     ('user', ('bread', 'butter'))
     """
+    engine_of = Engine.of(data, engine, spark_conf)
     effort = Effort(max_work=max_work) if progress is None else Effort(max_work=max_work, progress=progress)
     limit = MemoryLimit.of(max_memory)
     randomness = Randomness.of_seed(seed)
@@ -262,12 +264,12 @@ def mine(
             by_user=by_user,
             scope=scope,
         )
-    check_query(data, query)
+    engine_of.check(data, query)
     dialect = Dialect(delimiter, header, encoding, input_format)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     most = 1 if parts is None else parts.most
     each = options.part(most)
-    job = Job(each, allocation_of(each), scope, effort, randomness)
+    job = Job(each, allocation_of(each), randomness)
     cost, concentrated = cost_of(options, job.allocation, most)
     due = bill(
         account,
@@ -284,17 +286,15 @@ def mine(
         if parts is not None and options.neighbors == Neighbors.REPLACE_ONE:
             warn([segments_are_public("user" if by_user else "basket")], stacklevel=2)
 
-    read = read_parts(data, reading)
-    unit = "user" if read[0].by_user else "basket"
-    charged = None if due is None else due.pay(unit)
-    if randomness.private and read[0].read_as is not None:
-        warn(read[0].read_as.cautions(), stacklevel=2)
-    if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
-        warn(dict.fromkeys(told for one in read for told in cautions_of_units(cost, one.units, unit)), stacklevel=2)
+    with engine_of.opened(data, reading, scope, effort) as read:
+        unit = "user" if read[0].source.by_user else "basket"
+        charged = None if due is None else due.pay(unit)
+        if randomness.private and read[0].read_as is not None:
+            warn(read[0].read_as.cautions(), stacklevel=2)
+        if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
+            told = [told for one in read for told in cautions_of_units(cost, one.source.units, unit)]
+            warn(dict.fromkeys(told), stacklevel=2)
+        releases = [job.release(one) for one in read]
     if parts is None:
-        return replace(job.release(read[0]), charged=charged)
-    releases = [
-        replace(job, scope=scope.of_segment(parts, name)).release(one)
-        for name, one in zip(parts.names, read, strict=True)
-    ]
+        return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, concentrated if options.rho is not None else None, charged)

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
-from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
@@ -24,14 +23,14 @@ from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
 from fim_private.mining.charging import account_of, bill, rows_asked
+from fim_private.mining.engines import Engine
 from fim_private.mining.given_itemsets import given_itemsets
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
 from fim_private.mining.scope import Scope
-from fim_private.reading import read_parts, reads_users
-from fim_private.reading.databases import check_query
+from fim_private.reading import reads_users
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
@@ -64,6 +63,8 @@ def count(
     max_work: int = defaults.MAX_WORK,
     max_memory: int | str | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
     ledger: Any = None,
     dataset: str | None = None,
     seed: int | None = None,
@@ -83,7 +84,7 @@ def count(
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
     neighbors: "replace-one" or "add-remove". The noise is the same for both.
     count: whether the number of units is released, too, as in mine.
-    max_work, max_memory, progress, ledger, dataset, seed: as in mine.
+    max_work, max_memory, progress, engine, spark_conf, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
     95 % interval. Raises ParameterError, DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
 
@@ -98,7 +99,8 @@ def count(
     if all(isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)):
         raise ParameterError(f"only one of the purchases and {parameter('itemsets')} can be standard input")
     account = account_of(ledger, dataset, private=randomness.private)
-    check_query(data, query)
+    engine_of = Engine.of(data, engine, spark_conf)
+    engine_of.check(data, query)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
     scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user)
     dialect = Dialect(delimiter, header, encoding, input_format)
@@ -121,17 +123,16 @@ def count(
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
 
-    (transactions,) = read_parts(data, reading)
-    charged = None if due is None else due.pay("user" if transactions.by_user else "basket")
-    if randomness.private and transactions.read_as is not None:
-        warn(transactions.read_as.cautions(), stacklevel=2)
-    scope = scope.read_from(transactions)
-    source: SupportSource = LocalSource(scope.applied(transactions), effort)
-    unit = "user" if source.by_user else "basket"
-    if randomness.private and relation == Neighbors.REPLACE_ONE:
-        warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
-    units = counted_units(source, relation, allocated.count, randomness)
-    values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
+    with engine_of.opened(data, reading, scope, effort) as (opened,):
+        source = opened.source
+        unit = "user" if source.by_user else "basket"
+        charged = None if due is None else due.pay(unit)
+        if randomness.private and opened.read_as is not None:
+            warn(opened.read_as.cautions(), stacklevel=2)
+        if randomness.private and relation == Neighbors.REPLACE_ONE:
+            warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
+        units = counted_units(source, relation, allocated.count, randomness)
+        values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
     return Release(
         mechanism=GIVEN,
         sizes=given.sizes,
@@ -143,8 +144,8 @@ def count(
         abstained=False,
         itemsets=tuple(told(given.itemsets, values, allocated.noise, units)),
         missing_user=source.missing_user,
-        where=transactions.where,
-        scope=scope,
+        where=opened.where,
+        scope=opened.scope,
         top=len(given.itemsets),
         union=True,
         shares=allocated.shares,

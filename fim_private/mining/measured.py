@@ -146,7 +146,7 @@ class Measured:
         """Find items, and pick itemsets of them: return what that is called, and what was picked."""
         name, way = self._picks_for(weight)
         codes, _ = found_items(items, self.budget, way.recipe, self.items_delta, randomness)
-        labels = [items.label(code) for code in codes.tolist()]
+        labels = [label for (label,) in items.named(codes[:, None].tolist())]
         return name, self._among(source, labels, way.picks, randomness)
 
     def _needed(self, picks: TopK, universe_size: int | None) -> float:

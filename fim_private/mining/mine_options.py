@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypedDict
 
@@ -48,6 +48,8 @@ class MineOptions(TypedDict, total=False):
     max_work: int
     max_memory: int | str | None
     progress: Progress | None
+    engine: str | None
+    spark_conf: Mapping[str, str] | None
     ledger: Any
     dataset: str | None
     seed: int | None

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.counting import Effort
-from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.randomness import Randomness
 from fim_private.mining.allocation import BudgetAllocation, MeasuredAllocation, counted_units
+from fim_private.mining.engines import Opened
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Release
-from fim_private.mining.scope import Scope
-from fim_private.reading.transactions import Transactions
 
 
 @dataclass(frozen=True)
@@ -23,15 +20,12 @@ class Job:
 
     options: MiningOptions
     allocation: BudgetAllocation | MeasuredAllocation
-    scope: Scope
-    effort: Effort
     randomness: Randomness
 
-    def release(self, transactions: Transactions) -> Release:
+    def release(self, opened: Opened) -> Release:
         """Return what comes out. Raises WorkLimitError where counting is out of reach."""
         options, randomness = self.options, self.randomness
-        scope = self.scope.read_from(transactions)
-        source: SupportSource = LocalSource(scope.applied(transactions), self.effort)
+        source, scope = opened.source, opened.scope
         if options.max_basket is not None:
             source = source.capped(options.max_basket, options.max_baskets or 1)
         units = counted_units(source, options.neighbors, self.allocation.count, randomness)
@@ -53,7 +47,7 @@ class Job:
             itemsets=published.itemsets,
             parts=published.parts,
             missing_user=source.missing_user,
-            where=transactions.where,
+            where=opened.where,
             scope=scope,
             top=options.top,
             union=options.union,

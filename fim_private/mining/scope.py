@@ -14,6 +14,7 @@ from fim_private.dp.parameters import public_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.glance import printable
 from fim_private.reading import read_catalogue
+from fim_private.reading.read_as import ReadAs
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
@@ -85,9 +86,8 @@ class Scope:
             transactions = transactions.of_length(self.min_basket)
         return transactions.united() if self.unites else transactions
 
-    def read_from(self, transactions: Transactions) -> Self:
+    def read_from(self, read_as: ReadAs | None) -> Self:
         """Return this with the columns that name an item, where several do."""
-        read_as = transactions.read_as
         several = read_as is not None and read_as.form == "long" and len(read_as.items) > 1
         return replace(self, item=read_as.items) if several and read_as is not None else self
 

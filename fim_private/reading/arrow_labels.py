@@ -51,8 +51,7 @@ class ArrowLabels:
         """
         if pa.types.is_null(values.type):
             return np.full(len(values), -1, dtype=np.int32)
-        if not pa.types.is_dictionary(values.type):
-            values = _converted(values, pc.dictionary_encode, self._where)
+        values = with_dictionary(values, self._where)
         start, is_null = self._place(values.dictionary)
         codes = numpy_of(values.indices).astype(np.int32)
         if values.indices.null_count:
@@ -93,7 +92,8 @@ class ArrowLabels:
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1:]
         start = self._size
-        labels = self._normal(dictionary)
+        labels, tokens = plain_labels(dictionary, self._where)
+        self._tokens = self._tokens or tokens
         is_null = null_mask(labels)
         self._dictionaries.append(labels)
         self._size += len(labels)
@@ -101,17 +101,24 @@ class ArrowLabels:
         self._previous = (dictionary, start, is_null)
         return start, is_null
 
-    def _normal(self, labels: pa.Array) -> pa.Array:
-        """Return labels as int64 or as strings; what stands for no label is null."""
-        kind = labels.type
-        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-            return labels.cast(pa.int64())
-        if pa.types.is_null(kind):
-            return labels.cast(pa.string())
-        is_text = _is_text(kind)
-        self._tokens = self._tokens or not is_text
-        strings = _float_tokens(labels) if pa.types.is_floating(kind) else _as_strings(labels, self._where)
-        return present(strings)
+
+def with_dictionary(values: pa.Array, where: str) -> pa.Array:
+    """Return values with a dictionary. Raises DataError for a type that cannot be labels. where: as in ArrowLabels."""
+    return values if pa.types.is_dictionary(values.type) else _converted(values, pc.dictionary_encode, where)
+
+
+def plain_labels(labels: pa.Array, where: str) -> tuple[pa.Array, bool]:
+    """Return labels as int64 or as strings, null for what is none, and whether those that print as integers are some.
+
+    Raises DataError for a type that cannot be labels, and for text that is not UTF-8. where: as in ArrowLabels.
+    """
+    kind = labels.type
+    if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        return labels.cast(pa.int64()), False
+    if pa.types.is_null(kind):
+        return labels.cast(pa.string()), False
+    strings = _float_tokens(labels) if pa.types.is_floating(kind) else _as_strings(labels, where)
+    return present(strings), not _is_text(kind)
 
 
 def is_list_type(kind: pa.DataType) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +70,7 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     if not source.is_text:
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
-    encoder = _encoder(source, roles)
+    encoder = Encoder.of(source, roles)
     read_as = ReadAs.of_table(
         source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
     )
@@ -79,31 +79,40 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     def rows() -> Iterator[KeyedRows]:
         nonlocal number
         for part in _sliced(source, roles):
-            batch = _chosen(part, roles, source.name)
+            batch = chosen(part, roles, source.name)
             number += len(batch)
-            yield _rows(batch, roles, encoder, source.name)
+            yield keyed_rows(batch, roles, encoder, source.name)
 
     found = assemble(rows(), encoder.labels)
     return replace(found, read_as=read_as, rows=number)
 
 
 @dataclass(frozen=True)
-class _Encoder:
+class Encoder:
     """Item labels, and the code of each column where columns are items: (columns,) int32 provisional."""
 
     labels: Labels
     columns: Codes | None = None
 
+    @classmethod
+    def of(cls, source: ArrowSource, roles: Roles) -> Self:
+        """Return what encodes the items of a source."""
+        if roles.form is InputForm.ONE_HOT:
+            names = PythonLabels()
+            return cls(names, names.encode(_tokens(roles.values) if source.is_text else roles.values))
+        return cls(ArrowLabels(items_name(source.name, roles), text=has_tokens(source, roles)))
 
-def _encoder(source: ArrowSource, roles: Roles) -> _Encoder:
-    """Return what encodes the items of a source."""
-    if roles.form is InputForm.ONE_HOT:
-        names = PythonLabels()
-        return _Encoder(names, names.encode(_tokens(roles.values) if source.is_text else roles.values))
-    where = f"column {roles.values[0]!r} of {source.name}" if roles.form is not InputForm.WIDE else source.name
+
+def items_name(source: str, roles: Roles) -> str:
+    """Return what errors call the items of a source."""
+    return source if roles.form is InputForm.WIDE else f"column {roles.values[0]!r} of {source}"
+
+
+def has_tokens(source: ArrowSource, roles: Roles) -> bool:
+    """Tell whether items are texts of which those that print as integers are some."""
     # A column of nulls says nothing of how the others are read.
     kinds = {kind for name in roles.values if not pa.types.is_null(kind := source.schema.field(name).type)}
-    return _Encoder(ArrowLabels(where, text=len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)))
+    return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
 
 
 def _tokens(names: Sequence[str]) -> list[Item]:
@@ -160,7 +169,7 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -> KeyedRows:
+def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
     if roles.basket is not None:
         place = batch.schema.get_field_index(roles.basket)
@@ -183,7 +192,7 @@ def _rows(batch: pa.RecordBatch, roles: Roles, encoder: _Encoder, source: str) -
     return with_keys(rows, baskets, users, segments)
 
 
-def _chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """Return the rows of a batch that are to be read, with the columns that are needed, in a plain form."""
     names = roles.names
     batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
@@ -232,13 +241,13 @@ def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     """Yield batches of bounded size, at least one."""
     size = roles.rows_at_a_time
     # The first is empty: types are checked even when there are no rows.
-    yield _empty(source.schema, roles.names)
+    yield empty_batch(source.schema, roles.names)
     for batch in source.batches(roles.wanted):
         for start in range(0, len(batch), size):
             yield batch.slice(start, size)
 
 
-def _empty(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
+def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     """Return a batch of these columns without rows."""
     fields = [schema.field(name) for name in names]
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -110,18 +111,19 @@ class Transactions:
         code = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         return replace(self, items=code[self.items], vocabulary=self.vocabulary.only(occurs))
 
-    def capped(self, max_basket: int, max_baskets: int) -> Transactions:
+    def capped(self, max_basket: int, max_baskets: int, digests: Mapping[int, bytes] | None = None) -> Transactions:
         """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.
 
         max_basket, max_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
-        do not count are empty then. What a unit keeps follows from what is in it alone (`contribution_bounds`): it
+        do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What a
+        unit keeps follows from what is in it alone (`contribution_bounds`): it
         supports at most max_baskets * C(max_basket, size) itemsets.
         """
         cut = self._with(first_of_basket(self.offsets, max_basket))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > max_baskets).any():
             return cut
-        digests = LabelDigests(self.vocabulary.label)
-        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digests, max_baskets)
+        of_labels = LabelDigests(self.vocabulary.label) if digests is None else digests
+        stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, of_labels, max_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:

@@ -31,6 +31,7 @@ from fim_private.counting import (
     itemset_spectrum,
     list_itemsets,
     portable_counter,
+    prefix_join,
     work_limit,
 )
 from fim_private.counting.counter import Top
@@ -95,15 +96,15 @@ def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
 def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The floors of the numpy counter's scans, as they happen."""
     seen: list[int] = []
-    scan = portable_counter._scan
+    scan = prefix_join.scan
 
     def recorded(
         transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
-    ) -> Iterator[portable_counter._Found]:
+    ) -> Iterator[prefix_join.Found]:
         seen.append(floor)
         return scan(transactions, supports, size, floor, meter)
 
-    monkeypatch.setattr(portable_counter, "_scan", recorded)
+    monkeypatch.setattr(portable_counter, "scan", recorded)
     return seen
 
 
@@ -145,7 +146,7 @@ def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
 
 def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
     transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = portable_counter._frequent_rows(transactions, portable_counter.item_supports(transactions), 2, 100)
+    rows = prefix_join._frequent_rows(transactions, portable_counter.item_supports(transactions), 2, 100)
     assert len(rows.code) == 4  # items 1 to 4
     assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
 
@@ -394,7 +395,7 @@ def test_the_batch_size_of_the_numpy_counter_does_not_matter(
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(portable_counter, "_BATCH_ENTRIES", entries)
+        patch.setattr(prefix_join, "_BATCH_ENTRIES", entries)
         assert itemset_spectrum(shop, size, counter="numpy").all_levels() == spectrum_of(
             brute_force_supports(baskets, size)
         )

@@ -35,13 +35,14 @@ MAY_IMPORT = {
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
     "ledger": "errors glance dp",  # neither data nor releases
+    "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
-    "mining": "errors defaults glance charts dp spectrum reading counting mechanisms levelwise rules whole_files",
+    "mining": "errors defaults glance charts dp spectrum reading counting mechanisms levelwise rules spark whole_files",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger",
     "reporting": "errors glance charts dp reading mining rules whole_files",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules "
+    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
     "whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting import unsupported_itemsets as module
-from fim_private.counting.unsupported_itemsets import unsupported_itemsets
+from fim_private.counting.unsupported_itemsets import candidates_of, unsupported_itemsets
 from fim_private.dp.randomness import Randomness
 from fim_private.reading import read_catalogue, read_transactions
 
@@ -28,7 +28,9 @@ def test_they_are_different_and_in_no_basket(
     number = round(share * len(free))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WORTH_LISTING", 1 if listed else 1 << 30)
-        found = unsupported_itemsets(transactions, size, len(free), number, None, Randomness.seeded(seed))
+        found = unsupported_itemsets(
+            candidates_of(transactions, size, None), len(free), number, Randomness.seeded(seed)
+        )
     assert len(set(found)) == len(found) == number
     assert {*found} <= free
 
@@ -37,11 +39,12 @@ def test_they_are_different_and_in_no_basket(
 def test_each_is_as_likely(number: int) -> None:
     transactions = read_transactions([[0, 1, 2]]).restricted_to(read_catalogue(range(5)))
     assert comb(5, 2) - 3 == 7
+    candidates = candidates_of(transactions, 2, None)
     trials, drawn = 2_000, Counter[tuple[int, ...]]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WORTH_LISTING", 3)
         for seed in range(trials):
-            drawn.update(unsupported_itemsets(transactions, 2, 7, number, None, Randomness.seeded(seed))[:1])
+            drawn.update(unsupported_itemsets(candidates, 7, number, Randomness.seeded(seed))[:1])
     expected = trials / 7
     assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5  # of 6 degrees of freedom: 1 in 1,000
     assert len(drawn) == 7

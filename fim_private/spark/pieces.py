@@ -1,0 +1,92 @@
+"""Purchases as rows of Spark, and back: some thousand units a row, as arrays of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fim_private.reading.known_labels import numbers
+from fim_private.reading.transactions import Transactions
+
+# So many entries are in a row, at most, unless a single unit has more.
+_ENTRIES = 1 << 20
+
+# units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
+# basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
+FIELDS = (
+    pa.field("units", pa.int64()),
+    pa.field("blank", pa.int64()),
+    pa.field("baskets", pa.binary()),
+    pa.field("lengths", pa.binary()),
+    pa.field("items", pa.binary()),
+)
+
+
+def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
+    """Yield purchases as rows, with columns of these numbers before the others; nothing of none."""
+    bounds = _bounds(data)
+    for place, (first, last) in enumerate(pairwise(bounds)):
+        low, high = (first, last) if data.unit_offsets is None else data.unit_offsets[[first, last]].tolist()
+        blank = data.blank if place == 0 else 0
+        start, end = data.offsets[[low, high]].tolist()
+        lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32)
+        baskets = None
+        if data.unit_offsets is not None:
+            baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
+        row = [
+            *(pa.array([value], pa.int64()) for _, value in keys),
+            pa.array([last - first + blank], pa.int64()),
+            pa.array([blank], pa.int64()),
+            pa.array([baskets], pa.binary()),
+            pa.array([lengths.tobytes()], pa.binary()),
+            pa.array([data.items[start:end].tobytes()], pa.binary()),
+        ]
+        names = [name for name, _ in keys] + [field.name for field in FIELDS]
+        yield pa.RecordBatch.from_arrays(row, names=names)
+
+
+def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
+    """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
+    lengths: list[NDArray[np.int32]] = []
+    items: list[NDArray[np.int32]] = []
+    baskets: list[NDArray[np.int32]] = []
+    blank = 0
+    for batch in batches:
+        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
+        for row in range(len(batch)):
+            lengths.append(np.frombuffer(columns["lengths"][row].as_buffer(), dtype=np.int32))
+            items.append(np.frombuffer(columns["items"][row].as_buffer(), dtype=np.int32))
+            blank += columns["blank"][row].as_py()
+            if by_user:
+                baskets.append(np.frombuffer(columns["baskets"][row].as_buffer(), dtype=np.int32))
+    return Transactions(
+        _offsets(lengths),
+        np.concatenate([np.empty(0, dtype=np.int32), *items]),
+        numbers(count),
+        _offsets(baskets) if by_user else None,
+        blank=blank,
+    )
+
+
+def _offsets(parts: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Return where each begins, and the end, of things with these sizes."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate([np.empty(0, np.int32), *parts]))])
+
+
+def _bounds(data: Transactions) -> list[int]:
+    """Return at which units rows begin, and the end of the last."""
+    units = data.units - data.blank
+    starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
+    # An entry for each basket and unit, too: these take as much.
+    sizes = np.asarray(starts) + np.arange(units + 1)
+    if data.unit_offsets is not None:
+        sizes = sizes + data.unit_offsets
+    bounds = [0]
+    while bounds[-1] < units:
+        upto = int(np.searchsorted(sizes, sizes[bounds[-1]] + _ENTRIES, side="right")) - 1
+        bounds.append(max(upto, bounds[-1] + 1))
+    return bounds if units or not data.blank else [0, 0]

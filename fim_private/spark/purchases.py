@@ -1,0 +1,288 @@
+"""Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
+
+The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which are kept
+where Spark keeps them until they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from fim_private.errors import DataError
+from fim_private.reading.assembly import KeyedRows, assemble
+from fim_private.reading.known_labels import KnownLabels, numbers
+from fim_private.reading.record_batches import Encoder, chosen, empty_batch, items_name, keyed_rows
+from fim_private.reading.segment_members import members
+from fim_private.reading.segments import Segments
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, Vocabulary
+from fim_private.spark.dataframes import Table
+from fim_private.spark.item_digests import ItemCodes, ItemDigests, NewItems, digest
+from fim_private.spark.pieces import FIELDS, pieces
+from fim_private.spark.session import quiet
+from fim_private.spark.tasks import FAILURE, Batches, collected, run
+
+# The last row of a task has no item, and how many entries there were.
+_NAMES = pa.schema(
+    [("digest", pa.int64()), ("number", pa.int64()), ("text", pa.string()), ("entries", pa.int64())],
+)
+# Names are kept in so many parts: there are few of them, beside the purchases.
+_NAME_PARTS = 8
+# Which part of a public list a piece is of; 0 without one.
+SEGMENT = "segment"
+_SALTS = 256
+# A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
+FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
+
+
+@dataclass(frozen=True)
+class ItemNames:
+    """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
+
+    kept: what Spark was asked to keep. entries: how many items all rows have together.
+    """
+
+    digests: ItemDigests
+    frame: Any
+    kept: Any
+    entries: int
+
+    def labels(self, codes: Sequence[int]) -> dict[int, Item]:
+        """Return the labels of some codes."""
+        code_of = {int(self.digests.digests[code]): code for code in codes}
+        found: dict[int, Item] = {}
+        wanted = sorted(code_of)
+        for start in range(0, len(wanted), 1000):  # Spark plans a list in a condition value by value
+            some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
+            for one in collected(some).to_pylist():
+                found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
+        return found
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Purchases as Spark keeps them: pieces, with the segment that each is of.
+
+    units: of each segment; of all of them without segments.
+    """
+
+    frame: Any
+    items: ItemNames
+    by_user: bool
+    units: tuple[int, ...]
+
+    def close(self) -> None:
+        """Let Spark forget them."""
+        self.frame.unpersist()
+        self.items.kept.unpersist()
+
+
+def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None) -> Kept:
+    """Read a table. applied: what of the purchases of some units counts. excluded: items that do not.
+
+    Raises DataError for what cannot be read.
+    """
+    reader = _Reader(table.name, table.roles, table.tokens)
+    reader.check(table.schema)
+    items = _numbered(table, reader)
+    if excluded is not None:
+        codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
+        items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
+    roles = table.roles
+    frame = table.frame
+    task = _Assembly(len(items.digests), roles.user is not None, roles.by, applied)
+    if roles.keys:
+        named = _key(table, roles.user, "user"), _key(table, roles.basket, "basket")
+        keys = [field for field in named if field is not None]
+        by = [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
+        frame = run(frame, _Rows(reader, items.digests), pa.schema([*keys, *by, ("codes", pa.binary())]))
+        frame = _by_unit(frame, roles.user, roles.basket, tasks_for(frame, items.entries))
+        frame = run(frame, task, _pieces_schema())
+    else:
+        frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema())
+    with quiet():
+        frame = frame.persist()
+        totals = collected(frame.groupBy(SEGMENT, FAILURE).sum("units")).to_pylist()
+    segments = 1 if roles.by is None else len(roles.by.names)
+    units = {one[SEGMENT]: one["sum(units)"] for one in totals}
+    by_user = roles.user is not None
+    return Kept(frame, items, by_user, tuple(int(units.get(place) or 0) for place in range(segments)))
+
+
+def tasks_for(frame: Any, entries: int) -> int:
+    """Return by how many tasks so many entries are worked on, which are shuffled.
+
+    As many as Spark's own setting says, but of no fewer entries than are worth a task, nor more than one can have. (Its
+    adaptive planner does not look into what it keeps, and knows bytes only.)
+    """
+    asked = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
+
+
+def _pieces_schema() -> pa.Schema:
+    return pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
+
+
+def _key(table: Table, column: str | None, name: str) -> pa.Field | None:
+    """Return what a column of keys is called, and its type."""
+    return None if column is None else pa.field(name, table.schema.field(column).type)
+
+
+def _by_unit(frame: Any, user: str | None, basket: str | None, tasks: int) -> Any:
+    """Bring the rows of each unit together: of a user, or of a basket where nobody is named."""
+    from pyspark.sql import functions
+
+    if user is None:
+        return frame.repartition(tasks, frame["basket"])
+    nobody = frame["user"].isNull()
+    # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
+    alone = frame["basket"] if basket is not None else frame["codes"]
+    return frame.repartition(tasks, frame["user"], functions.when(nobody, alone))
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the rows of a batch, as they are read on one machine."""
+
+    name: str
+    roles: Any
+    tokens: bool
+
+    def labels(self, codes: Any, count: int) -> KnownLabels:
+        return KnownLabels(codes, count, items_name(self.name, self.roles), text=self.tokens)
+
+    def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
+        size = self.roles.rows_at_a_time
+        for batch in batches:
+            for start in range(0, len(batch), size):
+                part = chosen(batch.slice(start, size), self.roles, self.name)
+                yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise DataError for types that cannot be read, before anything is."""
+        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
+        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The task that lists the items of a partition, each once."""
+
+    reader: _Reader
+    salt: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        seen, entries = NewItems(), 0
+        for rows in self.reader.rows(batches, self.reader.labels(seen, 0)):
+            entries += len(rows.codes)
+            fresh, seen.fresh = seen.fresh, []
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array([digest(item, self.salt) for item in fresh], pa.int64()),
+                    pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
+                    pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
+                    pa.array([0] * len(fresh), pa.int64()),
+                ],
+                schema=_NAMES,
+            )
+        yield pa.RecordBatch.from_pylist([{"entries": entries}], schema=_NAMES)
+
+
+def _numbered(table: Table, reader: _Reader) -> ItemNames:
+    """Return the items of a table. Items of one digest get others, by another salt."""
+    for salt in range(_SALTS):
+        names = run(table.frame, _Names(reader, salt), _NAMES)
+        with quiet():
+            names = names.groupBy("digest", "number", "text", FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
+            order = names["number"].asc_nulls_last(), names["text"].asc_nulls_last()
+            found = collected(names.orderBy(*order).select("digest", "sum(entries)", FAILURE))
+        entries = sum(found.column("sum(entries)").to_pylist())
+        digests = found.column("digest").drop_null().to_numpy()
+        if len(np.unique(digests)) == len(digests):
+            kept = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
+            return ItemNames(ItemDigests(digests, salt), kept, names, entries)
+        names.unpersist()
+    raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The task that makes rows of a partition: a run of items, and the user and the basket that have it."""
+
+    reader: _Reader
+    digests: ItemDigests
+
+    def __call__(self, batches: Batches) -> Batches:
+        labels = self.reader.labels(ItemCodes(self.digests), len(self.digests))
+        for rows in self.reader.rows(batches, labels):
+            keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
+            columns = {name: values for name, values in keys.items() if values is not None}
+            codes = rows.codes.astype(np.int32)
+            ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)])
+            columns["codes"] = pa.LargeBinaryArray.from_buffers(
+                pa.large_binary(), len(rows.lengths), [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)]
+            ).cast(pa.binary())
+            yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+
+
+@dataclass(frozen=True)
+class _Assembly:
+    """The task that makes purchases of the rows of some units, all of theirs, and pieces of them."""
+
+    count: int
+    by_user: bool
+    by: Segments | None
+    applied: Callable[[Transactions], Transactions]
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from self.pieces_of(map(_keyed, batches))
+
+    def pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
+        found = assemble(rows, KnownLabels({}, self.count, "", text=False))
+        if self.by_user and not found.by_user:  # of a partition without rows nobody knows
+            found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
+        parts = [found] if self.by is None else self._members(found, self.by)
+        for place, part in enumerate(parts):
+            yield from pieces(self._counting(part), [(SEGMENT, place)])
+
+    def _members(self, found: Transactions, by: Segments) -> list[Transactions]:
+        if found.segments is None:
+            return []
+        # A basket was a unit of its own, with a part in each segment; in a segment it is a basket.
+        return [one if self.by_user else replace(one, unit_offsets=None) for one in members(found, by)]
+
+    def _counting(self, data: Transactions) -> Transactions:
+        """Return what counts, with the codes of before: the labels are codes, and say which they were."""
+        counting = self.applied(data)
+        codes = counting.vocabulary.integers[counting.items].astype(np.int32)
+        return replace(counting, items=codes, vocabulary=numbers(self.count))
+
+
+@dataclass(frozen=True)
+class _RowsAssembled:
+    """The task where each row is a unit: nothing has to be brought together."""
+
+    reader: _Reader
+    digests: ItemDigests
+    assembly: _Assembly
+
+    def __call__(self, batches: Batches) -> Batches:
+        labels = self.reader.labels(ItemCodes(self.digests), len(self.digests))
+        yield from self.assembly.pieces_of(self.reader.rows(batches, labels))
+
+
+def _keyed(batch: pa.RecordBatch) -> KeyedRows:
+    """Return the rows of a batch that _Rows made."""
+    columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
+    codes = columns["codes"].cast(pa.large_binary())
+    ends = np.frombuffer(codes.buffers()[1], dtype=np.int64)[codes.offset : codes.offset + len(codes) + 1]
+    data = codes.buffers()[2]
+    held = np.frombuffer(data, dtype=np.int32)[ends[0] // 4 : ends[-1] // 4] if data else np.empty(0, dtype=np.int32)
+    lengths = (np.diff(ends) // 4).astype(np.int32)
+    segments = columns.get(SEGMENT)
+    return KeyedRows(lengths, held, columns.get("basket"), columns.get("user"), segments)

@@ -1,0 +1,158 @@
+"""What the tasks of a shard do: gather what it needs, and count, list or locate its itemsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fim_private.counting.counter_registry import shard_counter
+from fim_private.counting.shards import Shard, ShardCounter
+from fim_private.counting.work_limit import Effort
+from fim_private.spark.pieces import joined
+from fim_private.spark.projection import SHARD
+from fim_private.spark.tasks import Batches
+
+# floor: down to which levels are complete. levels: JSON, [[support, itemsets], ...], for these numbers may be of any
+# size. work: steps.
+TOPS = pa.schema([("floor", pa.int64()), ("levels", pa.string()), ("work", pa.string())])
+# levels: as in TOPS, of a shard.
+COUNTS = pa.schema([("shard", pa.int64()), ("levels", pa.string())])
+# index: of an itemset among those of its support.
+FOUND = pa.schema([("support", pa.int64()), ("index", pa.string()), ("ranks", pa.list_(pa.int32()))])
+
+
+@dataclass(frozen=True)
+class ShardOf:
+    """Makes a shard of the pieces that it needs."""
+
+    bounds: NDArray[np.int64]
+    supports: NDArray[np.int64]
+    by_user: bool
+
+    def __call__(self, number: int, batches: Sequence[pa.RecordBatch]) -> Shard:
+        """Return the shard of that number."""
+        low, high = self.bounds[number : number + 2].tolist()
+        data = joined(batches, len(self.supports), by_user=self.by_user)
+        return Shard(data, low, high, self.supports)
+
+
+@dataclass(frozen=True)
+class OnShards:
+    """The task that gathers the pieces of each shard, which are neighbours, and works on one shard at a time."""
+
+    shard_of: ShardOf
+    task: Callable[[int, Shard], Batches]
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield what the task makes of each shard."""
+        present: int | None = None
+        own: list[pa.RecordBatch] = []
+        for batch in batches:
+            numbers = batch.column(batch.schema.get_field_index(SHARD)).to_numpy()
+            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+            for start, end in pairwise(cuts):
+                if start == end:
+                    continue
+                if present is not None and numbers[start] != present:
+                    yield from self._done(present, own)
+                    own = []
+                present = int(numbers[start])
+                own.append(batch.slice(start, end - start))
+        if present is not None:
+            yield from self._done(present, own)
+
+    def _done(self, number: int, own: list[pa.RecordBatch]) -> Batches:
+        shard = self.shard_of(number, own)
+        own.clear()
+        yield from self.task(number, shard)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Counts a shard from the top."""
+
+    size: int
+    ceiling: int
+    floor: int
+    wanted: int | None
+    max_work: int
+
+    def __call__(self, number: int, shard: Shard) -> Batches:
+        """Yield what it finds in one shard."""
+        effort = Effort(threads=1, max_work=self.max_work)
+        top = shard_counter(shard, self.size, effort).descend(self.ceiling, self.floor, self.wanted)
+        yield rows_of(TOPS, [(top.floor, json.dumps(top.levels), str(top.work))])
+
+
+@dataclass(frozen=True)
+class LevelCounts:
+    """Counts how many itemsets of a shard have some supports, which are in descending order."""
+
+    size: int
+    supports: tuple[int, ...]
+
+    def __call__(self, number: int, shard: Shard) -> Batches:
+        """Yield what it finds in one shard."""
+        top = shard_counter(shard, self.size, Effort(threads=1)).descend(self.supports[0] + 1, self.supports[-1], None)
+        yield rows_of(COUNTS, [(number, json.dumps([level for level in top.levels if level[0] in self.supports]))])
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Lists the itemsets of a shard."""
+
+    size: int
+    lowest: int
+    highest: int
+
+    def __call__(self, number: int, shard: Shard) -> Batches:
+        """Yield what it finds in one shard."""
+        ranks, supports = shard_counter(shard, self.size, Effort(threads=1)).itemsets(self.lowest, self.highest)
+        rows = enumerate(zip(ranks.tolist(), supports.tolist(), strict=True))
+        yield rows_of(FOUND, [(support, str(place), own) for place, (own, support) in rows])
+
+
+@dataclass(frozen=True)
+class Located:
+    """Finds some itemsets of each shard.
+
+    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
+    """
+
+    size: int
+    wanted: dict[int, list[tuple[int, int, int]]]
+    listed: int | None
+
+    def __call__(self, number: int, shard: Shard) -> Batches:
+        """Yield what it finds in one shard."""
+        counter = shard_counter(shard, self.size, Effort(threads=1))
+        wanted = self.wanted[number]
+        known = self._known(counter, [support for support, _, _ in wanted])
+        rows = []
+        for support, place, index in wanted:
+            ranks = known[support][place].tolist() if support in known else counter.locate(support, place)
+            rows.append((support, str(index), ranks))
+        yield rows_of(FOUND, rows)
+
+    def _known(self, counter: ShardCounter, supports: Sequence[int]) -> dict[int, NDArray[np.int64]]:
+        """Return the ranks of all itemsets of each level that is worth listing."""
+        if self.listed is None or max(supports) < self.listed:
+            return {}
+        lowest = max(self.listed, min(supports))
+        ranks, found = counter.itemsets(lowest, max(supports))
+        return {support: ranks[found == support] for support in supports if support >= lowest}
+
+
+def rows_of(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Return rows as a batch."""
+    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )

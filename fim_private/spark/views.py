@@ -1,0 +1,152 @@
+"""Which purchases a source counts: all that were kept, or these cut, capped or restricted, unit by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting.counter_registry import counter_for
+from fim_private.counting.work_limit import Effort
+from fim_private.reading.canonical_baskets import canonical_baskets
+from fim_private.reading.known_labels import numbers
+from fim_private.reading.transactions import Transactions
+from fim_private.spark.block_sums import summed
+from fim_private.spark.pieces import joined
+from fim_private.spark.tasks import Batches, run
+
+# Makes purchases of purchases, and looks at one unit at a time.
+Step = Callable[[Transactions], Transactions]
+
+
+@dataclass(frozen=True)
+class View:
+    """Purchases that Spark keeps, and what is made of them before they are counted.
+
+    frame: pieces. count: codes are below it. steps: one after the other, on what one task has.
+    """
+
+    frame: Any
+    count: int
+    by_user: bool
+    steps: tuple[Step, ...] = ()
+    stored: int | None = None
+
+    def then(self, step: Step, count: int | None = None) -> View:
+        """Return these with one more step. count: codes are below it from then on; as before unless given."""
+        stored = self.count if self.stored is None else self.stored
+        return replace(self, steps=(*self.steps, step), count=self.count if count is None else count, stored=stored)
+
+    @property
+    def opened(self) -> Callable[[Batches], Transactions]:
+        """A function that makes purchases of the pieces of a task."""
+        return _Opened(self.count if self.stored is None else self.stored, self.by_user, self.steps)
+
+    def run(self, task: Callable[[Transactions], Batches], schema: Any) -> Any:
+        """Return a DataFrame of what a task makes of the purchases of each partition."""
+        return run(self.frame, _OfPurchases(self.opened, task), schema)
+
+    def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
+        """Return the sum of what a function makes of the purchases of each partition, (cells,) int64."""
+        return summed(self.frame, _VectorOfPurchases(self.opened, vector), cells)
+
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (count,)."""
+        return self.summed(_supports, self.count)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    stored: int
+    by_user: bool
+    steps: tuple[Step, ...]
+
+    def __call__(self, batches: Batches) -> Transactions:
+        data = joined(batches, self.stored, by_user=self.by_user)
+        for step in self.steps:
+            data = step(data)
+        return data
+
+
+@dataclass(frozen=True)
+class _OfPurchases:
+    opened: Callable[[Batches], Transactions]
+    task: Callable[[Transactions], Batches]
+
+    def __call__(self, batches: Batches) -> Batches:
+        yield from self.task(self.opened(batches))
+
+
+@dataclass(frozen=True)
+class _VectorOfPurchases:
+    opened: Callable[[Batches], Transactions]
+    vector: Callable[[Transactions], NDArray[np.int64]]
+
+    def __call__(self, batches: Batches) -> NDArray[np.int64]:
+        return self.vector(self.opened(batches))
+
+
+def _supports(data: Transactions) -> NDArray[np.int64]:
+    return counter_for(data, 1, 1, Effort(threads=1)).item_supports
+
+
+@dataclass(frozen=True)
+class CutTo:
+    """Each unit with its first count distinct items."""
+
+    count: int
+
+    def __call__(self, data: Transactions) -> Transactions:
+        """Return what is left of the purchases."""
+        return data.cut_to(self.count)
+
+
+@dataclass(frozen=True)
+class Capped:
+    """Each basket with its first max_basket items, and at most max_baskets baskets of each unit.
+
+    digests: of the text of each code's label, (codes, 16) uint8.
+    """
+
+    max_basket: int
+    max_baskets: int
+    digests: NDArray[np.uint8] | None
+
+    def __call__(self, data: Transactions) -> Transactions:
+        """Return what is left of the purchases."""
+        digests: Mapping[int, bytes] | None = None if self.digests is None else _Rows(self.digests)
+        return data.capped(self.max_basket, self.max_baskets, digests)
+
+
+class _Rows(dict[int, bytes]):
+    """The rows of an array, as bytes."""
+
+    def __init__(self, rows: NDArray[np.uint8]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __missing__(self, row: int) -> bytes:
+        self[row] = self._rows[row].tobytes()
+        return self[row]
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """Each basket with only the items that a public list has, coded by it.
+
+    codes: (codes,) int32, the new code of each, -1 for none. count: items of the list.
+    """
+
+    codes: NDArray[np.int32]
+    count: int
+
+    def __call__(self, data: Transactions) -> Transactions:
+        """Return what is left of the purchases."""
+        listed = np.arange(self.count, dtype=np.int32)
+        offsets, items = canonical_baskets([(np.diff(data.offsets), self.codes[data.items])], listed)
+        return replace(data, offsets=offsets, items=items, vocabulary=numbers(self.count))

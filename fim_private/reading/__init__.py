@@ -46,7 +46,8 @@ moments              Dates and times in texts.
 missing_users        What becomes of rows without a user.
 missing_values       What stands for no value, of an item, a basket or a user.
 memory               How much memory a read may take.
-labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects.
+labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects;
+                     known_labels have codes that were agreed on before.
 assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
 arrow_numpy          Arrow to numpy and back without pandas.
 table_heads          Names, types and first values of columns, before it is known how to read them.

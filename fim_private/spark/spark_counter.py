@@ -122,7 +122,10 @@ class SparkCounter:
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
-        with self._shards(at_least(lowest, self._supports)) as (frame, shard_of):
+        high = at_least(lowest, self._supports)
+        if high < self._size:
+            return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
+        with self._shards(high) as (frame, shard_of):
             listed = collected(self._on_shards(frame, shard_of, Listed(self._size, lowest, highest), FOUND))
         rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
         ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)

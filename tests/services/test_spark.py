@@ -1,0 +1,386 @@
+"""The engine on a real local Spark: the same spectra and, under a seed, the same releases as on one machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from real_data import CORNER_SHOP, real_data
+from typer.testing import CliRunner
+
+import fim_private as fim
+from fim_private.counting import Effort
+from fim_private.counting.universe import Catalogue, SizedUniverse
+from fim_private.mining.engines import Engine
+from fim_private.mining.scope import Scope
+from fim_private.reading import read_catalogue
+from fim_private.reading.options import Options
+from fim_private.reading.where import where_of
+from fim_private.spark import purchases
+from fim_private.spark.session import quiet
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+SETTINGS = {
+    # A task may fail four times, as on a cluster: in plain local mode the first failure is the last.
+    "spark.master": "local[2,4]",
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "7",
+}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A session of Spark in this process."""
+    assert shutil.which("java"), "these tests start Spark, which needs Java 17 (Debian: openjdk-17-jre-headless)"
+    from fim_private.spark.session import session
+
+    started = session(SETTINGS)
+    yield started
+    with quiet():
+        started.stop()
+
+
+@pytest.fixture
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many tasks as Spark is told to use, however little there is to do."""
+    monkeypatch.setattr(purchases, "FEWEST_ENTRIES", 1)
+
+
+def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
+    """Rows of sales: users with many baskets, one with very many, nulls in each column, items that repeat."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 7, baskets)
+    basket = np.repeat(np.arange(baskets), sizes)
+    user = np.minimum(generator.geometric(0.08, baskets), users)[basket]
+    items = np.minimum(generator.zipf(1.4, len(basket)), 40)
+    stores = generator.integers(0, 3, baskets)[basket]
+    rows = generator.permutation(len(basket))
+    table = {
+        "user": [None if one == 3 else f"c{one}" if one % 7 else " " for one in user[rows]],
+        "basket": [None if place % 97 == 0 else int(one) for place, one in enumerate(basket[rows])],
+        "item": [
+            None if place % 50 == 0 else f"{one}" if one % 3 else f" i{one} " for place, one in enumerate(items[rows])
+        ],
+        "store": [f"s{one}" for one in stores[rows]],
+        "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
+    }
+    return pa.table(table)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a file of several row groups."""
+    path = tmp_path_factory.mktemp("sales") / "sales.parquet"
+    pq.write_table(sales(), path, row_group_size=300)
+    return path
+
+
+OF_USERS: Any = {"user": "user", "missing_user": "drop", "basket": "basket", "item": "item"}
+# With so few rows only a large ε releases anything.
+MUCH: Any = {"epsilon": 20, "delta": 1e-3, "seed": 1}
+REQUESTS: Any = {
+    "pairs of users": OF_USERS,
+    "threes of baskets": {"basket": "basket", "item": "item", "size": 3},
+    "own unit": OF_USERS | {"missing_user": "own-unit", "size": "1-2", "top": 3, "supports": True},
+    "levelwise": {"basket": "basket", "item": "item", "top": 20, "mechanism": "levelwise", "supports": True},
+    "levelwise of users": OF_USERS | {"top": 20, "size": "1-3", "mechanism": "levelwise", "supports": True},
+    "measured": OF_USERS | {"top": 9, "supports": True, "catalogue": [*map(str, range(41)), "i3", "i6", "i99"]},
+    "large-margin": OF_USERS | {"mechanism": "large-margin"},
+    "exponential": {"basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": ["1", "2", "i3"]},
+    "names nobody has": {
+        "basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": [*"abcdefghi"], "top": 9,
+    },
+    "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
+    "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
+    "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
+    "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "add-remove"},
+    "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
+    "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
+    "two columns": {"basket": "basket", "item": ["store", "item"], "top": 3},
+    "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},
+    "segments of baskets": {"basket": "basket", "item": "item", "by": "store", "segments": "s2,s0", "top": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_releases_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, name: str) -> None:
+    request: Any = MUCH | REQUESTS[name]
+    assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+
+
+@pytest.mark.parametrize("partitions", [1, 200])
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_partitions_and_plans_change_nothing(
+    spark: Any, many_tasks: None, file: Path, partitions: int, adaptive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        request: Any = MUCH | REQUESTS["own unit"]
+        assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", SETTINGS["spark.sql.shuffle.partitions"])
+        spark.conf.set("spark.sql.adaptive.enabled", True)
+
+
+@pytest.mark.parametrize(
+    "universe",
+    [None, Catalogue(read_catalogue([*map(str, range(20)), "i3"])), SizedUniverse(4)],
+    ids=["unknown", "catalogue", "sized"],
+)
+@pytest.mark.parametrize("capped", [False, True])
+def test_spectra_are_those_of_one_machine(
+    spark: Any, many_tasks: None, file: Path, universe: Any, capped: bool
+) -> None:
+    reading = Options("user", "basket", "item", None, "own-unit", where=where_of("amount > 1"))
+    found = []
+    for engine in ("local", "spark"):
+        with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (opened,):
+            source = opened.source.capped(2, 1) if capped else opened.source
+            spectra = [source.spectrum(size, *([] if universe is None else [universe])) for size in (1, 2, 4, [2, 3])]
+            found.append((source.units, [spectrum.all_levels() for spectrum in spectra]))
+    assert found[0] == found[1]
+
+
+def test_levels_are_read_lazily_and_on(
+    spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    from fim_private.counting import lazy_levels
+    from fim_private.spark import spark_counter
+
+    monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
+    monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 2)
+    monkeypatch.setattr(spark_counter, "_FIRST_ITEMS", 2)
+    rounds: list[int] = []
+    once = spark_counter.SparkCounter._round
+
+    def counted(counter: Any, high: int, *rest: Any) -> Any:
+        rounds.append(high)
+        return once(counter, high, *rest)
+
+    monkeypatch.setattr(spark_counter.SparkCounter, "_round", counted)
+    reading = Options(None, "basket", "item")
+    with Engine.of(str(file), "spark").opened(str(file), reading, Scope(), Effort()) as (opened,):
+        found = opened.source.spectrum(2)
+        first = next(found.levels())
+        few = list(rounds)
+        levels = list(found.levels())
+    with Engine.of(str(file), "local").opened(str(file), reading, Scope(), Effort()) as (opened,):
+        expected = opened.source.spectrum(2).all_levels()
+    assert levels == expected
+    assert levels[0] == first
+    # The first rounds are among some items only.
+    assert len(few) < len(rounds)
+    assert few[0] < max(rounds)
+
+
+def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> None:
+    lists = [["b", "a"], None, ["a", None, "b", "a"], [], ["c", "007", "7"]] * 90
+    users = [*range(45), None] * 10
+    table = pa.table({"u": users[: len(lists)], "items": lists})
+    with quiet():
+        frame = spark.createDataFrame(table.to_pandas(), "u double, items array<string>").repartition(5)
+    for more in ({"items": "items"}, {"user": "u", "missing_user": "own-unit"}, {"user": "u", "missing_user": "drop"}):
+        request: Any = MUCH | more | {"top": 2, "supports": True, "size": "1-2"}
+        assert fim.mine(frame, **request).to_dict() == fim.mine(table, **request).to_dict()
+    given: Any = {"itemsets": [["a", "b"], ["7"], ["zzz"]], "seed": 2, "user": "u", "missing_user": "drop"}
+    assert fim.count(frame, **given).to_dict() == fim.count(table, **given).to_dict()
+
+
+def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path: Path) -> None:
+    request: Any = MUCH | OF_USERS | {"top": 2}
+    expected = fim.mine(file, **request).to_dict()
+    frame = spark.read.parquet(str(file))
+    frame.createOrReplaceTempView("sales_view")
+    assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected
+    assert fim.mine(frame, **request).to_dict() == expected
+    query = "select user, basket, item from data where amount > 0"
+    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected
+    frame.write.partitionBy("store").parquet(str(tmp_path / "parts"))
+    assert fim.mine(tmp_path / "parts", engine="spark", **request).to_dict() == expected
+    where = request | {"where": "store = 's1'"}
+    assert fim.mine(tmp_path / "parts", engine="spark", **where).to_dict() == fim.mine(file, **where).to_dict()
+    sales().to_pandas().to_csv(tmp_path / "sales.csv", index=False)
+    assert (
+        fim.mine(tmp_path / "sales.csv", engine="spark", **request).to_dict()
+        == fim.mine(tmp_path / "sales.csv", **request).to_dict()
+    )
+
+
+def test_a_user_of_very_many_baskets(spark: Any, tmp_path: Path) -> None:
+    baskets = 100_000
+    table = pa.table(
+        {
+            "user": np.append(np.zeros(baskets, dtype=np.int64), np.arange(1, 301)),
+            "basket": np.arange(baskets + 300),
+            "items": [[place % 50, 50 + place % 7] for place in range(baskets)] + [[1, 51]] * 300,
+        }
+    )
+    pq.write_table(table, tmp_path / "b.parquet", row_group_size=20_000)
+    request: Any = {"user": "user", "basket": "basket", "seed": 1, "top": 5, "supports": True, "size": "1-2"}
+    path = tmp_path / "b.parquet"
+    assert fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
+
+
+@pytest.mark.parametrize("more", [{}, {"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}])
+def test_online_retail(spark: Any, more: Any) -> None:
+    path = str(real_data("online_retail.parquet"))
+    request: Any = {"user": "CustomerID", "missing_user": "drop", "basket": "InvoiceNo", "item": "StockCode", "seed": 1}
+    request |= more
+    assert fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
+
+
+@pytest.mark.parametrize("name", ["retail", "groceries", "mushroom", "bms_webview_1", "t10i4d100k"])
+def test_the_tops_of_real_spectra(spark: Any, name: str) -> None:
+    path, found = str(real_data(f"{name}.parquet")), []
+    for engine in ("local", "spark"):
+        with Engine.of(path, engine).opened(path, Options(), Scope(), Effort()) as (opened,):
+            top = islice(opened.source.spectrum(3).levels(), 200)
+            found.append((opened.source.units, [*top]))
+    assert found[0] == found[1]
+
+
+def test_a_task_that_fails_and_runs_again_changes_nothing(
+    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kind of task is lost once, after its work: noise is drawn here, so that nothing is drawn again."""
+    from fim_private.spark import tasks
+
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    call = tasks._Guarded.__call__
+
+    class Losing(tasks._Guarded):
+        def __call__(self, batches: Any) -> Any:
+            done = list(tasks._Guarded.__call__(self, batches))
+            marker = lost / type(self._task).__name__
+            if done and not marker.exists():
+                marker.touch()
+                raise RuntimeError("this worker is lost")
+            yield from done
+
+    monkeypatch.setattr(tasks, "_Guarded", Losing)
+    request: Any = MUCH | REQUESTS["own unit"]
+    found = fim.mine(str(file), engine="spark", **request).to_dict()
+    monkeypatch.undo()
+    assert call is tasks._Guarded.__call__
+    assert found == fim.mine(file, **request).to_dict()
+    assert len([*lost.iterdir()]) >= 5
+
+
+def test_only_numbers_and_what_was_chosen_reach_the_driver(
+    spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fim_private.spark import block_sums, source, spark_counter, tasks
+
+    seen: list[pa.Table] = []
+    collect = tasks.collected
+
+    def watched(frame: Any) -> pa.Table:
+        seen.append(collect(frame))
+        return seen[-1]
+
+    for module in (block_sums, purchases, source, spark_counter):
+        monkeypatch.setattr(module, "collected", watched)
+    release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
+    named = {item for itemset in release.itemsets for item in itemset.items or ()}
+    texts = {name for table in seen if "text" in table.column_names for name in table.column("text").to_pylist()}
+    assert named <= texts
+    found = {item for item in texts if item not in named}
+    # Levelwise names the items that it finds under noise, which are more than those of its itemsets.
+    assert len(found) < 40
+    allowed = {
+        "digest",
+        "number",
+        "text",
+        "sum(entries)",
+        "segment",
+        "sum(units)",
+        "block",
+        "values",
+        "floor",
+        "levels",
+    }
+    assert {name for table in seen for name in table.column_names} <= allowed | {
+        "work",
+        "shard",
+        "support",
+        "index",
+        "ranks",
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "told"),
+    [
+        ("nowhere.parquet", {}, "Spark cannot read 'nowhere.parquet' (PATH_NOT_FOUND)"),
+        ("no_table", {}, "Spark cannot read 'no_table' (TABLE_OR_VIEW_NOT_FOUND)"),
+        ("FILE", {"query": "select"}, "Spark cannot read"),
+        ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
+        ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
+        ("FILE", {"delimiter": ";"}, "delimiter"),
+        ("postgresql://localhost/shop", {}, "Spark is not asked to read"),
+        ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_and_costs_nothing(
+    spark: Any, file: Path, tmp_path: Path, data: Any, options: Any, told: str
+) -> None:
+    given = str(file) if data == "FILE" else data
+    fim.Ledger.create(tmp_path / "l.ledger", epsilon=1, delta=1e-5)
+    ledger = fim.Ledger(tmp_path / "l.ledger")
+    with pytest.raises(fim.FimPrivateError) as error:
+        fim.mine(given, engine="spark", ledger=ledger, dataset="sales", **options)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+    assert ledger.statement().entries == ()
+
+
+def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
+    frame = spark.createDataFrame([(True, False)], "tea boolean, milk boolean")
+    with pytest.raises(fim.DataError, match="has a column for each item, which Spark is not asked to read"):
+        fim.mine(frame, seed=1)
+    with pytest.raises(fim.ParameterError, match="leave out engine, for a DataFrame of Spark is counted by Spark"):
+        fim.mine(frame, engine="local", seed=1)
+
+
+def test_too_much_work_is_refused(spark: Any, file: Path) -> None:
+    with pytest.raises(fim.WorkLimitError, match="max_work"):
+        fim.mine(
+            str(file), engine="spark", basket="basket", item="item", mechanism="exponential", universe_size=9,
+            max_work=10, seed=1,
+        )  # fmt: skip
+
+
+def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
+    from fim_private.cli.commands import app
+
+    runner = CliRunner()
+    options = ["--size", "2", "--top", "5", "--supports", "--seed", "1", "--format", "json"]
+    found = [
+        json.loads(runner.invoke(app, ["mine", str(CORNER_SHOP), *options, "--engine", engine]).stdout)
+        for engine in ("local", "spark")
+    ]
+    assert found[0] == found[1]
+    wrong = runner.invoke(app, ["mine", str(CORNER_SHOP), "--engine", "spark", "--spark-conf", "master=local"])
+    assert isinstance(wrong.exception, fim.ParameterError)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        runner.invoke(app, ["count", str(CORNER_SHOP), "--engine", "spark", "--itemset", "bread,milk"])

@@ -1,0 +1,190 @@
+"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.counting import Effort
+from fim_private.counting.counter_registry import counter_for, shard_counter
+from fim_private.counting.item_ranks import rank_order
+from fim_private.counting.shards import Shard
+from fim_private.reading import read_transactions
+from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.reading.known_labels import KnownLabels
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item, mixed_vocabulary
+from fim_private.spark import pieces as pieces_module
+from fim_private.spark import session as session_module
+from fim_private.spark.item_digests import ItemCodes, ItemDigests, NewItems, digest
+from fim_private.spark.pieces import joined, pieces
+from fim_private.spark.projection import Projection
+from fim_private.spark.session import session, settings_of
+
+labels = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-5, 40),
+    st.integers(-5, 40).map(str),
+    st.integers(-(2**63), 2**63 - 1).map(str),
+    st.text("ab0- ", max_size=3),
+)
+
+
+@given(own=st.sets(labels, max_size=12), listed=st.sets(labels, min_size=1, max_size=12), salt=st.integers(0, 255))
+def test_digests_find_what_a_vocabulary_finds(own: set[Item], listed: set[Item], salt: int) -> None:
+    mine, _ = mixed_vocabulary(sorted(own, key=repr))
+    theirs, _ = mixed_vocabulary(sorted(listed, key=repr))
+    digests = ItemDigests(np.array([digest(mine.label(code), salt) for code in range(len(mine))], dtype=np.int64), salt)
+    assert digests.codes_in(theirs).tolist() == mine.codes_in(theirs).tolist()
+    codes = ItemCodes(digests)
+    assert [codes[mine.label(code)] for code in range(len(mine))] == [*range(len(mine))]
+
+
+def test_an_item_that_was_not_there_is_told() -> None:
+    digests = ItemDigests(np.array([digest("tea", 0)]), 0)
+    with pytest.raises(fim.DataError, match="changed while they were read"):
+        ItemCodes(digests)["milk"]
+
+
+@given(
+    values=st.lists(st.none() | st.sampled_from(["7", "007", " tea", "tea", "", "NULL", "-3", "a\x0bb"]), max_size=20),
+    text=st.booleans(),
+)
+def test_known_labels_read_as_collected_ones(values: list[str | None], text: bool) -> None:
+    array = pa.array(values, pa.string())
+    collected = ArrowLabels("the table", text=text)
+    codes = collected.encode(array)
+    vocabulary, final = collected.finish([codes])
+    expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
+    seen = NewItems()
+    KnownLabels(seen, 0, "the table", text=text).encode(array)
+    assert {*seen.fresh} == {item for item in expected if item is not None}
+    code_of = {item: place for place, item in enumerate(seen.fresh)}
+    known = KnownLabels(code_of, len(code_of), "the table", text=text)
+    assert known.encode(array).tolist() == [-1 if item is None else code_of[item] for item in expected]
+    lists = pa.array([values, None, []], pa.list_(pa.string()))
+    lengths, flat = known.encode_lists(lists)
+    assert lengths.tolist() == [len(values), 0, 0]
+    assert flat.tolist() == known.encode(array).tolist()
+
+
+def users_of(baskets: list[list[int]], users: int | None) -> Transactions:
+    if users is None:
+        return read_transactions(baskets)
+    rows = [(basket % users, basket, item) for basket, items in enumerate(baskets) for item in [*items, None]]
+    columns: list[Any] = list(zip(*rows, strict=True)) or [(), (), ()]
+    table = pa.table({name: pa.array(values, pa.int64()) for name, values in zip("ubi", columns, strict=True)})
+    return read_transactions(table, user="u", basket="b", item="i")
+
+
+purchases = st.tuples(
+    st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=30), st.none() | st.integers(1, 6)
+)
+
+
+@given(given_=purchases, entries=st.integers(1, 40), blank=st.integers(0, 3))
+def test_pieces_are_put_together_again(given_: tuple[list[list[int]], int | None], entries: int, blank: int) -> None:
+    data = users_of(*given_)
+    if not data.by_user:
+        data = Transactions(data.offsets, data.items, data.vocabulary, blank=blank)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces_module, "_ENTRIES", entries)
+        rows = list(pieces(data, [("shard", 4)]))
+    assert all(row.column("shard").to_pylist() == [4] for row in rows)
+    assert sum(row.column("units")[0].as_py() for row in rows) == data.units
+    found = joined(rows, 10, by_user=data.by_user)
+    assert found.offsets.tolist() == data.offsets.tolist()
+    assert found.items.tolist() == data.items.tolist()
+    assert found.blank == data.blank
+    if data.unit_offsets is not None and found.unit_offsets is not None:
+        assert found.unit_offsets.tolist() == data.unit_offsets.tolist()
+    batches = [batch for row in rows for batch in pa.Table.from_batches([row, row]).combine_chunks().to_batches()]
+    assert joined(batches, 10, by_user=data.by_user).units == 2 * data.units
+
+
+@given(given_=purchases, cuts=st.sets(st.integers(1, 9)), parts=st.integers(1, 3), size=st.integers(2, 4))
+def test_what_shards_get_is_all_that_they_need(
+    given_: tuple[list[list[int]], int | None], cuts: set[int], parts: int, size: int
+) -> None:
+    """Purchases in several partitions, projected each for itself, put together, and counted by shard."""
+    baskets, users = given_
+    data = users_of(baskets, users)
+    supports = counter_for(data, size, 1).item_supports
+    order = rank_order(supports, 1)
+    rank_of = np.full(len(supports), -1, dtype=np.int32)
+    rank_of[order] = np.arange(len(order))
+    bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
+    if len(bounds) < 2:
+        return
+    projection = Projection(rank_of, bounds, size)
+    gathered: dict[int, list[pa.RecordBatch]] = {}
+    for part in range(parts):
+        for row in projection(_partition(data, part, parts)):
+            gathered.setdefault(row.column("shard")[0].as_py(), []).append(row)
+    whole = counter_for(data, size, 1)
+    expected, _ = whole.itemsets(1, data.units + 1)
+    found = [np.empty((0, size), dtype=np.int64)]
+    for number, (low, high) in enumerate(itertools.pairwise(bounds.tolist())):
+        if number in gathered:
+            shard = Shard(joined(gathered[number], len(order), by_user=data.by_user), low, high, supports[order])
+            found.append(order[shard_counter(shard, size, Effort(threads=1)).itemsets(1, data.units + 1)[0]])
+    assert np.concatenate(found).tolist() == expected.tolist()
+
+
+def _partition(data: Transactions, part: int, parts: int) -> Transactions:
+    """The units that one of several tasks has."""
+    units = range(part, data.units, parts)
+    bounds = range(data.units + 1) if data.unit_offsets is None else data.unit_offsets.tolist()
+    own = [range(bounds[unit], bounds[unit + 1]) for unit in units]
+    rows = [data.items[data.offsets[b] : data.offsets[b + 1]] for baskets in own for b in baskets]
+    return Transactions(
+        np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        np.concatenate([np.empty(0, dtype=np.int32), *rows]),
+        data.vocabulary,
+        None if data.unit_offsets is None else np.cumsum([0, *map(len, own)], dtype=np.int64),
+    )
+
+
+def test_settings_are_as_spark_submit_takes_them() -> None:
+    assert settings_of(["spark.master=local[4]", "spark.x=a=b"]) == {"spark.master": "local[4]", "spark.x": "a=b"}
+    for wrong in ("spark.master", "master=local", ""):
+        with pytest.raises(fim.ParameterError, match="spark_conf must be a setting of Spark and its value"):
+            settings_of([wrong])
+
+
+def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
+            session()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and there is none here: install it"):
+        session_module._check_java()
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_292\"' >&2\n")
+    java.chmod(0o755)
+    with pytest.raises(fim.DataError, match=r"and this is Java 8: set JAVA_HOME to a newer one"):
+        session_module._check_java()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\" 2023-10-17' >&2\n")
+    session_module._check_java()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"engine": "hadoop"}, "engine must be one of local, spark, not 'hadoop'"),
+        ({"spark_conf": {"spark.master": "local"}}, "spark_conf takes settings of Spark, such as 'spark.master'"),
+    ],
+)
+def test_wrong_engines_are_told(options: Any, told: str) -> None:
+    with pytest.raises(fim.ParameterError, match=told):
+        fim.mine([["a", "b"]], seed=1, **options)

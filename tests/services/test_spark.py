@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from patience import PATIENCE
 from real_data import CORNER_SHOP, real_data
+from spark_cluster import REQUEST
 from typer.testing import CliRunner
 
 import fim_private as fim
@@ -41,7 +47,7 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "7",
+    "spark.sql.shuffle.partitions": "3",
 }
 
 
@@ -125,15 +131,14 @@ def test_releases_are_those_of_one_machine(spark: Any, many_tasks: None, file: P
     assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
 
 
-@pytest.mark.parametrize("partitions", [1, 200])
-@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (7, False), (200, True)])
 def test_partitions_and_plans_change_nothing(
     spark: Any, many_tasks: None, file: Path, partitions: int, adaptive: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:
-        request: Any = MUCH | REQUESTS["own unit"]
+        request: Any = MUCH | OF_USERS | {"missing_user": "own-unit", "top": 3, "mechanism": "limited-domain"}
         assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", SETTINGS["spark.sql.shuffle.partitions"])
@@ -384,3 +389,32 @@ def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runner.invoke(app, ["count", str(CORNER_SHOP), "--engine", "spark", "--itemset", "bread,milk"])
+
+
+def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
+    """Two executors die while it counts, one of which has lost what it kept; speculation is on."""
+    command = [sys.executable, str(Path(__file__).with_name("spark_cluster.py")), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["killed"] == 2
+    assert found["release"] == fim.mine(file, **REQUEST).to_dict()
+
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
+SHOWN = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("language", "text"), SHOWN, ids=[text.splitlines()[0][:50] for _, text in SHOWN])
+def test_what_the_document_shows_runs(language: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "datasets").symlink_to(CORNER_SHOP.parent, target_is_directory=True)
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith("pip install")]
+    command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = os.environ | {"PATH": path, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [*command, "".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    if language == "sh":
+        assert "bread" in done.stdout or "milk" in done.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from fim_private.reading import read_parts
 from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options
 from fim_private.reading.read_as import ReadAs
-from fim_private.spark.dataframes import is_dataframe, table_of
+from fim_private.spark.dataframes import is_dataframe, opened_table
 from fim_private.spark.purchases import kept_purchases
 from fim_private.spark.source import SparkSource
 
@@ -85,10 +85,11 @@ class Engine:
                 for own, one in zip(scopes, read_parts(data, reading), strict=True)
             ]
             return
-        table = table_of(data, reading, self.settings)
-        kept = kept_purchases(table, replace(scope, exclude=()).applied, scope.excluded)
         where = None if reading.where is None else str(reading.where)
-        try:
+        with (
+            opened_table(data, reading, self.settings) as table,
+            closing(kept_purchases(table, replace(scope, exclude=()).applied, scope.excluded)) as kept,
+        ):
             yield [
                 Opened(
                     SparkSource.of(kept, place, reading.missing_user, effort),
@@ -98,5 +99,3 @@ class Engine:
                 )
                 for place, own in enumerate(scopes)
             ]
-        finally:
-            kept.close()

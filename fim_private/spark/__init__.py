@@ -8,6 +8,8 @@ session        A session of Spark: the caller's, or a new one.
 dataframes     A path, a table or a query as a DataFrame, and the roles of its columns.
 tasks          A function of one partition, run by Spark: its errors come back as errors.
 item_digests   Items as numbers of 64 bits, by which tasks agree on codes without a list of names.
+row_reader     Rows, read as on one machine.
+item_names     The items, numbered, and their names.
 purchases      Rows to purchases: items are numbered, then baskets of a unit brought together, and kept.
 pieces         Purchases as rows of Spark, and back.
 views          Which purchases a source counts: cut, capped, restricted, unit by unit.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -46,45 +47,56 @@ def is_dataframe(data: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
-def table_of(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Table:
-    """Return the table that a caller names, with the parts of its columns.
+@contextmanager
+def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Iterator[Table]:
+    """Yield the table that a caller names, with the parts of its columns; a view that a query needs lasts as long.
 
     data: a DataFrame; a path, an address or a pattern that Spark reads (Parquet, ORC, JSON, CSV with a line of names,
     or a folder of them); else the name of a table. settings: of a session that has to be started.
     Raises DataError for what Spark cannot read, and for columns that cannot play their part; ParameterError for options
     that do not go together.
     """
+    with ExitStack() as views:
+        frame, name, kind, delimiter, schema = _read(data, options, settings, views)
+        encoding = options.dialect.encoding or "utf-8" if delimiter is not None else None
+        tokens = frozenset(schema.names) if delimiter is not None else frozenset[str]()
+        source = ArrowSource(name, schema, lambda wanted: (), kind, delimiter, encoding, tokens)
+        if not source.is_text:
+            options.dialect.refuse_for(name)
+        roles = choose(source.columns(), options, name)
+        if roles.form is InputForm.ONE_HOT:
+            raise DataError(
+                f"{name} has a column for each item, which Spark is not asked to read: give one row per item, or a "
+                "column of lists"
+            )
+        read_as = ReadAs.of_table(schema.names, roles, kind=kind, delimiter=delimiter, encoding=encoding)
+        with quiet():
+            needed = frame.select(*(frame[_quoted(column)] for column in roles.names))
+        yield Table(needed, name, roles, schema, has_tokens(source, roles), read_as)
+
+
+def _read(
+    data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack
+) -> tuple[Any, str, str, str | None, pa.Schema]:
+    """Return a DataFrame, what errors call it, what it is, the delimiter if it is text, and its columns."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_schema
 
     try:
         with quiet():
-            frame, name, kind, delimiter = _frame(data, options, settings)
-            schema = to_arrow_schema(frame.schema)
+            frame, *told = _frame(data, options, settings, views)
+            return frame, *told, to_arrow_schema(frame.schema)
     except PySparkException as error:
         condition = error.getCondition() or type(error).__name__
-        raise DataError(
-            f"Spark cannot read {_name(data)} ({condition}): name a path or a table that it can read, check "
-            f"{parameter('query')}, or leave out {parameter('engine')}"
-        ) from None
-    encoding = options.dialect.encoding or "utf-8" if delimiter is not None else None
-    tokens = frozenset(schema.names) if delimiter is not None else frozenset[str]()
-    source = ArrowSource(name, schema, lambda wanted: (), kind, delimiter, encoding, tokens)
-    if not source.is_text:
-        options.dialect.refuse_for(name)
-    roles = choose(source.columns(), options, name)
-    if roles.form is InputForm.ONE_HOT:
-        raise DataError(
-            f"{name} has a column for each item, which Spark is not asked to read: give one row per item, or a column "
-            "of lists"
-        )
-    read_as = ReadAs.of_table(schema.names, roles, kind=kind, delimiter=delimiter, encoding=encoding)
-    with quiet():
-        needed = frame.select(*(frame[_quoted(column)] for column in roles.names))
-    return Table(needed, name, roles, schema, has_tokens(source, roles), read_as)
+    raise DataError(
+        f"Spark cannot read {_name(data)} ({condition}): name a path or a table that it can read, check "
+        f"{parameter('query')}, or leave out {parameter('engine')}"
+    )
 
 
-def _frame(data: Any, options: Options, settings: Mapping[str, str] | None) -> tuple[Any, str, str, str | None]:
+def _frame(
+    data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack
+) -> tuple[Any, str, str, str | None]:
     """Return a DataFrame, what errors call it, what it is, and the delimiter if it is text."""
     found: tuple[Any, str, str, str | None]
     if is_dataframe(data):
@@ -101,7 +113,12 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None) -> t
         )
     if options.query is None:
         return found
-    found[0].createOrReplaceTempView(VIEW)
+    if spark.catalog.tableExists(VIEW):
+        raise ParameterError(
+            f"{parameter('query')} calls the source {VIEW!r}, and this session has a table of that name: drop it"
+        )
+    found[0].createTempView(VIEW)
+    views.callback(spark.catalog.dropTempView, VIEW)
     return spark.sql(options.query), "the query", "Spark query", None
 
 

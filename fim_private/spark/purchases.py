@@ -6,62 +6,31 @@ where Spark keeps them until they are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.known_labels import KnownLabels, numbers
-from fim_private.reading.record_batches import Encoder, chosen, empty_batch, items_name, keyed_rows
 from fim_private.reading.segment_members import members
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, Vocabulary
+from fim_private.reading.vocabulary import Vocabulary
 from fim_private.spark.dataframes import Table
-from fim_private.spark.item_digests import ItemCodes, ItemDigests, NewItems, digest
+from fim_private.spark.item_digests import ItemCodes, ItemDigests
+from fim_private.spark.item_names import ItemNames, numbered
 from fim_private.spark.pieces import FIELDS, pieces
+from fim_private.spark.row_reader import RowReader
 from fim_private.spark.session import quiet
 from fim_private.spark.tasks import FAILURE, Batches, collected, run
 
-# The last row of a task has no item, and how many entries there were.
-_NAMES = pa.schema(
-    [("digest", pa.int64()), ("number", pa.int64()), ("text", pa.string()), ("entries", pa.int64())],
-)
-# Names are kept in so many parts: there are few of them, beside the purchases.
-_NAME_PARTS = 8
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
-_SALTS = 256
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
-
-
-@dataclass(frozen=True)
-class ItemNames:
-    """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
-
-    kept: what Spark was asked to keep. entries: how many items all rows have together.
-    """
-
-    digests: ItemDigests
-    frame: Any
-    kept: Any
-    entries: int
-
-    def labels(self, codes: Sequence[int]) -> dict[int, Item]:
-        """Return the labels of some codes."""
-        code_of = {int(self.digests.digests[code]): code for code in codes}
-        found: dict[int, Item] = {}
-        wanted = sorted(code_of)
-        for start in range(0, len(wanted), 1000):  # Spark plans a list in a condition value by value
-            some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
-            for one in collected(some).to_pylist():
-                found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
-        return found
 
 
 @dataclass(frozen=True)
@@ -87,9 +56,24 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
 
     Raises DataError for what cannot be read.
     """
-    reader = _Reader(table.name, table.roles, table.tokens)
+    reader = RowReader(table.name, table.roles, table.tokens)
     reader.check(table.schema)
-    items = _numbered(table, reader)
+    items = numbered(table.frame, reader)
+    try:
+        return _gathered(table, reader, items, applied, excluded)
+    except BaseException:
+        items.kept.unpersist()
+        raise
+
+
+def _gathered(
+    table: Table,
+    reader: RowReader,
+    items: ItemNames,
+    applied: Callable[[Transactions], Transactions],
+    excluded: Vocabulary | None,
+) -> Kept:
+    """Return the purchases, with the baskets of each unit together."""
     if excluded is not None:
         codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
         items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
@@ -107,7 +91,11 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
         frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema())
     with quiet():
         frame = frame.persist()
+    try:
         totals = collected(frame.groupBy(SEGMENT, FAILURE).sum("units")).to_pylist()
+    except BaseException:
+        frame.unpersist()
+        raise
     segments = 1 if roles.by is None else len(roles.by.names)
     units = {one[SEGMENT]: one["sum(units)"] for one in totals}
     by_user = roles.user is not None
@@ -146,75 +134,10 @@ def _by_unit(frame: Any, user: str | None, basket: str | None, tasks: int) -> An
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Reads the rows of a batch, as they are read on one machine."""
-
-    name: str
-    roles: Any
-    tokens: bool
-
-    def labels(self, codes: Any, count: int) -> KnownLabels:
-        return KnownLabels(codes, count, items_name(self.name, self.roles), text=self.tokens)
-
-    def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
-        size = self.roles.rows_at_a_time
-        for batch in batches:
-            for start in range(0, len(batch), size):
-                part = chosen(batch.slice(start, size), self.roles, self.name)
-                yield keyed_rows(part, self.roles, Encoder(labels), self.name)
-
-    def check(self, schema: pa.Schema) -> None:
-        """Raise DataError for types that cannot be read, before anything is."""
-        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
-
-
-@dataclass(frozen=True)
-class _Names:
-    """The task that lists the items of a partition, each once."""
-
-    reader: _Reader
-    salt: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        seen, entries = NewItems(), 0
-        for rows in self.reader.rows(batches, self.reader.labels(seen, 0)):
-            entries += len(rows.codes)
-            fresh, seen.fresh = seen.fresh, []
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([digest(item, self.salt) for item in fresh], pa.int64()),
-                    pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
-                    pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
-                    pa.array([0] * len(fresh), pa.int64()),
-                ],
-                schema=_NAMES,
-            )
-        yield pa.RecordBatch.from_pylist([{"entries": entries}], schema=_NAMES)
-
-
-def _numbered(table: Table, reader: _Reader) -> ItemNames:
-    """Return the items of a table. Items of one digest get others, by another salt."""
-    for salt in range(_SALTS):
-        names = run(table.frame, _Names(reader, salt), _NAMES)
-        with quiet():
-            names = names.groupBy("digest", "number", "text", FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
-            order = names["number"].asc_nulls_last(), names["text"].asc_nulls_last()
-            found = collected(names.orderBy(*order).select("digest", "sum(entries)", FAILURE))
-        entries = sum(found.column("sum(entries)").to_pylist())
-        digests = found.column("digest").drop_null().to_numpy()
-        if len(np.unique(digests)) == len(digests):
-            kept = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
-            return ItemNames(ItemDigests(digests, salt), kept, names, entries)
-        names.unpersist()
-    raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
-
-
-@dataclass(frozen=True)
 class _Rows:
     """The task that makes rows of a partition: a run of items, and the user and the basket that have it."""
 
-    reader: _Reader
+    reader: RowReader
     digests: ItemDigests
 
     def __call__(self, batches: Batches) -> Batches:
@@ -267,7 +190,7 @@ class _Assembly:
 class _RowsAssembled:
     """The task where each row is a unit: nothing has to be brought together."""
 
-    reader: _Reader
+    reader: RowReader
     digests: ItemDigests
     assembly: _Assembly
 

@@ -19,7 +19,8 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.vocabulary import Item
-from fim_private.spark.purchases import SEGMENT, ItemNames, Kept
+from fim_private.spark.item_names import ItemNames
+from fim_private.spark.purchases import SEGMENT, Kept
 from fim_private.spark.spark_counter import SparkCounter
 from fim_private.spark.spark_items import SparkItems
 from fim_private.spark.tasks import Batches, collected, run

@@ -40,14 +40,19 @@ def collected(frame: Any) -> pa.Table:
 
     Raises DataError where Spark gives up, which has logged why.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         with quiet():
             table = frame.toArrow()
     except PySparkException as error:
+        if "No module named 'fim_private'" in str(error):
+            raise DataError("Spark's workers have no fim_private: install it there, or send it along") from None
         # What it says may quote a value.
         condition = error.getCondition() or type(error).__name__
+    except (Py4JError, OSError) as error:  # Java is gone
+        condition = type(error).__name__
     else:
         if FAILURE not in table.column_names:
             return table

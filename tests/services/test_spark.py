@@ -293,7 +293,7 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.spark import block_sums, source, spark_counter, tasks
+    from fim_private.spark import block_sums, item_names, source, spark_counter, tasks
 
     seen: list[pa.Table] = []
     collect = tasks.collected
@@ -302,7 +302,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         seen.append(collect(frame))
         return seen[-1]
 
-    for module in (block_sums, purchases, source, spark_counter):
+    for module in (block_sums, item_names, purchases, source, spark_counter):
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
     named = {item for itemset in release.itemsets for item in itemset.items or ()}

@@ -1,0 +1,45 @@
+"""Reads the rows of a table in tasks of Spark as they are read on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from fim_private.reading.assembly import KeyedRows
+from fim_private.reading.column_roles import Roles
+from fim_private.reading.known_labels import KnownLabels
+from fim_private.reading.record_batches import Encoder, chosen, empty_batch, items_name, keyed_rows
+from fim_private.reading.vocabulary import Item
+from fim_private.spark.tasks import Batches
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads rows.
+
+    name: of the table, in errors. roles: of its columns. tokens: whether items are texts of which those that print as
+    integers are some.
+    """
+
+    name: str
+    roles: Roles
+    tokens: bool
+
+    def labels(self, codes: Mapping[Item, int], count: int) -> KnownLabels:
+        """Return labels with these codes, below count."""
+        return KnownLabels(codes, count, items_name(self.name, self.roles), text=self.tokens)
+
+    def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
+        """Yield the rows of some batches. Raises DataError for what cannot be read."""
+        size = self.roles.rows_at_a_time
+        for batch in batches:
+            for start in range(0, len(batch), size):
+                part = chosen(batch.slice(start, size), self.roles, self.name)
+                yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise DataError for types that cannot be read, before anything is."""
+        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
+        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)

@@ -198,6 +198,7 @@ class Plays:
         self._ask = ask
         self._data = cache(partial(purchases, by_user=by_user))
         self._played: dict[Any, Played] = {}
+        self._alike: dict[Any, Played] = {}
 
     def of(self, database: Database, named: tuple[str, ...], seed: int) -> Played:
         """The run in which these items are named; all others stay as little below the threshold as they can."""
@@ -207,9 +208,9 @@ class Plays:
             # As high above it as it takes for items to be told apart, and for any threshold in use.
             above = {item: edge + (2000 + 10 * ITEMS.index(item)) * GRID for item in named}
             script = Script(dict.fromkeys(ITEMS, edge - 1) | above, seed)
-            self._played[key] = played(
-                self._ask.run, self._data(key[0]), script, self._ask.universe, self._ask.least or 0
-            )
+            run = played(self._ask.run, self._data(key[0]), script, self._ask.universe, self._ask.least or 0)
+            what = run.steps, run.itemsets, run.supports, tuple(sorted(run.items.items())), run.weights
+            self._played[key] = self._alike.setdefault(what, run)
         return self._played[key]
 
 
@@ -260,10 +261,15 @@ def spent_by(ask: Ask, shared: Sequence[str], one: Played, other: Played) -> dic
 def check_stages(ask: Ask, pairs: Sequence[Pair], *, by_user: bool = False, seeds: int = 1) -> dict[str, Fraction]:
     """Hold each stage to its part of μ², for any past; return the largest share of it that is used."""
     plays, most = Plays(ask, by_user=by_user), defaultdict[str, Fraction](Fraction)
+    met = set()
     for pair, seed in product(pairs, range(seeds)):
         shared = pasts(ask, pair)[-1]
         for named in pasts(ask, pair):
             one, other = (plays.of(side, named, seed) for side in pair)
+            # Many pairs of data sets have runs in which everything is the same: these are one object.
+            if (id(one), id(other), shared) in met:
+                continue
+            met.add((id(one), id(other), shared))
             for purpose, used in spent_by(ask, shared, one, other).items():
                 assert used <= 1, f"{purpose} uses {float(used):.4f} of its part: {pair}"
                 most[purpose] = max(most[purpose], used)
@@ -297,7 +303,7 @@ def test_each_stage_of_what_reaches_a_threshold_keeps_to_its_part(ask: Ask) -> N
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_on_all_small_databases(ask: Ask) -> None:
-    check_stages(ask, basket_pairs(ask.neighbors, 3), seeds=3)
+    check_stages(ask, basket_pairs(ask.neighbors, 3), seeds=2)
 
 
 @pytest.mark.parametrize("ask", [*ASKS[:2], *REACHING[2:4]], ids=str)
@@ -308,7 +314,7 @@ def test_each_stage_keeps_to_its_part_for_users(ask: Ask) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
-    check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True, seeds=2)
+    check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True)
 
 
 @pytest.mark.one_in(3)
@@ -636,11 +642,14 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("by_user", [False, True], ids=["basket", "user"])
-@pytest.mark.parametrize("drawn", DRAWN, ids=str)
+@pytest.mark.parametrize(
+    ("drawn", "by_user"),
+    [*product(DRAWN[:2], (False, True)), (DRAWN[2], True), (DRAWN[3], False)],
+    ids=lambda value: ("user" if value else "basket") if isinstance(value, bool) else str(value),
+)
 def test_many_releases_are_drawn_from_the_law(drawn: Drawn, by_user: bool) -> None:
-    law, enough = law_and_draws(drawn)
-    draws = 4 * enough
+    """Enough of them to catch noise that is wrong by 30 %, either way: law_and_draws."""
+    law, draws = law_and_draws(drawn)
     assert oracles.chi_square_pvalue(drawn.releases(draws, by_user=by_user), law, draws) > LEVEL
 
 

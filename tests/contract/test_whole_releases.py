@@ -337,9 +337,16 @@ ELSEWHERE = [(0.3, 0.3), (0.3, 0.05), (1.0, 0.3), (1.0, 0.01), (2.0, 0.3), (2.0,
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("budget", ELSEWHERE, ids=str)
-@pytest.mark.parametrize("ask", OTHERWISE_ALIKE, ids=str)
+@pytest.mark.parametrize(
+    ("ask", "budget", "neighbors"),
+    [  # each ask at each budget, in one of the two relations, by turns
+        pytest.param(
+            ask, budget, NEIGHBORS[(first + second) % 2], id=f"{ask}-{budget}-{NEIGHBORS[(first + second) % 2]}"
+        )
+        for first, ask in enumerate(OTHERWISE_ALIKE)
+        for second, budget in enumerate(ELSEWHERE)
+    ],
+)
 def test_the_whole_release_keeps_its_guarantee_elsewhere(
     ask: Ask, budget: tuple[float, float], neighbors: oracles.Neighbors
 ) -> None:
@@ -791,8 +798,7 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
     return right, draws
 
 
-@pytest.mark.one_in(6)
-@pytest.mark.parametrize("drawn", DRAWN, ids=str)
+@pytest.mark.parametrize("drawn", [DRAWN[2], DRAWN[6]], ids=str)
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     distribution, draws = law_and_draws(drawn)
     assert oracles.chi_square_pvalue(drawn.releases(draws, 1), distribution, draws) > LEVEL
@@ -801,8 +807,9 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("drawn", DRAWN + DRAWN_SLOWLY, ids=str)
 def test_many_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
+    """Twice as many as it takes to catch an ε that is wrong by 30 %, either way."""
     distribution, enough = law_and_draws(drawn)
-    draws = 4 * enough
+    draws = 2 * enough
     assert oracles.chi_square_pvalue(drawn.releases(draws, 2), distribution, draws) > LEVEL
 
 

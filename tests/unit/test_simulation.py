@@ -32,6 +32,7 @@ from fim_private.mining import mine
 from fim_private.spectrum import SupportSpectrum
 
 DRAWS = 20_000
+DRAWS_OF_A_SEARCH = 9_500  # each takes longer; they are enough as well, which the test of one pick proves
 NEIGHBORS = ["replace-one", "add-remove"]
 PICK: dict[type, Callable[..., Any]] = {
     Exponential: simulation.weighed,
@@ -72,6 +73,10 @@ def related(mechanism: Any, neighbors: str) -> Any:
     return replace(mechanism, neighbors=neighbors, epsilon=mechanism.epsilon * factor)
 
 
+def draws_of(mechanism: Any) -> int:
+    return DRAWS_OF_A_SEARCH if isinstance(mechanism, SEARCHED) else DRAWS
+
+
 def law(mechanism: Any, spectrum: SupportSpectrum) -> dict[int, float]:
     outcomes = mechanism.distribution(spectrum)
     shares = dict(zip(outcomes.levels.tolist(), outcomes.probabilities.tolist(), strict=True))
@@ -89,10 +94,11 @@ def test_one_pick_follows_the_exact_distribution(
     spectrum = SupportSpectrum.from_supports(supports, size)
     right = law(mechanism, spectrum)
     rng = np.random.default_rng(7)
-    drawn = Counter(PICK[type(mechanism)](mechanism, spectrum, 1, DRAWS, rng)[:, 0].tolist())
-    assert oracles.chi_square_pvalue(drawn, right, DRAWS) > 1e-6
+    draws = draws_of(mechanism)
+    drawn = Counter(PICK[type(mechanism)](mechanism, spectrum, 1, draws, rng)[:, 0].tolist())
+    assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
     wrong = law(replace(mechanism, epsilon=mechanism.epsilon / 0.7), spectrum)
-    assert oracles.detects(right, wrong, DRAWS) > 0.999
+    assert oracles.detects(right, wrong, draws) > 0.999
 
 
 @pytest.mark.parametrize(("mechanism", "supports"), [(m, s) for m, s, _ in CASES if isinstance(m, SEARCHED)])
@@ -100,8 +106,9 @@ def test_one_pick_follows_the_exact_distribution(
 def test_blocks_change_no_law(mechanism: Any, supports: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "_BLOCKS", (1, 2, 5, 60, 119, 121))
     spectrum = SupportSpectrum.from_supports(supports)
-    drawn = Counter(simulation.searched(mechanism, spectrum, 1, DRAWS, np.random.default_rng(9))[:, 0].tolist())
-    assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), DRAWS) > 1e-6
+    draws = DRAWS_OF_A_SEARCH
+    drawn = Counter(simulation.searched(mechanism, spectrum, 1, draws, np.random.default_rng(9))[:, 0].tolist())
+    assert oracles.chi_square_pvalue(drawn, law(mechanism, spectrum), draws) > 1e-6
 
 
 @pytest.mark.full
@@ -135,9 +142,10 @@ def test_two_picks_follow_it_on_what_is_left(
             after = law(mechanism, spectrum.without({first: 1}) if first != simulation.ABSTAINED else spectrum)
         for second, share in after.items():
             right[first, second] = right.get((first, second), 0.0) + chance * share
-    picks = PICK[type(mechanism)](mechanism, spectrum, 2, DRAWS, np.random.default_rng(8))
+    draws = draws_of(mechanism)
+    picks = PICK[type(mechanism)](mechanism, spectrum, 2, draws, np.random.default_rng(8))
     drawn = Counter(map(tuple, picks.tolist()))
-    assert oracles.chi_square_pvalue(drawn, right, DRAWS) > 1e-6
+    assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
 
 
 def test_a_level_is_not_picked_more_often_than_it_has_itemsets() -> None:

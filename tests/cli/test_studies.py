@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -45,8 +46,14 @@ def run(name: str, folder: Path, *options: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def corollary1(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run("corollary1", tmp_path_factory.mktemp("corollary1"), "--no-figures")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the studies are that several tests look at: each is run once."""
+    return tmp_path_factory.mktemp("studies")
+
+
+@pytest.fixture(scope="module")
+def corollary1(folder: Path) -> dict[str, Any]:
+    return run("corollary1", folder)
 
 
 @pytest.mark.full
@@ -164,9 +171,9 @@ def test_planted_spectra() -> None:
 
 
 @pytest.fixture(scope="module")
-def utility(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def utility(folder: Path) -> dict[str, Any]:
     pytest.importorskip("opendp")
-    return run("utility", tmp_path_factory.mktemp("utility"), "--no-figures")
+    return run("utility", folder)
 
 
 @pytest.mark.full
@@ -216,11 +223,12 @@ def test_a_part_of_the_page_is_made_anew() -> None:
 
 
 @pytest.mark.full
-def test_the_page(tmp_path: Path) -> None:
+def test_the_page(folder: Path, corollary1: dict[str, Any], utility: dict[str, Any], tmp_path: Path) -> None:
     """All five studies, small, with figures; then the page that is made of them."""
-    pytest.importorskip("opendp")
-    for name in ("examples", "corollary1", "pac_learning", "utility", "growth"):
-        results = run(name, tmp_path)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    found = {"corollary1": corollary1, "utility": utility}
+    found |= {name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth")}
+    for name, results in found.items():
         assert results["answers"]
         assert list(tmp_path.glob(f"{name}_*.svg"))
         assert len(list(tmp_path.glob(f"{name}_*.png"))) == len(list(tmp_path.glob(f"{name}_*.svg")))

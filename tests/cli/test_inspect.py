@@ -80,6 +80,7 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
     assert "--delimiter" in done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", ["mine", "count"])
 def test_on_a_terminal_it_says_what_it_read(command: str, tmp_path: Path) -> None:
     more = [] if command == "mine" else ["--itemsets", str(REPOSITORY / "datasets" / "pairs.csv")]

@@ -837,6 +837,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], object]]] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("breaks", "check"), MUTANTS, ids=[breaks.__name__ for breaks, _ in MUTANTS])
 def test_what_is_broken_is_caught(
     breaks: Callable[[Patch], None], check: Callable[[], object], monkeypatch: pytest.MonkeyPatch

@@ -118,6 +118,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("segments")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("by_user", [False, True])
 @given(rows=ROWS, most=st.integers(1, 3))

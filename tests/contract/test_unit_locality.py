@@ -281,6 +281,7 @@ def fits(form: Form, file: File) -> bool:
     return {file.users, file.baskets} <= set(form.ids) and file.items in form.items
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "form"),
     [(name, form) for name, file in FOUND.items() for form in FORMS.values() if fits(form, file)],

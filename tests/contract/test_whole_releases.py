@@ -835,7 +835,7 @@ def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (light_abstention, "choosing"),
         (first_of_the_tied, "choosing"),
-        (half_the_noise, "exponential"),
+        pytest.param(half_the_noise, "exponential", marks=pytest.mark.full),
     ],
 )
 def test_what_is_broken_is_not_drawn_from_the_law(

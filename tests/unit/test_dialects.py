@@ -497,6 +497,7 @@ def child(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(run, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "dat", "csv"])
 def test_a_file_that_is_cut_off_while_it_is_read(form: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{form}"

@@ -322,6 +322,7 @@ def test_a_plan_is_little_work() -> None:
     assert calls_of_a_plan(10**20) < 3 * calls
 
 
+@pytest.mark.full
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("mechanism", "confidence"),

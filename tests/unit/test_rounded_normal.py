@@ -145,6 +145,7 @@ on_all_paths = pytest.mark.usefixtures("paths")
 each_variance = pytest.mark.parametrize("sigma2", VARIANCES, ids=["1/10", "7/3", "2^39", "2^48", "2^77"])
 
 
+@pytest.mark.one_in(4)
 @on_all_paths
 @each_variance
 @given(**PROPOSALS, ever=st.integers(0, 1))
@@ -155,6 +156,7 @@ def test_any_proposal(sigma2: Fraction, choice: int, first: int, negative: bool,
     assert drawn(sigma2, words, ever) == defined(sigma2, words, ever)
 
 
+@pytest.mark.one_in(4)
 @on_all_paths
 @each_variance
 @given(choice=PROPOSALS["choice"], negative=PROPOSALS["negative"], x=PROPOSALS["x"])
@@ -168,6 +170,7 @@ def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, n
         assert drawn(sigma2, words, 1) is None
 
 
+@pytest.mark.one_in(4)
 @on_all_paths
 @pytest.mark.parametrize("sigma2", [VARIANCES[1], VARIANCES[3]], ids=["7/3", "2^48"])
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1))
@@ -198,6 +201,7 @@ def test_a_proposal_that_only_the_65th_bit_decides() -> None:
         assert drawn(sigma2, words, 1, later) is None
 
 
+@pytest.mark.one_in(4)
 @on_all_paths
 @each_variance
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1), negative=PROPOSALS["negative"])

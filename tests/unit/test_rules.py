@@ -107,6 +107,7 @@ def true_metrics(first: frozenset[Any], second: frozenset[Any]) -> dict[str, flo
     return {name: float(metric(of)[0]) for name, metric in METRICS.items()} | {"support": TRUE[first | second] / UNITS}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("noisy_units", [False, True])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "normal"])
 def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> None:

@@ -275,8 +275,12 @@ class CompiledShard(CompiledCounter):
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th; see `ShardCounter`."""
-        scan = self._scan(self._size, ceiling, floor, wanted or 0)
         low, high = self._last_ranks(floor)
+        if low == high:
+            return Top([], floor)
+        # No itemset of the shard has more support than its most frequent last item: no longer a histogram than that.
+        ceiling = min(ceiling, int(self._supports[low]) + 1)
+        scan = self._scan(self._size, ceiling, floor, wanted or 0)
         self._count_ranks(scan, low, high, copied=len(self._transactions.items) >= _LARGE and self._size > 2)
         scan.settle()
         return Top(_levels(scan), scan.floor, scan.work)

@@ -160,8 +160,11 @@ def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | 
     if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
         return None
     totals = accumulate(spectrum.levels(), lambda done, level: (level[0], done[1] + level[1]))
-    supports = [support for support, _ in takewhile(lambda total: total[1] <= _MOST_LISTED, totals)]
-    return max(supports[-1], places[-1][0]) if supports else None
+    lowest = places[-1][0]
+    supports = [
+        support for support, _ in takewhile(lambda total: total[0] >= lowest and total[1] <= _MOST_LISTED, totals)
+    ]
+    return supports[-1] if supports else None
 
 
 def _listed(counter: Counter, places: Sequence[Places], spectrum: SupportSpectrum) -> dict[int, NDArray[np.int64]]:

@@ -121,7 +121,8 @@ class PortableShard(PortableCounter):
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
         refuse_long(self._size, self.most_work)
-        return self._counted(ceiling, floor)
+        most = int(self._shard.supports[self._shard.low]) + 1
+        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
         """Yield the shard's itemsets of at least that support."""

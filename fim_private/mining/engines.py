@@ -59,10 +59,10 @@ class Engine:
             raise ParameterError(
                 f"leave out {parameter('engine')}, for a DataFrame of Spark is counted by Spark; or give its toArrow()"
             )
-        if settings is not None and (found == LOCAL or not isinstance(settings, Mapping)):
+        if settings is not None and (found == LOCAL or is_dataframe(data) or not isinstance(settings, Mapping)):
             raise ParameterError(
-                f"{parameter('spark_conf')} takes settings of Spark, such as 'spark.master', and goes with "
-                f"{parameter('engine')} {SPARK}"
+                f"{parameter('spark_conf')} takes settings of a session of Spark that is to be started, such as "
+                f"'spark.master', and goes with {parameter('engine')} {SPARK}"
             )
         return cls(found, dict(settings or {}))
 

@@ -13,8 +13,7 @@ from fim_private.errors import DataError
 from fim_private.reading.vocabulary import Item
 from fim_private.spark.item_digests import ItemDigests, NewItems, digest
 from fim_private.spark.row_reader import RowReader
-from fim_private.spark.session import quiet
-from fim_private.spark.tasks import FAILURE, Batches, collected, run
+from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
 # The last row of a task has no item, and how many entries there were.
 _NAMES = pa.schema(
@@ -76,8 +75,8 @@ class _Names:
 def numbered(frame: Any, reader: RowReader) -> ItemNames:
     """Return the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
-        names = run(frame, _Names(reader, salt), _NAMES)
-        with quiet():
+        names = run(frame, _Names(reader, salt), _NAMES, ours=False)
+        with spark_call():
             names = names.groupBy("digest", "number", "text", FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
             order = names["number"].asc_nulls_last(), names["text"].asc_nulls_last()
         try:

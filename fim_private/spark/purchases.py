@@ -24,8 +24,7 @@ from fim_private.spark.item_digests import ItemCodes, ItemDigests
 from fim_private.spark.item_names import ItemNames, numbered
 from fim_private.spark.pieces import FIELDS, pieces
 from fim_private.spark.row_reader import RowReader
-from fim_private.spark.session import quiet
-from fim_private.spark.tasks import FAILURE, Batches, collected, run
+from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -47,8 +46,9 @@ class Kept:
 
     def close(self) -> None:
         """Let Spark forget them."""
-        self.frame.unpersist()
-        self.items.kept.unpersist()
+        with spark_call():
+            self.frame.unpersist()
+            self.items.kept.unpersist()
 
 
 def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None) -> Kept:
@@ -84,12 +84,12 @@ def _gathered(
         named = _key(table, roles.user, "user"), _key(table, roles.basket, "basket")
         keys = [field for field in named if field is not None]
         by = [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
-        frame = run(frame, _Rows(reader, items.digests), pa.schema([*keys, *by, ("codes", pa.binary())]))
+        frame = run(frame, _Rows(reader, items.digests), pa.schema([*keys, *by, ("codes", pa.binary())]), ours=False)
         frame = _by_unit(frame, roles.user, roles.basket, tasks_for(frame, items.entries))
         frame = run(frame, task, _pieces_schema())
     else:
-        frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema())
-    with quiet():
+        frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema(), ours=False)
+    with spark_call():
         frame = frame.persist()
     try:
         totals = collected(frame.groupBy(SEGMENT, FAILURE).sum("units")).to_pylist()
@@ -108,7 +108,8 @@ def tasks_for(frame: Any, entries: int) -> int:
     As many as Spark's own setting says, but of no fewer entries than are worth a task, nor more than one can have. (Its
     adaptive planner does not look into what it keeps, and knows bytes only.)
     """
-    asked = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    said = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    asked = int(said) if said.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
 
 

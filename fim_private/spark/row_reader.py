@@ -14,6 +14,9 @@ from fim_private.reading.record_batches import Encoder, chosen, empty_batch, ite
 from fim_private.reading.vocabulary import Item
 from fim_private.spark.tasks import Batches
 
+# What Spark calls a timestamp: a moment, which it hands over in the zone of its session.
+INSTANT = pa.timestamp("us", "UTC")
+
 
 @dataclass(frozen=True)
 class RowReader:
@@ -34,7 +37,7 @@ class RowReader:
     def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
         """Yield the rows of some batches. Raises DataError for what cannot be read."""
         size = self.roles.rows_at_a_time
-        for batch in batches:
+        for batch in map(_in_utc, batches):
             for start in range(0, len(batch), size):
                 part = chosen(batch.slice(start, size), self.roles, self.name)
                 yield keyed_rows(part, self.roles, Encoder(labels), self.name)
@@ -43,3 +46,11 @@ class RowReader:
         """Raise DataError for types that cannot be read, before anything is."""
         part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
         keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
+
+
+def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with all moments in UTC, so that no setting changes a label or a comparison."""
+    moments = [place for place, kind in enumerate(batch.schema.types) if pa.types.is_timestamp(kind) and kind.tz]
+    for place in moments:
+        batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
+    return batch

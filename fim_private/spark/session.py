@@ -8,13 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
+from fim_private.spark.spark_errors import told
 
 # pyspark 4 runs on Java 17 and newer.
 _JAVA = 17
@@ -24,43 +23,70 @@ OURS = {
     "spark.app.name": "fim-private",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # What folders are called is text, as on one machine.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 
 
-def session(settings: Mapping[str, str] | None = None) -> Any:
-    """Return the session that is active, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
-
-    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}.
-    Raises MissingExtraError without pyspark, and DataError without a Java that it runs on.
-    """
+def need_pyspark() -> None:
+    """Raise MissingExtraError where pyspark is not installed."""
     if importlib.util.find_spec("pyspark") is None:
         raise MissingExtraError(f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'")
-    from pyspark.errors import PySparkException
+
+
+def session(settings: Mapping[str, str] | None = None) -> Any:
+    """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
+
+    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}.
+    Raises MissingExtraError without pyspark, DataError without a Java that it runs on, and ParameterError for settings
+    that the session that there is has not.
+    """
+    need_pyspark()
+    given = dict(settings or {})
+    with told("Spark did not start", "check the settings of its session, and what it says above"):
+        present = _present()
+        if present is None:
+            return _started(given)
+        other = [name for name, value in given.items() if present.conf.get(name, "") != value]
+    if other:
+        raise ParameterError(
+            f"leave out {parameter('spark_conf')} {other[0]!r}: there is a session already, which has another setting"
+        )
+    return present
+
+
+def _present() -> Any:
+    """Return the session that there is, of this thread or another; None for none."""
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    with quiet():
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            return active
-        given = dict(settings or {})
-        submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-        remote = "SPARK_REMOTE" in os.environ or "spark.remote" in given
-        if not submitted and not remote:
-            _check_java()
-            # Workers on this machine run the Python that this runs in; on a cluster the caller says which.
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder
-        for name, value in ({} if submitted or remote else OURS | given).items():
-            builder = builder.config(name, value)
-        for name, value in given.items():
-            builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
-        try:
-            return builder.getOrCreate()
-        except PySparkException as error:
-            condition = error.getCondition() or type(error).__name__
-        except (RuntimeError, OSError) as error:
-            condition = type(error).__name__
-    raise DataError(f"Spark did not start ({condition}): check the settings of the session, and what Spark says above")
+    active = SparkSession.getActiveSession()
+    if active is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        return SparkSession.builder.getOrCreate()
+    return active
+
+
+def _started(given: Mapping[str, str]) -> Any:
+    """Return a new session with these settings."""
+    from pyspark.sql import SparkSession
+
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    remote = "SPARK_REMOTE" in os.environ or "spark.remote" in given
+    here = not submitted and not remote
+    if here:
+        _check_java()
+    builder = SparkSession.builder
+    for name, value in ({**OURS, **given} if here else given).items():
+        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
+    # Workers on this machine run the Python that this runs in; on a cluster the caller says which.
+    local = here and given.get("spark.master", "local").startswith("local") and "PYSPARK_PYTHON" not in os.environ
+    if local:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        return builder.getOrCreate()
+    finally:
+        if local:
+            del os.environ["PYSPARK_PYTHON"]
 
 
 def settings_of(given: list[str]) -> dict[str, str]:
@@ -80,26 +106,20 @@ def settings_of(given: list[str]) -> dict[str, str]:
     return found
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Leave out what pyspark warns of other packages' versions: nobody can do anything about it here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\b")
-        warnings.filterwarnings("ignore", category=FutureWarning, message="PySpark does not yet fully support pandas")
-        yield
-
-
 def _check_java() -> None:
     """Raise DataError unless there is a Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    told = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
+    told_need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
     if java is None or not Path(java).exists():
         raise DataError(
-            f"{told}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
+            f"{told_need}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
         )
     # "17.0.15", and before Java 9 "1.8.0_292".
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        raise DataError(f"{told_need}, and the one here does not run: install it again, or set JAVA_HOME") from None
     version = re.search(r'version "(?:1\.)?([0-9]+)', answer)
     if version is not None and int(version[1]) < _JAVA:
-        raise DataError(f"{told}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
+        raise DataError(f"{told_need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")

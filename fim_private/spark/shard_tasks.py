@@ -97,10 +97,13 @@ class LevelCounts:
 
     size: int
     supports: tuple[int, ...]
+    max_work: int
 
     def __call__(self, number: int, shard: Shard) -> Batches:
         """Yield what it finds in one shard."""
-        top = shard_counter(shard, self.size, Effort(threads=1)).descend(self.supports[0] + 1, self.supports[-1], None)
+        top = shard_counter(shard, self.size, Effort(threads=1, max_work=self.max_work)).descend(
+            self.supports[0] + 1, self.supports[-1], None
+        )
         yield rows_of(COUNTS, [(number, json.dumps([level for level in top.levels if level[0] in self.supports]))])
 
 
@@ -111,10 +114,13 @@ class Listed:
     size: int
     lowest: int
     highest: int
+    max_work: int
 
     def __call__(self, number: int, shard: Shard) -> Batches:
         """Yield what it finds in one shard."""
-        ranks, supports = shard_counter(shard, self.size, Effort(threads=1)).itemsets(self.lowest, self.highest)
+        ranks, supports = shard_counter(shard, self.size, Effort(threads=1, max_work=self.max_work)).itemsets(
+            self.lowest, self.highest
+        )
         rows = enumerate(zip(ranks.tolist(), supports.tolist(), strict=True))
         yield rows_of(FOUND, [(support, str(place), own) for place, (own, support) in rows])
 
@@ -129,10 +135,11 @@ class Located:
     size: int
     wanted: dict[int, list[tuple[int, int, int]]]
     listed: int | None
+    max_work: int
 
     def __call__(self, number: int, shard: Shard) -> Batches:
         """Yield what it finds in one shard."""
-        counter = shard_counter(shard, self.size, Effort(threads=1))
+        counter = shard_counter(shard, self.size, Effort(threads=1, max_work=self.max_work))
         wanted = self.wanted[number]
         known = self._known(counter, [support for support, _, _ in wanted])
         rows = []

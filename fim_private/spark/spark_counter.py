@@ -26,7 +26,6 @@ from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 from fim_private.spark.projection import SCHEMA, SHARD, Projection
 from fim_private.spark.purchases import tasks_for
-from fim_private.spark.session import quiet
 from fim_private.spark.shard_tasks import (
     COUNTS,
     FOUND,
@@ -39,7 +38,7 @@ from fim_private.spark.shard_tasks import (
     ShardOf,
     rows_of,
 )
-from fim_private.spark.tasks import Batches, collected, run
+from fim_private.spark.tasks import Batches, collected, run, spark_call
 from fim_private.spark.views import View
 from fim_private.spectrum import SupportSpectrum
 
@@ -79,7 +78,7 @@ class SparkCounter:
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
         frame = self._view.run(_lengths, _LENGTHS)
-        with quiet():
+        with spark_call():
             lengths = frame.groupBy("length", "failure").sum("baskets")
         return sum(one["sum(baskets)"] * math.comb(one["length"], self._size) for one in collected(lengths).to_pylist())
 
@@ -126,7 +125,9 @@ class SparkCounter:
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         with self._shards(high) as (frame, shard_of):
-            listed = collected(self._on_shards(frame, shard_of, Listed(self._size, lowest, highest), FOUND))
+            listed = collected(
+                self._on_shards(frame, shard_of, Listed(self._size, lowest, highest, self._effort.max_work), FOUND)
+            )
         rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
         ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)
         order = np.lexsort(ranks[:, ::-1].T) if len(ranks) else np.empty(0, dtype=np.int64)
@@ -161,7 +162,11 @@ class SparkCounter:
         """
         supports = [support for support, _ in places]
         with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shard_of):
-            counted = collected(self._on_shards(frame, shard_of, LevelCounts(self._size, tuple(supports)), COUNTS))
+            counted = collected(
+                self._on_shards(
+                    frame, shard_of, LevelCounts(self._size, tuple(supports), self._effort.max_work), COUNTS
+                )
+            )
             levels = {one["shard"]: dict(json.loads(one["levels"])) for one in counted.to_pylist()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
@@ -172,7 +177,7 @@ class SparkCounter:
                         if before <= index < before + own:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
-            task = Located(self._size, wanted, listed)
+            task = Located(self._size, wanted, listed, self._effort.max_work)
             some = frame.where(frame[SHARD].isin(sorted(wanted)))
             found = collected(self._on_shards(some, shard_of, task, FOUND)).to_pylist()
         ranks = {(one["support"], int(one["index"])): one["ranks"] for one in found}
@@ -192,8 +197,10 @@ class SparkCounter:
         rank_of[self._order[:high]] = np.arange(high, dtype=np.int32)
         bounds = self._bounds(supports)
         frame = self._view.run(Projection(rank_of, bounds, self._size), SCHEMA)
-        with quiet():
-            frame = frame.repartition(len(bounds) - 1, frame[SHARD]).sortWithinPartitions(SHARD)
+        with spark_call():
+            # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
+            spread = getattr(frame, "repartitionById", frame.repartition)
+            frame = spread(len(bounds) - 1, frame[SHARD].cast("int")).sortWithinPartitions(SHARD)
             if kept:
                 frame = frame.persist()
         try:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError
-from fim_private.spark.session import quiet
+from fim_private.spark.spark_errors import told
 
 Batches = Iterator[pa.RecordBatch]
 # Gets the batches of a partition, and yields batches of the columns that were said.
@@ -23,16 +24,25 @@ FAILURE = "failure"
 _KINDS = {kind.__name__: kind for kind in (DataError, WorkLimitError, MemoryLimitError)}
 
 
-def run(frame: Any, task: Task, schema: pa.Schema) -> Any:
+def spark_call() -> AbstractContextManager[None]:
+    """Return what goes around each call to Spark: it raises DataError where Spark gives up, which has logged why."""
+    return told(
+        "Spark gave up on these purchases",
+        "its log says at which stage, and why; the workers need fim_private and the same Python as here",
+    )
+
+
+def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
     """Return a DataFrame of what a task makes of each partition of a DataFrame, with a column of failures.
 
-    schema: of what it yields. A failure among what it gets ends the task, and is passed on.
+    schema: of what it yields. ours: whether it comes from other tasks; a failure among it ends the task, and is passed
+    on. A caller's table may have such a column of its own.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     full = schema.append(pa.field(FAILURE, pa.string()))
-    with quiet():
-        return frame.mapInArrow(_Guarded(task, full), from_arrow_schema(full))
+    with spark_call():
+        return frame.mapInArrow(_Guarded(task, full, ours), from_arrow_schema(full))
 
 
 def collected(frame: Any) -> pa.Table:
@@ -40,46 +50,34 @@ def collected(frame: Any) -> pa.Table:
 
     Raises DataError where Spark gives up, which has logged why.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        with quiet():
-            table = frame.toArrow()
-    except PySparkException as error:
-        if "No module named 'fim_private'" in str(error):
-            raise DataError("Spark's workers have no fim_private: install it there, or send it along") from None
-        # What it says may quote a value.
-        condition = error.getCondition() or type(error).__name__
-    except (Py4JError, OSError) as error:  # Java is gone
-        condition = type(error).__name__
-    else:
-        if FAILURE not in table.column_names:
-            return table
-        failures = table.column(FAILURE).drop_null().to_pylist()
-        if failures:
-            raise _error(failures[0])
-        return table.drop_columns([FAILURE])
-    raise DataError(f"Spark gave up on these purchases ({condition}); its log says at which stage, and why")
+    with spark_call():
+        table = frame.toArrow()
+    if FAILURE not in table.column_names:
+        return table
+    failures = table.column(FAILURE).drop_null().to_pylist()
+    if failures:
+        raise _error(failures[0])
+    return table.drop_columns([FAILURE])
 
 
 class _Guarded:
     """A task that yields its error as a row."""
 
-    def __init__(self, task: Task, schema: pa.Schema) -> None:
+    def __init__(self, task: Task, schema: pa.Schema, ours: bool) -> None:
         self._task = task
         self._schema = schema
+        self._ours = ours
 
     def __call__(self, batches: Batches) -> Batches:
         try:
-            for batch in self._task(_passed(batches)):
+            for batch in self._task(_passed(batches) if self._ours else batches):
                 yield batch.append_column(FAILURE, pa.nulls(len(batch), pa.string())).cast(self._schema)
         except FimPrivateError as error:
             yield self._row(json.dumps([type(error).__name__, error.marked]))
         except pa.ArrowException:
             # What Arrow says may quote a value.
-            told = "the purchases cannot be read as baskets; convert the columns to strings first"
-            yield self._row(json.dumps([DataError.__name__, told]))
+            line = "the purchases cannot be read as baskets; convert the columns to strings first"
+            yield self._row(json.dumps([DataError.__name__, line]))
 
     def _row(self, failure: str) -> pa.RecordBatch:
         kinds = list(self._schema.types)[:-1]

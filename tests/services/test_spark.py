@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -32,7 +33,8 @@ from fim_private.reading import read_catalogue
 from fim_private.reading.options import Options
 from fim_private.reading.where import where_of
 from fim_private.spark import purchases
-from fim_private.spark.session import quiet
+from fim_private.spark.row_reader import INSTANT
+from fim_private.spark.tasks import spark_call
 
 pytestmark = [
     pytest.mark.full,
@@ -59,8 +61,7 @@ def spark() -> Iterator[Any]:
 
     started = session(SETTINGS)
     yield started
-    with quiet():
-        started.stop()
+    started.stop()
 
 
 @pytest.fixture
@@ -200,7 +201,7 @@ def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> 
     lists = [["b", "a"], None, ["a", None, "b", "a"], [], ["c", "007", "7"]] * 90
     users = [*range(45), None] * 10
     table = pa.table({"u": users[: len(lists)], "items": lists})
-    with quiet():
+    with spark_call():
         frame = spark.createDataFrame(table.to_pandas(), "u double, items array<string>").repartition(5)
     for more in ({"items": "items"}, {"user": "u", "missing_user": "own-unit"}, {"user": "u", "missing_user": "drop"}):
         request: Any = MUCH | more | {"top": 2, "supports": True, "size": "1-2"}
@@ -222,11 +223,81 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
     assert fim.mine(tmp_path / "parts", engine="spark", **request).to_dict() == expected
     where = request | {"where": "store = 's1'"}
     assert fim.mine(tmp_path / "parts", engine="spark", **where).to_dict() == fim.mine(file, **where).to_dict()
-    sales().to_pandas().to_csv(tmp_path / "sales.csv", index=False)
-    assert (
-        fim.mine(tmp_path / "sales.csv", engine="spark", **request).to_dict()
-        == fim.mine(tmp_path / "sales.csv", **request).to_dict()
+    assert not spark.catalog.tableExists("data")
+    frame.createTempView("data")
+    try:
+        with pytest.raises(fim.ParameterError, match="this session has a table of that name: drop it"):
+            fim.mine(frame, query=query, **request)
+    finally:
+        spark.catalog.dropTempView("data")
+
+
+def test_columns_of_any_type_and_name(spark: Any, many_tasks: None, tmp_path: Path) -> None:
+    rows = 300
+    table = pa.table(
+        {
+            "us`er.x y": [float(place % 20) if place % 9 else -0.0 for place in range(rows)],
+            "Item": ["A"] * rows,
+            "item": [f"i{place % 4}" for place in range(rows)],
+            "failure": ['["DataError","hi"]'] * rows,
+            "when": pa.array([1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in range(rows)], INSTANT),
+            "amount": pa.array([place % 5 for place in range(rows)]).cast(pa.decimal128(9, 2)),
+            "basket": [*range(rows)],
+        }
     )
+    path = tmp_path / "odd.parquet"
+    pq.write_table(table, path)
+    odd: Any = MUCH | {"user": "us`er.x y", "basket": "basket", "size": 1, "top": 3, "supports": True}
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        for more in (
+            {"item": "item"},
+            {"item": ["Item", "failure"]},
+            {"item": "item", "where": "failure <> 'x' and when >= '2023-11-16' and amount > 1.5"},
+            {"item": "when"},
+            {"item": "item", "user": "when"},
+        ):
+            found = fim.mine(str(path), engine="spark", **(odd | more)).to_dict()
+            assert found == fim.mine(path, **(odd | more)).to_dict(), more
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_what_spark_raises_is_one_line_without_data(spark: Any, file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(file.read_bytes()[:-9] + b"123456789")
+    with spark_call():
+        casting = spark.range(9).selectExpr("concat('SECRET', id) u", "cast(concat('SECRET', id) as int) b", "id i")
+    (tmp_path / "sales.csv").write_text("basket,item\nb,SECRET\n")
+    for data, options in ((broken, {}), (casting, {"user": "u"}), (tmp_path / "sales.csv", {})):
+        request: Any = {"basket": "b", "item": "i", "seed": 1} | options
+        with pytest.raises(fim.DataError) as error:
+            fim.mine(data, engine="spark", **request)
+        assert "Spark" in str(error.value)
+        assert "SECRET" not in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
+    settings = dict(spark.sparkContext.getConf().getAll())
+
+    def kept() -> int:
+        return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+
+    before = kept()
+    fim.mine(str(file), engine="spark", **(MUCH | OF_USERS))
+    with pytest.raises(fim.DataError, match="without a user"):
+        fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"missing_user": None}))
+    assert kept() == before
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(fim.mine(str(file), engine="spark", **(MUCH | OF_USERS))))
+    thread.start()
+    thread.join()
+    assert len(found) == 1
+    assert dict(spark.sparkContext.getConf().getAll()) == settings
+    assert spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
+    with pytest.raises(fim.ParameterError, match="there is a session already, which has another setting"):
+        fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
 
 
 def test_a_user_of_very_many_baskets(spark: Any, tmp_path: Path) -> None:
@@ -326,6 +397,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
         ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
         ("FILE", {"delimiter": ";"}, "delimiter"),
+        ("sales.csv", {}, "Spark is not asked to read 'sales.csv', since its readers of text guess"),
         ("postgresql://localhost/shop", {}, "Spark is not asked to read"),
         ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
     ],

@@ -182,7 +182,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
     ("options", "told"),
     [
         ({"engine": "hadoop"}, "engine must be one of local, spark, not 'hadoop'"),
-        ({"spark_conf": {"spark.master": "local"}}, "spark_conf takes settings of Spark, such as 'spark.master'"),
+        ({"spark_conf": {"spark.master": "local"}}, "spark_conf takes settings of a session of Spark"),
     ],
 )
 def test_wrong_engines_are_told(options: Any, told: str) -> None:

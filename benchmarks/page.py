@@ -19,10 +19,18 @@ from benchmarks.frame.task_cache import read
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
+from benchmarks.spark import scale
 from benchmarks.utility import compare as utility
 from benchmarks.utility import growth
 
-STUDIES: tuple[Study, ...] = (examples.STUDY, corollary1.STUDY, pac_learning.STUDY, utility.STUDY, growth.STUDY)
+STUDIES: tuple[Study, ...] = (
+    examples.STUDY,
+    corollary1.STUDY,
+    pac_learning.STUDY,
+    utility.STUDY,
+    growth.STUDY,
+    scale.STUDY,
+)
 INTRODUCTION = """\
 This page is written by `make benchmarks` (`benchmarks/page.py`, from the JSON that each study leaves in
 `build/benchmarks`). Every part names the command, the version, the machine and the date it was made with. How fast

@@ -80,7 +80,8 @@ class Figure:
 class Study:
     """name: of its files. module: `python -m MODULE` runs it.
 
-    tasks: returns the tasks, and the names of the data sets that are missing.
+    tasks: returns the tasks, and the names of the data sets that are missing. workers: processes unless the command
+    line says otherwise, None for one a core; 1 where time is what is measured.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Study:
     tasks: Callable[[Options], tuple[list[Task], list[str]]]
     sections: Callable[[Results], Iterable[Section]]
     figures: Mapping[str, Figure]
+    workers: int | None = None
 
 
 def main(study: Study) -> None:
@@ -123,7 +125,9 @@ def _parse(study: Study) -> argparse.Namespace:
     )
     parser.add_argument("--read", type=Path, help="run nothing: make figures and tables of this JSON")
     parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    workers = study.workers or os.cpu_count() or 1
+    told = "one a core" if study.workers is None else f"{workers}"
+    parser.add_argument("--workers", type=int, default=workers, help=f"processes (default: {told})")
     parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
     parser.add_argument(
         "--only", type=lambda text: tuple(text.split(",")), help="names of data sets with commas between; default: all"

@@ -1,0 +1,91 @@
+"""What counting the first pairs costs on Spark: bytes read and shuffled, memory of a task, passes.
+
+From how the engine works (`fim_private/spark`). The source is read twice: for its items, and for its baskets, which are
+kept as arrays of codes of 4 bytes. The items' names are kept, too, and read twice to put them in order. The baskets
+that are kept are read once for the number of units, once for the items' supports and once in each round; a round gives
+each shard of ranks what stands in a basket up to the shard's last item.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+# A task has at least, and at most, so many of the entries that are shuffled (fim_private/spark/purchases.py).
+_FEWEST, _MOST = 1 << 18, 1 << 23
+# Spark's own settings: partitions of a shuffle, and bytes of a file for a task.
+_PARTITIONS, _PART = 200, 128 << 20
+_CODE = 4
+# These were set so that they fit 10^5 baskets; larger ones check them. PACKED: bytes of a shuffled byte, once it is
+# packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME: of one that is kept. WORKER: bytes of
+# a worker that has nothing yet. ENTRY, BASKET: of each that a task has.
+PACKED = 0.6
+NAME, KEPT_NAME = 30, 25
+WORKER, ENTRY, BASKET = 170 << 20, 60, 60
+
+
+@dataclass(frozen=True)
+class Data:
+    """baskets: how many. length: items of one, on average. items: different ones. file: bytes of the source.
+
+    rounds: of the counter, for each how many entries of a basket are of the items that the round counts.
+    """
+
+    baskets: int
+    length: float
+    items: float
+    file: float
+    rounds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Bytes and passes. kept: bytes that Spark keeps. of_kept: bytes read of these. task: memory of the largest one."""
+
+    source: float
+    kept: float
+    of_kept: float
+    shuffled: float
+    task: float
+    tasks: int
+    passes: int
+
+
+def cost(data: Data, cores: int) -> Cost:
+    """Return what it costs on so many cores."""
+    tasks = max(min(cores, math.ceil(data.file / (4 << 20))), math.ceil(data.file / _PART))
+    kept = _CODE * (data.length + 1) * data.baskets
+    shares = [_shared(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
+    # Names are grouped, and put in order; the supports of all items are added up.
+    names = NAME * data.items * (tasks + 1) + 8 * data.items * tasks
+    of_task = data.baskets / tasks
+    of_shard = max((share / shards(entries * data.baskets) for share, entries in zip(shares, data.rounds, strict=True)))
+    return Cost(
+        source=2 * data.file,
+        kept=kept,
+        of_kept=(2 + len(data.rounds)) * kept + 2 * KEPT_NAME * data.items,
+        shuffled=PACKED * sum(shares) + names,
+        task=WORKER + max(of_task * (ENTRY * data.length + BASKET), 3 * of_shard),
+        tasks=tasks,
+        passes=2 + 2 + len(data.rounds),
+    )
+
+
+def shards(entries: float) -> int:
+    """Return how many shards share so many entries."""
+    return max(math.ceil(entries / _MOST), min(_PARTITIONS, math.ceil(entries / _FEWEST)), 1)
+
+
+def _shared(length: float, parts: int) -> float:
+    """Return how many bytes of a basket go to all shards together, its length being Poisson with that mean.
+
+    Its items are taken to be spread evenly. A basket of l items meets d of the shards; to these go l·1/d, l·2/d, ..., l
+    items, with a length each. A basket of one item has no pair.
+    """
+    total, chance = 0.0, math.exp(-length)
+    for count in range(1, int(length + 12 * math.sqrt(length) + 12)):
+        chance *= length / count
+        if count >= 2:
+            met = parts * -math.expm1(count * math.log1p(-1 / parts)) if parts > 1 else 1.0
+            total += chance * _CODE * (count * (met + 1) / 2 + met)
+    return total

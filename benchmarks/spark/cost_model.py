@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# A task has at least, and at most, so many of the entries that are shuffled (fim_private/spark/purchases.py).
-_FEWEST, _MOST = 1 << 18, 1 << 23
+from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
+
 # Spark's own settings: partitions of a shuffle, and bytes of a file for a task.
 _PARTITIONS, _PART = 200, 128 << 20
 _CODE = 4
@@ -55,7 +55,7 @@ def cost(data: Data, cores: int) -> Cost:
     """Return what it costs on so many cores."""
     tasks = max(min(cores, math.ceil(data.file / (4 << 20))), math.ceil(data.file / _PART))
     kept = _CODE * (data.length + 1) * data.baskets
-    shares = [_shared(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
+    shares = [shared_bytes(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
     # Names are grouped, and put in order; the supports of all items are added up.
     names = NAME * data.items * (tasks + 1) + 8 * data.items * tasks
     of_task = data.baskets / tasks
@@ -73,10 +73,10 @@ def cost(data: Data, cores: int) -> Cost:
 
 def shards(entries: float) -> int:
     """Return how many shards share so many entries."""
-    return max(math.ceil(entries / _MOST), min(_PARTITIONS, math.ceil(entries / _FEWEST)), 1)
+    return max(math.ceil(entries / MOST_ENTRIES), min(_PARTITIONS, math.ceil(entries / FEWEST_ENTRIES)), 1)
 
 
-def _shared(length: float, parts: int) -> float:
+def shared_bytes(length: float, parts: int) -> float:
     """Return how many bytes of a basket go to all shards together, its length being Poisson with that mean.
 
     Its items are taken to be spread evenly. A basket of l items meets d of the shards; to these go l·1/d, l·2/d, ..., l

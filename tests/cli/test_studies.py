@@ -207,6 +207,28 @@ def test_what_knows_more_misses_less(utility: dict[str, Any]) -> None:
     assert missed("permute-and-flip", 1) <= missed("exponential", 1) + 1e-9
 
 
+@pytest.fixture(scope="module")
+def spark_scale(folder: Path) -> dict[str, Any]:
+    return run("spark_scale", folder)
+
+
+@pytest.mark.full
+def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, spark_scale: dict[str, Any]) -> None:
+    assert [*spark_scale["answers"]] == ["local kernel|2000", "Spark, local[2]|2000"]
+    local, spark = spark_scale["answers"].values()
+    assert (local["status"], spark["status"]) == ("ok", "ok")
+    assert len(local["supports"]) == 100
+    assert spark["supports"] == local["supports"]
+    assert spark["released"] == local["released"]
+    assert spark["rounds"]
+    assert spark["log"]["bytes of the source"] == 2 * spark["file"]
+    assert {"Python of the driver", "JVM of the driver", "largest Python worker"} <= spark["peaks"].keys()
+    assert list(folder.glob("spark_scale_*.svg"))
+    text = (folder / "spark_scale.md").read_text()
+    assert "the same answer from all that came to an end" in text
+    assert "| 10,000,000,000 | 1,000 |" in text
+
+
 def test_a_part_of_the_page_is_made_anew() -> None:
     question = next(study.question for study in page.STUDIES if study.name == "utility")
     about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": False, "missing": [], "answers": {}}
@@ -223,11 +245,14 @@ def test_a_part_of_the_page_is_made_anew() -> None:
 
 
 @pytest.mark.full
-def test_the_page(folder: Path, corollary1: dict[str, Any], utility: dict[str, Any], tmp_path: Path) -> None:
-    """All five studies, small, with figures; then the page that is made of them."""
+def test_the_page(
+    folder: Path, corollary1: dict[str, Any], utility: dict[str, Any], spark_scale: dict[str, Any], tmp_path: Path
+) -> None:
+    """All studies, small, with figures; then the page that is made of them."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    found = {"corollary1": corollary1, "utility": utility}
+    found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
     found |= {name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth")}
+    assert found.keys() == {study.name for study in page.STUDIES}
     for name, results in found.items():
         assert results["answers"]
         assert list(tmp_path.glob(f"{name}_*.svg"))

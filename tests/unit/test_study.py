@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,11 @@ def test_bad_arguments_are_answered_in_one_line(
         study.main(a_study([]))
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("workers", "used"), [(None, os.cpu_count()), (1, 1)])
+def test_a_study_of_times_has_one_worker(monkeypatch: pytest.MonkeyPatch, workers: int | None, used: int) -> None:
+    monkeypatch.setattr(sys, "argv", ["some"])
+    assert study._parse(replace(a_study([]), workers=workers)).workers == used
+    monkeypatch.setattr(sys, "argv", ["some", "--workers", "3"])
+    assert study._parse(replace(a_study([]), workers=workers)).workers == 3

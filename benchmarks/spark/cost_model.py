@@ -21,7 +21,7 @@ _CODE = 4
 # a worker that has nothing yet. ENTRY, BASKET: of each that a task has.
 PACKED = 0.6
 NAME, KEPT_NAME = 30, 25
-WORKER, ENTRY, BASKET = 170 << 20, 60, 60
+WORKER, ENTRY, BASKET = 150 << 20, 48, 40
 
 
 @dataclass(frozen=True)

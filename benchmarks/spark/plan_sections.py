@@ -78,7 +78,7 @@ def plan_section(results: Results) -> Section:
         "more tasks, and each takes less."
     )
     columns = (
-        "baskets", "cores", "tasks that read", "passes", "read of the source (GB)", "kept (GB)", "shuffled (GB)",
+        "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)", "shuffled (GB)",
         "memory of a task (MB)", "core hours", "seconds",
     )  # fmt: skip
     return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))

@@ -78,8 +78,8 @@ def plan_section(results: Results) -> Section:
         "more tasks, and each takes less."
     )
     columns = (
-        "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)", "shuffled (GB)",
-        "memory of a task (MB)", "core hours", "seconds",
+        "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)",
+        "shuffled (GB)", "memory of a task (MB)", "core hours", "seconds",
     )  # fmt: skip
     return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))
 

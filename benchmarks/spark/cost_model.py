@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
 
-# Spark's own settings: partitions of a shuffle, and bytes of a file for a task.
-_PARTITIONS, _PART = 200, 128 << 20
+# Spark's own settings: partitions of a shuffle, and of a file the most bytes for a task, and what it reckons opening to
+# cost, which is the fewest.
+_PARTITIONS, PART, _OPENING = 200, 128 << 20, 4 << 20
 _CODE = 4
-# These were set so that they fit 10^5 baskets; larger ones check them. PACKED: bytes of a shuffled byte, once it is
+# These were set so that they fit 10^5 baskets, the last two with 10^6 in view; 10^7 check them. PACKED: bytes of a shuffled byte, once it is
 # packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME: of one that is kept. WORKER: bytes of
-# a worker that has nothing yet. ENTRY, BASKET: of each that a task has.
+# a worker that has nothing yet. ENTRY: of each entry that a task has; SHARED: more, of those that it gives to shards.
 PACKED = 0.6
 NAME, KEPT_NAME = 30, 25
-WORKER, ENTRY, BASKET = 150 << 20, 48, 40
+WORKER, ENTRY, SHARED = 150 << 20, 21, 47
 
 
 @dataclass(frozen=True)
@@ -51,21 +52,21 @@ class Cost:
     passes: int
 
 
-def cost(data: Data, cores: int) -> Cost:
-    """Return what it costs on so many cores."""
-    tasks = max(min(cores, math.ceil(data.file / (4 << 20))), math.ceil(data.file / _PART))
+def cost(data: Data, cores: int, most: float = PART) -> Cost:
+    """Return what it costs on so many cores. most: bytes of the file for a task (spark.sql.files.maxPartitionBytes)."""
+    part = min(most, max(_OPENING, (data.file + _OPENING) / cores))
+    tasks = math.ceil(data.file / part)
     kept = _CODE * (data.length + 1) * data.baskets
-    shares = [shared_bytes(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
+    shuffled = [shared_bytes(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
     # Names are grouped, and put in order; the supports of all items are added up.
     names = NAME * data.items * (tasks + 1) + 8 * data.items * tasks
-    of_task = data.baskets / tasks
-    of_shard = max((share / shards(entries * data.baskets) for share, entries in zip(shares, data.rounds, strict=True)))
+    of_task = data.baskets * min(1, part / data.file)
     return Cost(
         source=2 * data.file,
         kept=kept,
         of_kept=(2 + len(data.rounds)) * kept + 2 * KEPT_NAME * data.items,
-        shuffled=PACKED * sum(shares) + names,
-        task=WORKER + max(of_task * (ENTRY * data.length + BASKET), 3 * of_shard),
+        shuffled=PACKED * sum(shuffled) + names,
+        task=WORKER + of_task * (ENTRY * data.length + SHARED * max(data.rounds)),
         tasks=tasks,
         passes=2 + 2 + len(data.rounds),
     )

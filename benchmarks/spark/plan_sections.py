@@ -16,6 +16,8 @@ from benchmarks.spark.ways import CLUSTER, LOCAL_SPARK
 
 # Cores here, and of the clusters that are planned for.
 CORES, CLUSTERS = 2, (10, 100, 1000)
+# Bytes of a file for a task, where Spark is told so.
+SMALLER = 16 << 20
 PLANNED = (10**8, 10**9, 10**10)
 
 
@@ -48,7 +50,8 @@ def model_section(results: Results) -> Section:
         reading = (
             "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their mean length, the items, "
             "the bytes of the source and the cores, and knows how many items each round counts among. Its constants "
-            "were set at 10^5 baskets; the other points check it. What it predicts is "
+            "were set at 10^5 baskets, those of a task's memory with 10^6 in view; what is larger checks them. What it "
+            "predicts is "
             f"{min(ratios):.2f} to {max(ratios):.2f} times what was measured."
         )
     columns = ("way", "baskets", "what", "predicted (MB)", "measured (MB)", "predicted / measured")
@@ -65,21 +68,22 @@ def plan_section(results: Results) -> Section:
     rows = []
     for baskets in PLANNED:
         for cores in CLUSTERS:
-            expected = cost(_scaled(data_of(largest, ended[largest]), baskets), cores)
+            data = _scaled(data_of(largest, ended[largest]), baskets)
+            expected, smaller = cost(data, cores), cost(data, cores, SMALLER)
             hours = None if line is None else CORES * line.slope * baskets / 3600
             seconds = None if line is None else line.start + CORES * line.slope * baskets / min(cores, expected.tasks)
-            rows.append((baskets, cores, *_row(expected), hours, seconds))
+            rows.append((baskets, cores, *_row(expected), smaller.task / 1e6, hours, seconds))
     reading = (
         f"The model, with the rounds that {largest:,} baskets took, and the time for each basket of local[2], as if "
         "all cores were as fast as these two, each task had a core and the network kept up: what stands here is "
         "extrapolated, and nobody has run it. Bytes grow with the baskets, and per basket no further than to what it "
         "takes when each of its items is in a shard of its own. A task reads 128 MB of a file "
-        "unless spark.sql.files.maxPartitionBytes says less, which is what decides its memory: with less there are "
+        "unless spark.sql.files.maxPartitionBytes says less, which is what decides its memory: with 16 MB there are "
         "more tasks, and each takes less."
     )
     columns = (
         "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)",
-        "shuffled (GB)", "memory of a task (MB)", "core hours", "seconds",
+        "shuffled (GB)", "memory of a task (MB)", "memory with parts of 16 MB (MB)", "core hours", "seconds",
     )  # fmt: skip
     return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))
 

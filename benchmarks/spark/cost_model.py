@@ -17,9 +17,10 @@ from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
 # cost, which is the fewest.
 _PARTITIONS, PART, _OPENING = 200, 128 << 20, 4 << 20
 _CODE = 4
-# These were set so that they fit 10^5 baskets, the last two with 10^6 in view; 10^7 check them. PACKED: bytes of a shuffled byte, once it is
-# packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME: of one that is kept. WORKER: bytes of
-# a worker that has nothing yet. ENTRY: of each entry that a task has; SHARED: more, of those that it gives to shards.
+# These were set so that they fit 10^5 baskets, the last two with 10^6 in view, too; more baskets check them. PACKED:
+# bytes of a shuffled byte, once it is packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME:
+# of one that is kept. WORKER: bytes of a worker that has nothing yet. ENTRY: of each entry that a task has; SHARED:
+# more, of those that it gives to shards.
 PACKED = 0.6
 NAME, KEPT_NAME = 30, 25
 WORKER, ENTRY, SHARED = 150 << 20, 21, 47

@@ -170,11 +170,13 @@ _KINDS = (DRIVER, DRIVER_JVM, EXECUTORS, WORKER, TOGETHER)
 def _driver(results: Results) -> str:
     """Say how much the driver's memory grows with the baskets."""
     told = []
-    for way, kind in ((LOCAL, "The local kernel's process"), (CLUSTER, "the driver's Python process in local-cluster")):
+    for way, kind in ((LOCAL, "the local kernel's process"), (CLUSTER, "the driver's Python process in local-cluster")):
         line = through_largest({n: one["peaks"][DRIVER] for n, one in done(by_way(results).get(way, {})).items()})
         if line is not None:
             told.append(f"{kind} grows by {line.slope:,.1f} bytes for each basket")
-    return f"{'; '.join(told)}. " if told else ""
+            if way == LOCAL and line.slope > 0:
+                told[-1] += f", so that 64 GB are enough for {(64e9 - line.start) / line.slope:.1e}"
+    return f"Between the two largest numbers of baskets {'; '.join(told)}. " if told else ""
 
 
 def _megabytes(value: int | None) -> float | None:

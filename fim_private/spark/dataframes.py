@@ -32,7 +32,7 @@ _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json"}
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with the columns that are needed, and the parts these play.
+    """A DataFrame with the columns that are needed, in the order of roles.names, and the parts these play.
 
     name: what errors call it. tokens: whether items are texts of which those that print as integers are some.
     """
@@ -136,13 +136,12 @@ def _arrow_schema(schema: Any) -> pa.Schema:
 
 
 def _selected(frame: Any, names: list[str], wanted: list[str]) -> Any:
-    """Return some columns. By place: a name may hold any letter, and differ from another by case alone."""
+    """Return some columns, in this order, under names of ours: theirs may hold letters that Spark takes for more."""
     from pyspark.sql import functions
 
     places = {name: f"c{place}" for place, name in enumerate(names)}
-    return frame.toDF(*(f"c{place}" for place in range(len(names)))).select(
-        *(functions.col(places[name]).alias(name) for name in wanted)
-    )
+    numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
+    return numbered.select(*(functions.col(places[name]) for name in wanted))
 
 
 def _name(data: Any) -> str:

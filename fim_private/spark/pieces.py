@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from fim_private.reading.known_labels import numbers
 from fim_private.reading.transactions import Transactions
 
+# So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
+AT_ONCE = 1 << 23
 # So many entries are in a row, at most, unless a single unit has more.
 _ENTRIES = 1 << 20
 
@@ -47,6 +49,21 @@ def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator
         ]
         names = [name for name, _ in keys] + [field.name for field in FIELDS]
         yield pa.RecordBatch.from_arrays(row, names=names)
+
+
+def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield rows together until they have as many entries as are worked on at once; at least one, empty group."""
+    group: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        lengths, items = (batch.column(batch.schema.get_field_index(name)) for name in ("lengths", "items"))
+        for row in range(len(batch)):
+            group.append(batch.slice(row, 1))
+            held += len(items[row].as_buffer()) + len(lengths[row].as_buffer())
+            if held >= 4 * AT_ONCE:
+                yield group
+                group, held = [], 0
+    yield group
 
 
 def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:

@@ -22,7 +22,7 @@ from fim_private.reading.vocabulary import Vocabulary
 from fim_private.spark.dataframes import Table
 from fim_private.spark.item_digests import ItemCodes, ItemDigests
 from fim_private.spark.item_names import ItemNames, numbered
-from fim_private.spark.pieces import FIELDS, pieces
+from fim_private.spark.pieces import AT_ONCE, FIELDS, pieces
 from fim_private.spark.row_reader import RowReader
 from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
@@ -197,7 +197,21 @@ class _RowsAssembled:
 
     def __call__(self, batches: Batches) -> Batches:
         labels = self.reader.labels(ItemCodes(self.digests), len(self.digests))
-        yield from self.assembly.pieces_of(self.reader.rows(batches, labels))
+        for group in _grouped(self.reader.rows(batches, labels)):
+            yield from self.assembly.pieces_of(iter(group))
+
+
+def _grouped(parts: Iterator[KeyedRows]) -> Iterator[list[KeyedRows]]:
+    """Yield rows together until they have as many entries as are worked on at once; at least one, empty group."""
+    group: list[KeyedRows] = []
+    held = 0
+    for part in parts:
+        group.append(part)
+        held += len(part.codes) + len(part.lengths)
+        if held >= AT_ONCE:
+            yield group
+            group, held = [], 0
+    yield group
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:

@@ -35,9 +35,13 @@ class RowReader:
         return KnownLabels(codes, count, items_name(self.name, self.roles), text=self.tokens)
 
     def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
-        """Yield the rows of some batches. Raises DataError for what cannot be read."""
+        """Yield the rows of batches whose columns are those of roles.names, in order.
+
+        Raises DataError for what cannot be read.
+        """
         size = self.roles.rows_at_a_time
-        for batch in map(_in_utc, batches):
+        for numbered in map(_in_utc, batches):
+            batch = numbered.rename_columns(self.roles.names)
             for start in range(0, len(batch), size):
                 part = chosen(batch.slice(start, size), self.roles, self.name)
                 yield keyed_rows(part, self.roles, Encoder(labels), self.name)

@@ -103,13 +103,13 @@ class SparkCounter:
             work += top.work
             if work > self._effort.max_work:
                 raise self._effort.over_limit(self._size)
-            needed = at_least(top.floor, self._supports)
-            if needed <= high:
-                return Top(top.levels, top.floor, work)
             # Where there were enough, the last of them is a floor for all; where not, more items are looked at.
-            enough = sum(count for _, count in top.levels) >= wanted
-            floor = top.floor if enough else 1
-            high = needed if enough else min(needed, _MORE_ITEMS * high)
+            least = _support_of(top, wanted)
+            needed = at_least(least or top.floor, self._supports)
+            if needed <= high:
+                return Top([level for level in top.levels if level[0] >= (least or 1)], least or top.floor, work)
+            floor = least or 1
+            high = needed if least else min(needed, _MORE_ITEMS * high)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order; see `Counter.locate`."""
@@ -223,6 +223,14 @@ class SparkCounter:
 
     def _on_shards(self, frame: Any, shard_of: ShardOf, task: Callable[[int, Shard], Batches], schema: Any) -> Any:
         return run(frame, OnShards(shard_of, task), schema)
+
+
+def _support_of(top: Top, wanted: int) -> int | None:
+    """Return the support of the wanted-th itemset, None where there are not so many: each shard has a floor of its own,
+    and the least that all of them have reached is far below what is wanted of all together.
+    """
+    reached = accumulate(top.levels, lambda done, level: (level[0], done[1] + level[1]), initial=(0, 0))
+    return next((support for support, count in reached if count >= wanted), None)
 
 
 def _lengths(data: Transactions) -> Batches:

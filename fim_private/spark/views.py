@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fim_private.reading.canonical_baskets import canonical_baskets
 from fim_private.reading.known_labels import numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.spark.block_sums import summed
-from fim_private.spark.pieces import joined
+from fim_private.spark.pieces import grouped, joined
 from fim_private.spark.tasks import Batches, run
 
 # Makes purchases of purchases, and looks at one unit at a time.
@@ -47,11 +47,11 @@ class View:
         return _Opened(self.count if self.stored is None else self.stored, self.by_user, self.steps)
 
     def run(self, task: Callable[[Transactions], Batches], schema: Any) -> Any:
-        """Return a DataFrame of what a task makes of the purchases of each partition."""
+        """Return a DataFrame of what a task makes of the purchases of some units at a time."""
         return run(self.frame, _OfPurchases(self.opened, task), schema)
 
     def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
-        """Return the sum of what a function makes of the purchases of each partition, (cells,) int64."""
+        """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64."""
         return summed(self.frame, _VectorOfPurchases(self.opened, vector), cells)
 
     @cached_property
@@ -79,7 +79,8 @@ class _OfPurchases:
     task: Callable[[Transactions], Batches]
 
     def __call__(self, batches: Batches) -> Batches:
-        yield from self.task(self.opened(batches))
+        for group in grouped(batches):
+            yield from self.task(self.opened(iter(group)))
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class _VectorOfPurchases:
     vector: Callable[[Transactions], NDArray[np.int64]]
 
     def __call__(self, batches: Batches) -> NDArray[np.int64]:
-        return self.vector(self.opened(batches))
+        vectors = (self.vector(self.opened(iter(group))) for group in grouped(batches))
+        return reduce(np.add, vectors)
 
 
 def _supports(data: Transactions) -> NDArray[np.int64]:

@@ -237,11 +237,11 @@ def test_columns_of_any_type_and_name(spark: Any, many_tasks: None, tmp_path: Pa
     table = pa.table(
         {
             "us`er.x y": [float(place % 20) if place % 9 else -0.0 for place in range(rows)],
-            "Item": ["A"] * rows,
+            "kind": ["A"] * rows,
             "item": [f"i{place % 4}" for place in range(rows)],
             "failure": ['["DataError","hi"]'] * rows,
             "when": pa.array([1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in range(rows)], INSTANT),
-            "amount": pa.array([place % 5 for place in range(rows)]).cast(pa.decimal128(9, 2)),
+            "amount": pa.array([place % 5 for place in range(rows)]).cast(pa.decimal128(21, 2)),
             "basket": [*range(rows)],
         }
     )
@@ -252,7 +252,7 @@ def test_columns_of_any_type_and_name(spark: Any, many_tasks: None, tmp_path: Pa
     try:
         for more in (
             {"item": "item"},
-            {"item": ["Item", "failure"]},
+            {"item": ["kind", "failure"]},
             {"item": "item", "where": "failure <> 'x' and when >= '2023-11-16' and amount > 1.5"},
             {"item": "when"},
             {"item": "item", "user": "when"},

@@ -12,6 +12,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np

@@ -20,7 +20,7 @@ demo: .venv/installed ## Install, then mine the corner shop
 test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, a PostgreSQL server, an object store and a browser (Debian's postgresql and chromium), and real data (see datasets/README.md)
+test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, a PostgreSQL server, an object store, a browser and Apache Spark (Debian's postgresql, chromium and openjdk-17-jre-headless), and real data (see datasets/README.md)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 100 of each

@@ -14,7 +14,8 @@ counter           What every counter does; counter_registry has those there are.
 compiled_counter  The fast one: kernel (Cython) on kernel_arrays.
 portable_counter  The one in numpy, which runs everywhere; item_counter is for single items.
 prefix_join       How that one finds itemsets.
-shards            Itemsets by the rank of their rarest item, for engines that count on several machines.
+shards            Itemsets by the rank of their rarest item, for engines that count on several machines; compiled_shard
+                  counts one.
 clipped_weights   Weights that bound what a unit adds to all its candidates together.
 weighted_items    Items and their weighted sums; candidate_counts is for pairs and candidates among some of them,
                   candidate_trie what these are looked up in.

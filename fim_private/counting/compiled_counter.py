@@ -30,7 +30,6 @@ from fim_private.counting.kernel_arrays import (
     ranked_rows,
     streams,
 )
-from fim_private.counting.shards import Shard
 from fim_private.counting.work_limit import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -44,7 +43,7 @@ _PAIR_CELLS = 1 << 19
 # While only the top is asked for, ranks get their columns in these steps: most are never needed.
 _RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.
-_LARGE = 1 << 22
+LARGE = 1 << 22
 
 
 class CompiledCounter:
@@ -105,14 +104,14 @@ class CompiledCounter:
             self._effort.refuse_infeasible(self._size, self.most_work)
         scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
         ranks, done = len(self._supports), self._count_head(scan)
-        large = len(self._transactions.items) >= _LARGE
+        large = len(self._transactions.items) >= LARGE
         for step in (*_RANK_STEPS, ranks) if wanted is not None else (ranks,):
             high = min(step, at_least(scan.floor, self._supports))
             if high > done:
                 self._count_ranks(scan, done, high, copied=large and self._size > 2)
                 done = high
         scan.settle()
-        return Top(_levels(scan), scan.floor, scan.work)
+        return Top(levels_of_scan(scan), scan.floor, scan.work)
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int, *, copied: bool) -> None:
         """Count the itemsets whose least frequent item has a rank in low..high."""
@@ -256,7 +255,7 @@ class CompiledCounter:
             middle = min(max(middle, low + 1), high - 1)
             scan = self._scan(size, support + 1, support, 0)
             self._run(scan, rows, among.between(low, middle))
-            inside = dict(_levels(scan)).get(support, 0)
+            inside = dict(levels_of_scan(scan)).get(support, 0)
             if index < inside:
                 high = middle
             else:
@@ -264,35 +263,7 @@ class CompiledCounter:
         return low, index
 
 
-class CompiledShard(CompiledCounter):
-    """Counts the itemsets whose least frequent item is among some ranks; see `shards.ShardCounter`."""
-
-    def __init__(self, shard: Shard, size: int, effort: Effort) -> None:
-        super().__init__(shard.transactions, size, 1, effort)
-        self._shard = shard
-        # The codes are ranks, so ranking them by these leaves them as they are.
-        self.item_supports = shard.supports
-
-    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th; see `ShardCounter`."""
-        low, high = self._last_ranks(floor)
-        if low == high:
-            return Top([], floor)
-        # No itemset of the shard has more support than its most frequent last item: no longer a histogram than that.
-        ceiling = min(ceiling, int(self._supports[low]) + 1)
-        scan = self._scan(self._size, ceiling, floor, wanted or 0)
-        self._count_ranks(scan, low, high, copied=len(self._transactions.items) >= _LARGE and self._size > 2)
-        scan.settle()
-        return Top(_levels(scan), scan.floor, scan.work)
-
-    def _last_ranks(self, floor: int) -> tuple[int, int]:
-        """Return which ranks of the shard the least frequent item may have, from the first up to before the second."""
-        low, high = super()._last_ranks(floor)
-        low = max(low, self._shard.low)
-        return low, max(low, min(high, self._shard.high))
-
-
-def _levels(scan: kernel.Scan) -> list[Level]:
+def levels_of_scan(scan: kernel.Scan) -> list[Level]:
     """Return the levels that a scan has counted wholly, descending."""
     histogram = np.asarray(scan.histogram)
     counts = {support: int(histogram[support]) for support in np.flatnonzero(histogram).tolist()}

@@ -27,7 +27,8 @@ _SHARDS: dict[str, MakeShardCounter] = {"numpy": PortableShard}
 _ITEM_SUMS: dict[str, SumItems] = {"numpy": portable_candidates.item_sums}
 try:
     from fim_private.counting import compiled_candidates
-    from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter, CompiledShard
+    from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
+    from fim_private.counting.compiled_shard import CompiledShard
 except ImportError:  # built without a compiler
     LARGEST_SIZE = 0
 else:

@@ -321,7 +321,7 @@ def test_kernel_and_numpy_agree_on_larger_data(
     from fim_private.counting import compiled_counter
 
     if large:  # prefixes are copied, a few ranks at a time
-        monkeypatch.setattr(compiled_counter, "_LARGE", 1)
+        monkeypatch.setattr(compiled_counter, "LARGE", 1)
         monkeypatch.setattr(compiled_counter, "_RANK_STEPS", (10, 100))
     shop = zipf_baskets(baskets, items, mean)
     floor = 1 if size == 2 or mean < 10 else 12 * size

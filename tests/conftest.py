@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 # The other settings are hypothesis' own: where CI is set, the same examples in every run.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("untimed"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=15)
 # Very many examples, the same ones in every run: `make fuzz`.
 settings.register_profile("fuzz", settings.get_profile("untimed"), max_examples=20_000, derandomize=True, database=None)
 settings.load_profile("untimed")
@@ -25,6 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not full":
         settings.load_profile("quick")
 
+
+# Of a test with more cases make test runs so many.
+CASES = 6
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
@@ -42,8 +45,20 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four."""
+    """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four.
+
+    Of a test with very many cases, and no mark that says that each is another test, only some are run each time, evenly
+    spread.
+    """
     place: defaultdict[str, int] = defaultdict(int)
+    alike = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("full") is None and item.get_closest_marker("every_case") is None:
+            alike[item.nodeid.partition("[")[0]].append(item)
+    for cases in alike.values():
+        for number, item in enumerate(cases):
+            if len(cases) > CASES and number * CASES // len(cases) == (number - 1) * CASES // len(cases):
+                item.add_marker("full")
     for item in items:
         if sliced := item.get_closest_marker("one_in"):
             function = item.nodeid.partition("[")[0]

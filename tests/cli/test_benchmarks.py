@@ -60,7 +60,8 @@ MAY_IMPORT = {
     "utility": "frame peers",
     "paper": "frame utility",  # the table of claims reads one answer of the study of utility
     "counting": "frame",
-    "page": "frame utility paper",
+    "spark": "frame",
+    "page": "frame utility paper spark",
 }
 BENCHMARKS = REPOSITORY / "benchmarks"
 

@@ -395,7 +395,7 @@ def test_the_advised_command_runs_as_it_was_meant(shop: Path) -> None:
     "words",
     ["plan --epsilon 12", "mine baskets.dat --epsilon 12", "audit --epsilon 12 --mechanism distance --trials 0"],
 )
-@pytest.mark.one_in(3)
+@pytest.mark.full
 def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
     heard, silent = (run(shop, *words.split(), *more) for more in ((), ("--quiet",)))
     assert (silent.stderr, silent.returncode) == ("", 0)

@@ -158,6 +158,7 @@ def law_and_draws(given: str, budget: tuple[float, float]) -> tuple[dict[Any, fl
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("given", "budget"), DRAWN)
+@pytest.mark.full
 def test_counts_are_drawn_from_their_law(given: str, budget: tuple[float, float]) -> None:
     law, draws = law_and_draws(given, budget)
     assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) > LEVEL

@@ -7,9 +7,10 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import PATIENCE
@@ -62,7 +63,11 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 # Compiled: they have a place, but no Python to look at.
 COMPILED = {".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in PACKAGE.rglob("*.pyx")}
-every_module = pytest.mark.parametrize("module", MODULES)
+
+
+def every_module(test: Callable[..., object]) -> Any:
+    """Run a test for each module, always."""
+    return pytest.mark.every_case(pytest.mark.parametrize("module", MODULES)(test))
 
 
 def tree(module: str) -> ast.Module:

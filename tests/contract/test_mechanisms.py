@@ -163,6 +163,7 @@ def test_what_needs_a_public_universe_says_so(make: Any) -> None:
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("universe_size", [None, 10**6])
+@pytest.mark.one_in(4)
 def test_ten_thousand_levels_sum_to_one(neighbors: str, universe_size: int | None) -> None:
     spectrum = SupportSpectrum.from_supports(range(10_000, 0, -1), universe_size)
     mechanisms: list[Mechanism] = [

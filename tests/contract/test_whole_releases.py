@@ -799,6 +799,7 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
 
 
 @pytest.mark.parametrize("drawn", [DRAWN[2], DRAWN[6]], ids=str)
+@pytest.mark.one_in(10)
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
     distribution, draws = law_and_draws(drawn)
     assert oracles.chi_square_pvalue(drawn.releases(draws, 1), distribution, draws) > LEVEL

@@ -275,6 +275,7 @@ def test_one_basket_replaced_moves_twice_as_much_at_most() -> None:
         assert [one.stage(number) / other.stage(number) for number in (1, 2, 3)] == list(times)
 
 
+@pytest.mark.full
 def test_one_unit_replaced_moves_twice_as_many_counts(by_user: Source) -> None:
     for kept, sizes in ((Cut(3, "label"), (1, 2)), (Cut(3, "random", 2), (2,))):
         cut_users = units(cut(transactions(by_user), kept))

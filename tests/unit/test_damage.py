@@ -121,6 +121,7 @@ def test_files_that_are_cut_off_at_any_byte(form: str, tmp_path: Path) -> None:
     assert sum(outcomes(tmp_path / f"a{suffix}", content, options, 1, [0])) == len(content)
 
 
+@pytest.mark.full
 def test_a_damaged_footer_does_not_end_the_process_of_who_reads_some_rows(tmp_path: Path) -> None:
     """Arrow's Python asks without a guard for what is known of columns: it ended the process (abort)."""
     content = PARQUET[2]

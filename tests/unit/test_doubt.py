@@ -149,6 +149,7 @@ def true_supports(release: fim.Release) -> list[int]:
         ({"top": 10, "mechanism": "tight-margin", "supports": True, "epsilon": 4}, 0.4),
     ],
 )
+@pytest.mark.one_in(4)
 def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], least_sure: float) -> None:
     cut = least_sought((2,), asked["top"])
     sure, right, all_, wrong_and_marked = 0, 0, 0, 0

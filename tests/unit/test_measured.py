@@ -356,7 +356,7 @@ TAKEN: list[tuple[str, Users, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "users", "asked"), TAKEN)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_each_way_is_taken_where_it_is_meant_to_be(
     name: str, users: Users, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

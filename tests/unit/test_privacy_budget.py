@@ -112,6 +112,7 @@ def test_an_epsilon_is_split_by_delta(epsilon: float, delta: float, part: Fracti
 
 
 @given(RHOS, st.floats(1e-200, 0.9), st.fractions(Fraction(1, 9), 1))
+@pytest.mark.full
 def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> None:
     budget = PrivacyBudget.of(None, delta, rho, otherwise=1.0)
     naming = budget.naming(share)

@@ -25,6 +25,7 @@ rises = st.lists(st.integers(0, 12), min_size=40, max_size=40)
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
 @given(supports=supports, least=st.integers(-10, 120), rises=rises, seed=st.integers(0, 10**6))
+@pytest.mark.one_in(2)
 def test_what_surely_never_stops_is_what_the_search_finds(
     noise: StepNoise, supports: list[int], least: int, rises: list[int], seed: int
 ) -> None:

@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of a test with more cases make test runs so many.
-CASES = 6
+CASES = 4
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]

@@ -455,7 +455,7 @@ def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 2
-    assert found["release"] == fim.mine(file, **REQUEST).to_dict()
+    assert found["release"] == json.loads(fim.mine(file, **REQUEST).to_json())
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"

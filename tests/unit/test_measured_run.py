@@ -230,7 +230,10 @@ BROKEN = [
         "way.recipe, self.items_delta, randomness",
         "way.recipe, 10 * (self.items_delta or Fraction(1, 10**9)), randomness",
     ),
-    ("for code in codes.tolist()]", "for code in range(len(items.transactions.vocabulary))]"),
+    (
+        "items.named(codes[:, None].tolist())",
+        "items.named([[code] for code in range(len(items.transactions.vocabulary))])",
+    ),
     ("self.budget, way.recipe", "self.budget, way.recipe.with_items(Fraction(99, 100))"),
     ("found_items(items, self.budget, way", "found_items(items, self.levels.budget, way"),
     ("self._among(source, labels, way.picks", "self._among(source, labels, self.picks[0][1].picks"),

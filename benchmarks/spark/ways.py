@@ -149,6 +149,7 @@ def _noted() -> Iterator[Noted]:
         noted.rounds.append((high, int(self._supports[:high].sum())))
         return counts(self, high, *given)
 
+    # Nothing outside of the counter has a use for its rounds, so it has no door for them.
     SparkCounter._round = counting  # type: ignore[method-assign,assignment]
     try:
         yield noted

@@ -62,9 +62,9 @@ def canonical_labels(labels: pa.Array, *, tokens: bool) -> list[Item | None]:
 
     labels: (n,) Arrow int64 or string. tokens: whether a text that prints like an integer is one.
     """
-    values = labels.to_pylist()
+    values: list[Any] = labels.to_pylist()
     if not tokens or pa.types.is_integer(labels.type):
-        return values  # type: ignore[no-any-return]
+        return values
     return [int(text) if text is not None and re.fullmatch(INTEGER_TOKEN, text) else text for text in values]
 
 

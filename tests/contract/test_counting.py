@@ -167,7 +167,7 @@ def test_users_with_few_and_with_many_baskets_stand_beside_each_other(count: Cou
 
 
 @every_counter
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(baskets=random_baskets, size=sizes, order=st.randoms(use_true_random=False))
 @pytest.mark.one_in(3)
 def test_the_order_of_the_baskets_does_not_matter(

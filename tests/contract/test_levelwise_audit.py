@@ -324,7 +324,7 @@ def test_each_stage_of_what_reaches_a_threshold_keeps_to_its_part(ask: Ask) -> N
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_on_all_small_databases(ask: Ask) -> None:
-    check_stages(ask, up_to_names(basket_pairs(ask.neighbors, 3)), seeds=2)
+    check_stages(ask, up_to_names(basket_pairs(ask.neighbors, 3)))
 
 
 @pytest.mark.parametrize("ask", [*ASKS[:2], *REACHING[2:4]], ids=str)

@@ -85,7 +85,7 @@ def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighb
     assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.integers(1, 25), max_size=8),
     st.sampled_from([0.5, 1.0, 3.0]),

@@ -9,13 +9,17 @@ What stands for a release is a line that is appended to LOG, at once on the disk
 - every-line: kill itself, in a process that is forked, at every TIMES-th line of Python that a charge and its release
   run through; each time with a ledger of its own, of which it prints how many entries and releases there are then.
 - every-line-late: the same with the broken ledger.
+- killed: so many processes, a further argument, are forked, and each charges TIMES times; at random moments one is
+  killed, and another put in its place, until so many were, the last argument; then all come to their end.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -95,8 +99,36 @@ def every_line(kind: type[Ledger], path: str, log: Path, step: int) -> None:
         place += step
 
 
-def main(mode: str, path: str, log: str, times: str) -> None:
+def charging(path: str, log: Path, times: int) -> int:
+    """Start a process that charges and releases so many times; its number."""
+    if child := os.fork():
+        return child
+    done = False
+    try:
+        done = all(release(Ledger, path, log) for _ in range(times))
+    finally:
+        os._exit(not done)
+
+
+def killed(path: str, log: Path, times: int, processes: int, kills: int) -> None:
+    """Kill running processes at random moments, and after each look whether more was released than charged."""
+    rng, left = random.Random(16), kills
+    running = [charging(path, log, times) for _ in range(processes)]
+    while left:
+        time.sleep(rng.uniform(0, 0.05))
+        place = rng.randrange(processes)
+        os.kill(running[place], signal.SIGKILL)
+        left -= os.waitstatus_to_exitcode(os.waitpid(running[place], 0)[1]) == -signal.SIGKILL
+        running[place] = charging(path, log, times)
+        assert len(log.read_bytes().splitlines()) <= len(Ledger(path).entries)
+    assert not any(os.waitpid(process, 0)[1] for process in running)
+
+
+def main(mode: str, path: str, log: str, times: str, *more: str) -> None:
     """Do what the mode says."""
+    if mode == "killed":
+        killed(path, Path(log), int(times), *map(int, more))
+        return
     kind = LateLedger if mode.endswith("late") else Ledger
     if mode.startswith("every-line"):
         every_line(kind, path, Path(log), int(times))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 from fim_private.dp.charge import Charge
@@ -69,12 +70,13 @@ class Entry:
             }
         )
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of the record, in hexadecimal."""
         return hashed(self.record())
 
     @classmethod
+    @lru_cache(maxsize=1 << 16)  # a ledger is read several times a release, and nothing of an entry ever changes
     def read(cls, text: str) -> Entry:
         """Return the entry of a record. Raises ValueError, KeyError or TypeError for what is none."""
         record = json.loads(text)

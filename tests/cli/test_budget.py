@@ -152,11 +152,11 @@ def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(fold
 
 @pytest.mark.full
 def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) -> None:
-    """Fifty at a time are started, and two hundred killed at random moments of their lives."""
+    """Fifty at a time are started, and eighty killed at random moments of their lives."""
     path = folder / "sales.ledger"
     fim.Ledger.create(path, epsilon=20, delta=0.1, dataset="sales")
     rng, killed, number = random.Random(16), 0, 0
-    while killed < 200:
+    while killed < 80:
         running = []
         for _ in range(50):
             number += 1

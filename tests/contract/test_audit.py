@@ -608,7 +608,7 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
 def test_every_guarantee_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The theorems hold for every cap; at 8 all that there is are candidates."""
     monkeypatch.setattr(guarantees, "CAPS", (1, 2, 8))
-    assert auditing.audit(ALL[name](neighbors), trials=400, seed=9).holds
+    assert auditing.audit(ALL[name](neighbors), trials=150, seed=9).holds
 
 
 @pytest.mark.parametrize("name", ["limited-domain", "large-margin"])

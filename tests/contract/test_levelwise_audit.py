@@ -1,4 +1,4 @@
-"""Levelwise held to Theorem 13, stage by stage and end to end, on all neighbours of 3 items and at most 3 baskets.
+"""Levelwise held to Theorem 13, on all neighbours of 3 items and few baskets: 3 for each stage, 2 for the whole.
 
 The conversion to (ε, δ) and the worst case of each stage leave slack in which a broken stage can hide: an audit of the
 whole does not see, for instance, a threshold without its union over t where ε is small. So each stage is held to its
@@ -9,12 +9,13 @@ what one unit alone has. The whole is then integrated exactly. What is broken on
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
 import levelwise_laws as laws
@@ -191,6 +192,26 @@ def user_pairs(neighbors: oracles.Neighbors, *, alone: bool = False) -> list[Pai
     return [*neighbouring(neighbors, [FIXED, *(databases(1) if alone else ())], USER_UNITS)]
 
 
+def up_to_names(pairs: Sequence[Pair]) -> list[Pair]:
+    """Of the pairs that are the same but for the names of the items, one drawn at random, the same in each run.
+
+    Names decide nothing but ties and which items of a long unit count; both come about in what is drawn.
+    """
+
+    def renamed(pair: Pair, names: tuple[str, ...]) -> Any:
+        return tuple(
+            sorted(
+                sorted(tuple(sorted(names[ITEMS.index(item)] for item in basket)) for basket in unit) for unit in side
+            )
+            for side in pair
+        )
+
+    found: dict[str, Pair] = {}
+    for pair in random.Random(16).sample(pairs, len(pairs)):
+        found.setdefault(min(str(renamed(pair, names)) for names in permutations(ITEMS)), pair)
+    return list(found.values())
+
+
 class Plays:
     """The runs of what is asked for, each played once."""
 
@@ -303,7 +324,7 @@ def test_each_stage_of_what_reaches_a_threshold_keeps_to_its_part(ask: Ask) -> N
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_on_all_small_databases(ask: Ask) -> None:
-    check_stages(ask, basket_pairs(ask.neighbors, 3), seeds=2)
+    check_stages(ask, up_to_names(basket_pairs(ask.neighbors, 3)), seeds=2)
 
 
 @pytest.mark.parametrize("ask", [*ASKS[:2], *REACHING[2:4]], ids=str)
@@ -314,7 +335,7 @@ def test_each_stage_keeps_to_its_part_for_users(ask: Ask) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [*ASKS, *REACHING], ids=str)
 def test_each_stage_keeps_to_its_part_for_all_users(ask: Ask) -> None:
-    check_stages(ask, user_pairs(ask.neighbors, alone=True), by_user=True)
+    check_stages(ask, up_to_names(user_pairs(ask.neighbors, alone=True)), by_user=True)
 
 
 @pytest.mark.one_in(3)
@@ -520,7 +541,7 @@ def test_the_whole_keeps_its_promise_and_uses_much_of_it(ask: Ask, times: int, l
 @pytest.mark.full
 @pytest.mark.parametrize("ask", [ask for ask, _, _ in WHOLE], ids=str)
 def test_the_whole_keeps_its_promise_on_all_small_databases(ask: Ask) -> None:
-    check_whole(ask, basket_pairs(ask.neighbors, 3))
+    check_whole(ask, up_to_names(basket_pairs(ask.neighbors, 2)))
 
 
 # ------------------------------------------------------------------------------------------------ what is released
@@ -623,7 +644,7 @@ DRAWN = [
 
 
 @cache
-def law_and_draws(drawn: Drawn, error: float = 0.3) -> tuple[dict[Any, float], int]:
+def law_and_draws(drawn: Drawn, error: float = 0.5) -> tuple[dict[Any, float], int]:
     """The law, and as many draws as it takes to catch noise that is wrong by this part, either way."""
     right = law_of(drawn.ask, drawn.database)
     draws = 100
@@ -634,21 +655,14 @@ def law_and_draws(drawn: Drawn, error: float = 0.3) -> tuple[dict[Any, float], i
     return right, draws
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("drawn", DRAWN, ids=str)
-def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
-    law, draws = law_and_draws(drawn, 0.5)
-    assert oracles.chi_square_pvalue(drawn.releases(draws), law, draws) > LEVEL
-
-
-@pytest.mark.full
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("drawn", "by_user"),
     [*product(DRAWN[:2], (False, True)), (DRAWN[2], True), (DRAWN[3], False)],
     ids=lambda value: ("user" if value else "basket") if isinstance(value, bool) else str(value),
 )
-def test_many_releases_are_drawn_from_the_law(drawn: Drawn, by_user: bool) -> None:
-    """Enough of them to catch noise that is wrong by 30 %, either way: law_and_draws."""
+def test_releases_are_drawn_from_the_law(drawn: Drawn, by_user: bool) -> None:
+    """Enough of them to catch noise that is wrong by half, either way: law_and_draws."""
     law, draws = law_and_draws(drawn)
     assert oracles.chi_square_pvalue(drawn.releases(draws, by_user=by_user), law, draws) > LEVEL
 
@@ -851,6 +865,6 @@ def test_what_is_broken_is_caught(
 
 @pytest.mark.full
 def test_less_noise_is_not_drawn_from_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    law, draws = law_and_draws(DRAWN[0])
+    law, draws = law_and_draws(DRAWN[0], 0.3)
     less_noise(monkeypatch)
     assert oracles.chi_square_pvalue(DRAWN[0].releases(draws), law, draws) < LEVEL

@@ -105,9 +105,9 @@ def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("form", WHOLE)
 def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
-    """Every third, or every one of a short file: 3 is prime to the sizes of numbers, so each of their bytes is met."""
+    """Every seventh, or every one of a short file: 7 is prime to the sizes of numbers, each of whose bytes is met."""
     suffix, content, options = WHOLE[form]
-    step = 1 if len(content) < 200 else 3
+    step = 1 if len(content) < 200 else 7
     read, refused = outcomes(tmp_path / f"a{suffix}", content, options, step, [1, 8, 64, 255])
     assert read + refused == 4 * len(range(0, len(content), step))
     assert read

@@ -19,9 +19,11 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, whole_number
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.pieces import draw_point, pieces_of
+from fim_private.learning.pieces import Pieces
 
 _MOST_LEVELS = 16
+# Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
+_TIE_BITS = 16
 
 
 def quantiles(
@@ -46,8 +48,8 @@ def quantiles(
         "add-remove", with half the noise.
     seed: for tests only: with a seed, nothing is private.
 
-    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Equal ones are
-    as they should be where many values are equal; where values are few they are drawn from what is left of the domain.
+    Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Several are equal
+    where many values are. Where the domain is vast and values are few the outer ones may be far from any value.
     Raises ParameterError for what is no list of whole numbers, and for parameters out of range. Warns (PrivacyWarning)
     of an epsilon above 10, unless a seed was given.
 
@@ -68,10 +70,15 @@ def quantiles(
     randomness = Randomness.of_seed(seed)
     if randomness.private:
         warn(cautions(cost), stacklevel=2)
-    inside = sorted(min(max(value, low), high - 1) for value in _whole_numbers(values))
+    exact = _whole_numbers(values)
+    lots = randomness.words(len(exact), 8).tolist()
+    fine = sorted(
+        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
+        for value, lot in zip(exact, lots, strict=True)
+    )
     found: list[int] = []
-    _split(inside, levels, low, high, rate, randomness, found)
-    return found
+    _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness, found)
+    return [value >> _TIE_BITS for value in found]
 
 
 def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
@@ -92,9 +99,9 @@ def _split(
     if low == high:
         found += [low] * (2**levels - 1)
         return
-    pieces = pieces_of(values, low, high)
-    distances = [abs(piece.below - piece.above) for piece in pieces]
-    middle = draw_point(pieces, distances, rate, randomness=randomness)
+    pieces = Pieces.of(values, low, high)
+    distances = [abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)]
+    middle = pieces.draw(distances, rate, randomness=randomness)
     below = bisect_left(values, middle)
     _split(values[:below], levels - 1, low, middle, rate, randomness, found)
     found.append(middle)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
-    from fim_private.learning.quantiles import quantiles
+    from fim_private.learning.quantile_search import quantiles
     from fim_private.learning.voting import vote
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
@@ -113,7 +113,7 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
-    "quantiles": "learning.quantiles",
+    "quantiles": "learning.quantile_search",
     "vote": "learning.voting",
     "Ledger": "ledger",
     "count": "mining.counting_given",

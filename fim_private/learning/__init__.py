@@ -5,7 +5,7 @@ blocks       Units dealt to blocks by lot.
 ballots      What blocks answer, and which answers are the same.
 questions    Questions with a name: highest lift, highest confidence, most frequent.
 vote_result  The answer, and the guarantee it is released under.
-quantiles    Quantiles of whole numbers.
+quantile_search  Quantiles of whole numbers, by the exponential mechanism: `quantiles`.
 pieces       A domain of whole numbers cut into runs of equal score, and an exact draw from it.
 
 Nothing here is imported before it is used.
@@ -21,7 +21,7 @@ _HOME = {
     "HighestConfidence": "questions",
     "HighestLift": "questions",
     "MostFrequent": "questions",
-    "quantiles": "quantiles",
+    "quantiles": "quantile_search",
     "vote": "voting",
 }
 

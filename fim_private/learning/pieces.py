@@ -71,7 +71,7 @@ class Pieces:
         one of them is then kept with the probability that makes it right; else all is drawn anew.
         """
         least = min(distances)
-        reach = math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate)
+        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
         near = [place for place, distance in enumerate(distances) if distance - least <= reach]
         far = [place for place, distance in enumerate(distances) if distance - least > reach]
         ends = list(accumulate(self.lengths[place] for place in far))

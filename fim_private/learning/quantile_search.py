@@ -1,6 +1,7 @@
 """Quantiles of whole numbers by the exponential mechanism, exactly, over domains of any size.
 
 A middle of all values is drawn first; then one of those below it and one of those above, and so on, level by level.
+(The module has a longer name than its function, which would hide it.)
 """
 
 from __future__ import annotations

@@ -124,8 +124,7 @@ class HighestLift(_OfPairs):
         counter, codes, supports = self._pairs(block)
         items = counter.item_supports
         return [
-            _labels(block, codes[place])
-            for place in _highest(supports, items[codes[:, 0]] * items[codes[:, 1]], count)
+            _labels(block, codes[place]) for place in _highest(supports, items[codes[:, 0]] * items[codes[:, 1]], count)
         ]
 
     def told(self, unit: str) -> str:
@@ -220,7 +219,9 @@ def named_question(name: str, *, min_share: float | Fraction | None = None, size
         raise ParameterError(f"{parameter('question')} must be one of {', '.join(QUESTIONS)}, not {shown(name)}")
     if name == MostFrequent.name:
         if min_share is not None:
-            raise ParameterError(f"leave out {parameter('min_share')}: {parameter('question')} {name} has no use for it")
+            raise ParameterError(
+                f"leave out {parameter('min_share')}: {parameter('question')} {name} has no use for it"
+            )
         return MostFrequent(defaults.SIZE if size is None else size)
     if size is not None:
         raise ParameterError(f"leave out {parameter('size')}: {parameter('question')} {name} is about pairs")

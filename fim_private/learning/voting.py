@@ -252,9 +252,7 @@ def _asked_of_all(
     ballots = Ballots(votes)
 
     def ask(block: Transactions) -> Iterable[Hashable]:
-        answers: Iterable[Hashable] = (
-            question.best(block, votes) if isinstance(question, Question) else question(block)
-        )
+        answers: Iterable[Hashable] = question.best(block, votes) if isinstance(question, Question) else question(block)
         return answers
 
     for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):

@@ -37,9 +37,7 @@ def law(values: Sequence[int], levels: int, low: int, high: int, rate: float) ->
         return {(): 1.0}
     if low == high:
         return {(low,) * (2**levels - 1): 1.0}
-    weights = [
-        math.exp(-rate * abs(sum(v < z for v in values) - sum(v > z for v in values))) for z in range(low, high)
-    ]
+    weights = [math.exp(-rate * abs(sum(v < z for v in values) - sum(v > z for v in values))) for z in range(low, high)]
     found: Law = {}
     for z, weight in zip(range(low, high), weights, strict=True):
         left = law([v for v in values if v < z], levels - 1, low, z, rate)
@@ -75,21 +73,16 @@ def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **
 @pytest.mark.parametrize(
     ("values", "levels", "bits", "neighbors"),
     [
-        ([0, 1, 1, 2, 3, 3], 1, 0, "replace-one"),
         ([0, 1, 1, 2, 3, 3], 2, 0, "add-remove"),
-        ([0, 1, 1, 2, 3, 3], 2, 1, "replace-one"),
-        ([2, 2, 2], 2, 2, "add-remove"),
+        ([0, 1, 2, 2], 2, 1, "replace-one"),
     ],
 )
-def test_it_draws_from_the_law(
+def test_it_draws_from_about_the_law(
     monkeypatch: pytest.MonkeyPatch, values: list[int], levels: int, bits: int, neighbors: str
 ) -> None:
     monkeypatch.setattr(quantile_search, "_TIE_BITS", bits)
-    epsilon, draws = 6.0, 4_000
-    right, wrong = (
-        law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits) for e in (epsilon, 1.3 * epsilon)
-    )
-    assert oracles.detects(right, wrong, ENOUGH, level=LEVEL) > POWER
+    epsilon, draws = 6.0, 1_500
+    right = law_with_lots(values, levels, POINTS, rate_of(epsilon, levels, neighbors), bits)
     counts = drawn(values, draws, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
     assert oracles.chi_square_pvalue(counts, right, draws) > LEVEL
 
@@ -115,8 +108,8 @@ def test_it_draws_from_the_law_with_proven_power(
 
 
 def neighbouring(number: int, neighbors: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every pair of data with so many values, of four points, that differ in one value; or in one value more."""
-    for rest in combinations_with_replacement(range(POINTS), number - 1):
+    """Every pair of data with so many values, of four points, that differ in one value; or that has one value more."""
+    for rest in combinations_with_replacement(range(POINTS), number - (neighbors == "replace-one")):
         if neighbors == "add-remove":
             yield from ((rest, (*rest, value)) for value in range(POINTS))
         else:

@@ -60,8 +60,8 @@ fim-private plan --config sales.toml --epsilon 1
   number is taken as it is).
 - The commands of `fim-private budget` have tables of their own, such as `[budget.create]`, and take nothing from
   above all tables: the budget of a ledger is another thing than that of one release.
-- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private; nobody is to
-  publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
+- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private; nobody is
+  to publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
   nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
 
 ## Options from the environment

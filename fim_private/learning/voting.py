@@ -94,8 +94,8 @@ def vote(
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
     are of one type, print alike and are equal; 1, True and 1.0 are three answers.
-    Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block. Warns
-    as mine does.
+    Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
+    Warns as mine does.
 
     Try a question on made-up data first: where it fails on every block, all that can be told is None.
 

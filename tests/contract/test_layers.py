@@ -44,8 +44,8 @@ MAY_IMPORT = {
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",
     "reporting": "errors glance charts dp reading mining rules whole_files",
     "learning": "errors defaults glance dp spectrum reading counting mechanisms mining",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark learning "
-    "whole_files",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
+    "learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

@@ -98,6 +98,8 @@ class _OfPairs(Question):
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
             raise TooManyError
+        if not top.levels:
+            return counter, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
         codes, supports = counter.itemsets(least, block.units)
         codes = np.sort(codes.reshape(-1, 2), axis=1)
         order = np.lexsort((codes[:, 1], codes[:, 0]))  # codes are in the order of labels

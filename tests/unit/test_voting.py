@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -144,19 +143,18 @@ def test_a_list_of_all_labels_would_be_noticed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_blocks_and_orders_are_drawn_evenly() -> None:
     data = read_transactions([["a"], ["b"], ["c"]])
-    draws, stream = 3_000, Randomness.seeded(5)
-    counts = Counter(tuple(baskets(block)[0][:1] for block in [*blocks_of(data, 1, stream)]) for _ in range(300))
-    assert min(counts.values()) > 60  # each basket is first in a third of all
-    counts = Counter()
+    draws, stream = 1_500, Randomness.seeded(5)
+    counts: Counter[tuple[int, ...]] = Counter()
     for _ in range(draws):
         found = [units(block) for block in blocks_of(data, 2, stream)]
         counts[tuple(next(place for place, own in enumerate(found) if (name,) in own) for name in "abc")] += 1
     even = dict.fromkeys(product((0, 1), repeat=3), 1 / 8)
-    uneven = {key: (0.43 if key[0] else 0.57) / 4 for key in even}
+    uneven = {key: (0.37 if key[0] else 0.63) / 4 for key in even}
     assert oracles.detects(even, uneven, draws, level=LEVEL) > POWER
     assert oracles.chi_square_pvalue(counts, even, draws) > LEVEL
-    first = Counter(tuple(basket[0] for basket in baskets(next(iter(blocks_of(data, 1, stream))))) for _ in range(300))
-    assert len(first) == 6
+    orders = Counter(tuple(baskets(next(iter(blocks_of(data, 1, stream))))) for _ in range(300))
+    assert len(orders) == 6
+    assert min(orders.values()) > 20
 
 
 # ------------------------------------------------------------------------------------------ what a question may do
@@ -276,13 +274,13 @@ def worst(law: Callable[[Counter[str]], dict[str | None, float]], most: int, eps
     )
 
 
-@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("most", [1, 3])
 def test_all_neighbours_are_within_the_guarantee_and_a_wrong_cap_is_caught(most: int) -> None:
     epsilon, delta = 0.8, 0.02
     used = worst(lambda table: law_of_votes(table, epsilon, delta, most), most, epsilon)
     assert 0.2 * delta < used <= delta
-    if most == 2:
-        assert worst(lambda table: law_of_votes(table, epsilon, delta, 1), 2, epsilon) > delta  # a mutant
+    if most == 3:
+        assert worst(lambda table: law_of_votes(table, epsilon, delta, 1), 3, epsilon) > delta  # a mutant
 
 
 def test_constants_of_add_remove_do_not_hold() -> None:
@@ -404,7 +402,7 @@ def test_a_question_of_ones_own() -> None:
     rows = [["tea"], ["tea", "milk"], ["jam", "tea"]] * 200
     assert fim.vote(rows, most_bought, blocks=60, seed=1) == "tea"
     assert fim.vote(rows, most_bought, blocks=10, seed=1) is None
-    assert fim.vote(rows, most_bought, blocks=60, exclude=["tea"], min_basket=1, seed=3) in ("milk", "jam", None)
+    assert fim.vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"], seed=1) == "jam"
     assert fim.vote([], most_bought, blocks=60, seed=1) is None
     # What was read already, and what is read here, are the same; and a function of numbers is one, too.
     assert fim.vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60, seed=1) is True
@@ -430,7 +428,7 @@ def test_the_result_says_what_was_promised() -> None:
         "answer": {"items": ["milk", "tea"]},
     }
     assert found.guarantee.startswith("NOT PRIVATE")
-    private = voting.voted(rows, HighestLift(0.5), blocks=20, neighbors="add-remove")
+    private = voting.voted(rows, HighestLift(0.5), blocks=5, neighbors="add-remove")
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
     assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")
@@ -462,6 +460,9 @@ def test_what_is_wrong_is_said_before_anything_is_read(changes: dict[str, Any], 
     with pytest.raises(ParameterError) as refused:
         fim.vote("nowhere.parquet", options.pop("question"), **options)
     assert str(refused.value).startswith(message)
+
+
+def test_what_is_no_option_is_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'blocs'"):
         fim.vote([["a"]], most_bought, blocs=3)  # type: ignore[call-arg]
 
@@ -492,17 +493,6 @@ def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
     assert entries == [1, 1, 1]
     with pytest.raises(ParameterError, match="seed and ledger contradict each other"):
         fim.vote([["a"]], watching, ledger=ledger, dataset="sales", seed=1)
-
-
-def test_nothing_of_the_order_of_blocks_is_left() -> None:
-    """Votes with equal counts are named as often, whichever block gave them first."""
-    rows = [[name] for name in "ab" * 500]
-    random.Random(1).shuffle(rows)
-    found = Counter(
-        fim.vote(rows, lambda block: [labels(block)[block.units % 2]], blocks=90, epsilon=3.0, seed=seed)
-        for seed in range(40)
-    )
-    assert min(found["a"], found["b"]) > 5
 
 
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

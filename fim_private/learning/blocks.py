@@ -50,7 +50,8 @@ def _block(
     data: Transactions, baskets: NDArray[np.int64], unit_offsets: NDArray[np.int64] | None, blank: int
 ) -> Transactions:
     """Return some baskets, in this order, as purchases of their own, with the labels that occur in them alone."""
-    entries, offsets = _ranges(data.offsets[baskets], np.diff(data.offsets)[baskets])
+    first = data.offsets[baskets]
+    entries, offsets = _ranges(first, data.offsets[baskets + 1] - first)
     return Transactions(
         offsets,
         data.items[entries],

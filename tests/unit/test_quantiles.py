@@ -24,7 +24,7 @@ from fim_private.learning.pieces import Pieces
 Law = dict[tuple[int, ...], float]
 LEVEL, POWER = 1e-6, 0.999
 NEIGHBORS = ["replace-one", "add-remove"]
-ENOUGH = 30_000
+DRAWS = 3_000
 POINTS = 4
 
 
@@ -73,35 +73,24 @@ def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **
 @pytest.mark.parametrize(
     ("values", "levels", "bits", "neighbors"),
     [
-        ([0, 1, 1, 2, 3, 3], 2, 0, "add-remove"),
-        ([0, 1, 2, 2], 2, 1, "replace-one"),
+        ([0, 1, 1, 2, 3, 3], 2, 0, "replace-one"),
+        ([0, 1, 1, 3], 2, 1, "add-remove"),
+        pytest.param([0, 0, 0, 0, 1, 3], 1, 0, "add-remove", marks=pytest.mark.full),
+        pytest.param([0, 0, 0, 0, 1, 3], 2, 0, "add-remove", marks=pytest.mark.full),
+        pytest.param([0, 1, 1, 2, 3, 3], 1, 1, "replace-one", marks=pytest.mark.full),
     ],
 )
-def test_it_draws_from_about_the_law(
+def test_it_draws_from_the_law(
     monkeypatch: pytest.MonkeyPatch, values: list[int], levels: int, bits: int, neighbors: str
 ) -> None:
     monkeypatch.setattr(quantile_search, "_TIE_BITS", bits)
-    epsilon, draws = 6.0, 1_500
-    right = law_with_lots(values, levels, POINTS, rate_of(epsilon, levels, neighbors), bits)
-    counts = drawn(values, draws, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
-    assert oracles.chi_square_pvalue(counts, right, draws) > LEVEL
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize(("levels", "bits"), [(1, 0), (2, 0), (2, 1)])
-def test_it_draws_from_the_law_with_proven_power(
-    monkeypatch: pytest.MonkeyPatch, levels: int, bits: int, neighbors: str
-) -> None:
-    monkeypatch.setattr(quantile_search, "_TIE_BITS", bits)
-    values, epsilon = [0, 1, 1, 2, 3, 3], 6.0
+    epsilon = 4.0
     right, wrong = (
         law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits) for e in (epsilon, 1.3 * epsilon)
     )
-    assert oracles.detects(right, wrong, ENOUGH, level=LEVEL) > POWER
-    counts = drawn(values, ENOUGH, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
-    assert oracles.chi_square_pvalue(counts, right, ENOUGH) > LEVEL
-    assert oracles.chi_square_pvalue(counts, wrong, ENOUGH) < LEVEL
+    assert oracles.detects(right, wrong, DRAWS, level=LEVEL) > POWER
+    counts = drawn(values, DRAWS, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
+    assert oracles.chi_square_pvalue(counts, right, DRAWS) > LEVEL
 
 
 # -------------------------------------------------------------------------------------------------- the guarantee
@@ -155,7 +144,7 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
         return law_with_lots(values, levels, high, rate, 1)
 
     for neighbors in NEIGHBORS:
-        assert log_ratio(3, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
+        assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
 
 
 # ------------------------------------------------------------------------------------------------------- pieces
@@ -175,9 +164,9 @@ def test_pieces_cut_the_domain_where_the_score_changes(values: list[int], low: i
     assert len(cut.starts) <= 2 * len(inside) + 1
 
 
-@pytest.mark.parametrize("spare", [-100, 40])
+@pytest.mark.parametrize("spare", [-3, 40])
 def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
-    monkeypatch.setattr(pieces, "_SPARE", spare)  # with -100 all but the nearest are far
+    monkeypatch.setattr(pieces, "_SPARE", spare)  # with -3 all but the nearest two are far
     cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
     distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
     rate, draws = Fraction(1), 1_500
@@ -245,7 +234,7 @@ def test_none_at_all() -> None:
 def test_how_far_off_fifteen_quantiles_are(number: int, largest: float) -> None:
     rng = np.random.default_rng(1)
     worst = []
-    for seed in range(10 if number < 100_000 else 3):
+    for seed in range(6 if number < 100_000 else 1):
         values = np.sort(np.minimum(np.exp(rng.normal(0, 1, number)) * 2**56, 2**62 - 1).astype(np.int64))
         found = quantiles(values, levels=4, low=0, high=2**62, epsilon=1.0, seed=seed)
         ranks = np.searchsorted(values, found)

@@ -66,7 +66,7 @@ def rate_of(epsilon: float, levels: int, neighbors: str) -> float:
 
 def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Counter[Any]:
     stream = Randomness.seeded(7)
-    monkeypatch.setattr(quantile_search.Randomness, "of_seed", lambda seed: stream)
+    monkeypatch.setattr(Randomness, "of_seed", lambda seed: stream)
     return Counter(tuple(quantiles(values, low=0, high=POINTS, **options)) for _ in range(draws))
 
 

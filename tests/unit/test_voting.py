@@ -74,8 +74,12 @@ some_baskets = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4), max_si
 
 def of_users(rows: list[list[list[str]]]) -> Transactions:
     """Purchases of users: each a list of baskets. Users without any are units, too."""
+    nothing: list[str | None] = [None]
     table = [
-        (u, f"{b}", item) for u, own in enumerate(rows) for b, basket in enumerate(own) for item in basket or [None]
+        (user, f"{visit}", item)
+        for user, own in enumerate(rows)
+        for visit, basket in enumerate(own)
+        for item in basket or nothing
     ]
     columns = dict(zip(("who", "visit", "item"), zip(*table, strict=True) if table else ((), (), ()), strict=True))
     schema = pa.schema([("who", pa.int64()), ("visit", pa.string()), ("item", pa.string())])

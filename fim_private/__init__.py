@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
+    from fim_private.learning.quantile_search import quantiles
+    from fim_private.learning.voting import vote
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -90,10 +92,12 @@ __all__ = [
     "mine",
     "plan",
     "plan_top",
+    "quantiles",
     "read_catalogue",
     "read_transactions",
     "report",
     "select",
+    "vote",
 ]
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.
@@ -109,6 +113,8 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
+    "quantiles": "learning.quantile_search",
+    "vote": "learning.voting",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

@@ -1,5 +1,13 @@
 """Private learning, validation and aggregation, of the same exact parts as the mining of itemsets.
 
+voting       A vote of blocks of units on any question: `vote`.
+blocks       Units dealt to blocks by lot.
+ballots      What blocks answer, and which answers are the same.
+questions    Questions with a name: highest lift, highest confidence, most frequent.
+vote_result  The answer, and the guarantee it is released under.
+quantile_search  Quantiles of whole numbers, by the exponential mechanism: `quantiles`.
+pieces       A domain of whole numbers cut into runs of equal score, and an exact draw from it.
+
 Nothing here is imported before it is used.
 """
 
@@ -9,9 +17,15 @@ from importlib import import_module
 from typing import Any
 
 # Where the public names are.
-_HOME: dict[str, str] = {}
+_HOME = {
+    "HighestConfidence": "questions",
+    "HighestLift": "questions",
+    "MostFrequent": "questions",
+    "quantiles": "quantile_search",
+    "vote": "voting",
+}
 
-__all__: list[str] = []
+__all__ = ["HighestConfidence", "HighestLift", "MostFrequent", "quantiles", "vote"]
 
 
 def __getattr__(name: str) -> Any:

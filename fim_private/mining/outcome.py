@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
-from fim_private.glance import printable
+from fim_private.mining import wording
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
@@ -153,8 +153,7 @@ class Outcome(Itemsets):
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences; nothing where everything did."""
-        rows = () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
-        return (*rows, *self.scope.told(self.privacy_unit))
+        return (*wording.rows_where(self.where), *self.scope.told(self.privacy_unit))
 
     @property
     def has_shares(self) -> bool:

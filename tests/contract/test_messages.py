@@ -59,6 +59,10 @@ PYTHON_ONLY = {
         "step_share",
         "d_in",
         "ax",
+        "values",
+        "levels",
+        "low",
+        "high",
     ),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
+    from fim_private.learning.bounded_rows import unit_rows
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
+    from fim_private.learning.tuning import best_of, train_and_validate, validate
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -68,6 +71,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LimitedDomain",
+    "LinearClassifier",
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
@@ -83,9 +87,11 @@ __all__ = [
     "TopPlan",
     "WorkLimitError",
     "__version__",
+    "best_of",
     "compare",
     "count",
     "inspect",
+    "linear_sensitivity",
     "load",
     "mine",
     "plan",
@@ -94,6 +100,10 @@ __all__ = [
     "read_transactions",
     "report",
     "select",
+    "train_and_validate",
+    "train_linear",
+    "unit_rows",
+    "validate",
 ]
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.
@@ -109,6 +119,13 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
+    "best_of": "learning.tuning",
+    "LinearClassifier": "learning.linear",
+    "linear_sensitivity": "learning.linear",
+    "train_and_validate": "learning.tuning",
+    "train_linear": "learning.linear",
+    "unit_rows": "learning.bounded_rows",
+    "validate": "learning.tuning",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

@@ -145,7 +145,7 @@ def test_draws_follow_the_law() -> None:
 
 
 def test_the_best_wins_by_far() -> None:
-    scores = [Fraction(1, 2), Fraction(9, 10), 0]
+    scores = [Fraction(1, 2), Fraction(9, 10), Fraction(0)]
     assert {validate(scores, stability=Fraction(1, 1000), epsilon=1, seed=seed) for seed in range(5)} == {1}
     assert validate([Fraction(3)], stability=1, epsilon=1) == 0
 
@@ -401,14 +401,15 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
 
 
 def test_no_error_tells_a_score() -> None:
-    for scores in ([0.123456], [1, 0.123456], ["0.123456"]):
+    refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"]]
+    for scores in refused:
         with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions") as error:
             validate(scores, **VALIDATE)
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
         validate([], **VALIDATE)
     with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not floats"):
-        train_and_validate(lambda c: c, lambda _: 0.5, 2, **VALIDATE)
+        train_and_validate(lambda c: c, always(0.5), 2, **VALIDATE)
     outcomes: list[Any] = [0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
     for outcome in outcomes:
         with pytest.raises(ParameterError, match=r"^run must return two things: .* and another$") as error:

@@ -106,11 +106,11 @@ def train_and_validate(
     stability, epsilon: as in validate. seed: for tests only; it is of the choice alone.
     retrain: False returns the very model that won, instead of a new one with the same parameter.
 
-    If each call of train is (a, 0)-private by itself, then under replace-one, whatever the number of candidates (and
-    plus the delta of the stability, and once that of train), the results together are
+    If each call of train is (a, 0)-private by itself, then under replace-one, whatever the number of candidates, and
+    but for the delta of the stability, the results together are
     - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
     - for a unit to validate with, (epsilon, 0)-private.
-    All other models must stay secret.
+    A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
     Raises ParameterError for a parameter of the wrong kind, scores among them; what train or score raises goes through.
 
     Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.

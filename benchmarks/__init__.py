@@ -8,5 +8,7 @@ peers     The mechanisms of others: PrivBasis, and OpenDP's stability histogram.
 utility   Studies: every mechanism and peer on every data set; what is missed as baskets are more, and longer.
 paper     Studies of what the paper claims, and the table of what was found.
 counting  Speed: counting against every other tool, reading, whole commands. Needs the frame only.
+tuning    What the study of validation is made of.
+validation  A study: parameters chosen privately, in the ways of Chaudhuri and Vinterbo (2013) and since.
 page      Writes docs/benchmarks.md from the JSON of the studies.
 """

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import validation
 from benchmarks.frame.command_line import OneLineParser
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, write_text
 from benchmarks.frame.study import Results, Study, draw_figure, markdown
@@ -29,6 +30,7 @@ STUDIES: tuple[Study, ...] = (
     pac_learning.STUDY,
     utility.STUDY,
     growth.STUDY,
+    validation.STUDY,
     scale.STUDY,
 )
 INTRODUCTION = """\

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     )
     from fim_private.learning.quantile_search import quantiles
     from fim_private.learning.voting import vote
+    from fim_private.learning.bounded_rows import unit_rows
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
+    from fim_private.learning.tuning import best_of, train_and_validate, validate
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -70,6 +73,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LimitedDomain",
+    "LinearClassifier",
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
@@ -85,9 +89,11 @@ __all__ = [
     "TopPlan",
     "WorkLimitError",
     "__version__",
+    "best_of",
     "compare",
     "count",
     "inspect",
+    "linear_sensitivity",
     "load",
     "mine",
     "plan",
@@ -98,6 +104,10 @@ __all__ = [
     "report",
     "select",
     "vote",
+    "train_and_validate",
+    "train_linear",
+    "unit_rows",
+    "validate",
 ]
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.
@@ -115,6 +125,13 @@ _HOME = {
     "WorkLimitError": "errors",
     "quantiles": "learning.quantile_search",
     "vote": "learning.voting",
+    "best_of": "learning.tuning",
+    "LinearClassifier": "learning.linear",
+    "linear_sensitivity": "learning.linear",
+    "train_and_validate": "learning.tuning",
+    "train_linear": "learning.linear",
+    "unit_rows": "learning.bounded_rows",
+    "validate": "learning.tuning",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
+    from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
+    from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -61,6 +63,7 @@ __all__ = [
     "DataError",
     "Distance",
     "Exponential",
+    "ExponentialInterior",
     "FimPrivateError",
     "Inspection",
     "Itemset",
@@ -68,6 +71,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LimitedDomain",
+    "MajorityPath",
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
@@ -86,6 +90,10 @@ __all__ = [
     "compare",
     "count",
     "inspect",
+    "interior_point",
+    "learn_box",
+    "learn_point",
+    "learn_threshold",
     "load",
     "mine",
     "plan",
@@ -109,6 +117,12 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
+    "ExponentialInterior": "learning.majority",
+    "interior_point": "learning.majority",
+    "MajorityPath": "learning.majority",
+    "learn_box": "learning.concepts",
+    "learn_point": "learning.concepts",
+    "learn_threshold": "learning.concepts",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

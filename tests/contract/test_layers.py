@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger",
     "reporting": "errors glance charts dp reading mining rules whole_files",
-    "learning": "",
+    "learning": "errors dp spectrum mechanisms",
     "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
     "whole_files",
 }

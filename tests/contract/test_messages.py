@@ -60,6 +60,7 @@ PYTHON_ONLY = {
         "d_in",
         "ax",
     ),
+    *("bits", "error", "private", "rows"),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
 NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}

@@ -22,7 +22,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.given_values import checked_bits, points, table, truths
-from fim_private.learning.pieces import Run, choose_point, runs
+from fim_private.learning.pieces import Piece, draw_point, pieces_of
 from fim_private.mechanisms.distance import Distance
 from fim_private.spectrum import SupportSpectrum
 
@@ -109,7 +109,7 @@ def learn_threshold(
     kept = truths("labels", labels, len(listed))
     pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
     if private == "rows":
-        return choose_point(pieces, wrong, exact / 2, randomness)
+        return draw_point(pieces, wrong, exact / 2, randomness=randomness)
     chosen = pieces[choose_level(wrong, [1] * len(pieces), exact / 2, randomness=randomness)]
     return chosen.start + chosen.length // 2
 
@@ -172,11 +172,11 @@ def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:
     return randomness
 
 
-def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[list[Run], list[int]]:
-    """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of each run mistake.
+def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[list[Piece], list[int]]:
+    """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    Returns the runs, whose `below` and `above` count rows on either side, and mistakes less the fewest that there are.
+    Returns pieces, whose `below` and `above` count rows on either side, and mistakes less the fewest that there are.
     """
     listed = list(rows)
     starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]
@@ -189,7 +189,7 @@ def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[list[Run], l
         wrong[-1] += 1 if label else -1
     ends = [*starts[1:], (1 << bits) + 1]
     fewest = min(wrong)
-    pieces = [Run(s, e - s, b, len(listed) - b) for s, e, b in zip(starts, ends, below, strict=True)]
+    pieces = [Piece(s, e - s, b, len(listed) - b) for s, e, b in zip(starts, ends, below, strict=True)]
     return pieces, [mistakes - fewest for mistakes in wrong]
 
 
@@ -201,7 +201,7 @@ def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness
     than rank. One value more, less or elsewhere moves a distance by 1 at most.
     """
     total = len(values)
-    pieces = runs(values, 0, 1 << bits)
-    distances = [max(run.below - rank, rank - (total - run.above), 0) for run in pieces]
-    everything = Run(1 << bits, 1, total, 0)
-    return choose_point([*pieces, everything], [*distances, max(total - rank, 0)], rate, randomness)
+    pieces = pieces_of(values, 0, 1 << bits)
+    distances = [max(piece.below - rank, rank - (total - piece.above), 0) for piece in pieces]
+    everything = Piece(1 << bits, 1, total, 0)
+    return draw_point([*pieces, everything], [*distances, max(total - rank, 0)], rate, randomness=randomness)

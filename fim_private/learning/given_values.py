@@ -27,12 +27,13 @@ def points(name: str, values: Iterable[int], bits: int) -> list[int]:
     """
     listed = _listed(name, values)
     domain = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
-    for value in listed:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise ParameterError(f"{domain}, not {type(value).__name__}")
-        if not 0 <= value < 1 << bits:
-            raise ParameterError(f"{domain}: one is not")
-    return [int(value) for value in listed]
+    for kind in dict.fromkeys(map(type, listed)):
+        if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+            raise ParameterError(f"{domain}, not {kind.__name__}")
+    numbers = [*map(int, listed)]
+    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
+        raise ParameterError(f"{domain}: one is not")
+    return numbers
 
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
@@ -42,11 +43,11 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     True nor False, nor 1 or 0.
     """
     listed = _listed(name, labels)
-    for label in listed:
-        if not isinstance(label, bool | int | np.bool_ | np.integer):
-            raise ParameterError(f"{parameter(name)} must be True or False, not {type(label).__name__}")
-        if label not in (0, 1):
-            raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
+    for kind in dict.fromkeys(map(type, listed)):
+        if not issubclass(kind, int | np.bool_ | np.integer):
+            raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
+    if any(label not in (0, 1) for label in listed):
+        raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
     if len(listed) != rows:
         raise ParameterError(f"{parameter(name)} must be one for each row: there are more or fewer of them")
     return [bool(label) for label in listed]
@@ -70,4 +71,4 @@ def _listed(name: str, values: Any) -> list[Any]:
     is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
     if not is_listed or getattr(values, "ndim", 1) == 0:
         raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")
-    return list(values)
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)

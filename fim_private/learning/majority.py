@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from fim_private.dp.randomness import Randomness, discrete_laplace_integer
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.learning.given_values import checked_bits, points
-from fim_private.learning.pieces import Run, choose_point, runs
+from fim_private.learning.pieces import Piece, draw_point, pieces_of
 from fim_private.mechanisms.laplace_sum import LaplaceSum
 
 # The parts of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
@@ -105,17 +106,17 @@ class MajorityPath:
         """(epsilon, delta)."""
         return PrivacyCost(self.epsilon, self.delta)
 
-    @property
+    @cached_property
     def rate(self) -> Fraction:
         """The exponent of a depth's weight per value of its score, which one unit moves by 1 in any direction."""
         return _DEPTH * exact_epsilon(self.epsilon) / 2
 
-    @property
+    @cached_property
     def scale(self) -> Fraction:
         """The scale of the noise on the excess, in values."""
         return 1 / (_RELEASE * exact_epsilon(self.epsilon))
 
-    @property
+    @cached_property
     def threshold(self) -> int:
         """The least integer A >= 0 with P(Z > A) <= delta: a point is released if its excess - 1 + Z exceeds it."""
         return laplace_threshold(self.scale, exact_delta(self.delta))
@@ -128,7 +129,8 @@ class MajorityPath:
         """
         stops = self.path(sorted(points("values", values, self.bits)))
         scores = self._scores(stops)
-        depth = choose_level([max(scores) - s for s in scores], [1] * len(scores), self.rate, randomness=randomness)
+        highest = max(scores)
+        depth = choose_level([highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
         if depth < len(stops) and stops[depth].excess - 1 + noise > self.threshold:
             return stops[depth].point
@@ -208,7 +210,7 @@ class ExponentialInterior:
         """(epsilon, 0)."""
         return PrivacyCost(self.epsilon, 0)
 
-    @property
+    @cached_property
     def rate(self) -> Fraction:
         """The exponent per value of a point's score, which one unit moves by 1 in any direction."""
         return exact_epsilon(self.epsilon) / 2
@@ -220,9 +222,9 @@ class ExponentialInterior:
         ParameterError for anything else.
         """
         pieces, distances = self._weighed(values)
-        return choose_point(pieces, distances, self.rate, randomness)
+        return draw_point(pieces, distances, self.rate, randomness=randomness)
 
-    def distribution(self, values: Iterable[int]) -> list[tuple[Run, float]]:
+    def distribution(self, values: Iterable[int]) -> list[tuple[Piece, float]]:
         """Return the stretches of equally probable points with the probability of each, all of its points together.
 
         values: as for select. Exact up to floating point.
@@ -231,12 +233,10 @@ class ExponentialInterior:
         weights = zip(pieces, distances, strict=True)
         return [*zip(pieces, _softmax([math.log(p.length) - float(self.rate) * d for p, d in weights]), strict=True)]
 
-    def _weighed(self, values: Iterable[int]) -> tuple[list[Run], list[int]]:
-        """Return the runs of the domain, and how far the score of each lies below the highest."""
-        pieces = runs(sorted(points("values", values, self.bits)), 0, 1 << self.bits)
-        farther = [max(piece.below, piece.above) for piece in pieces]  # the score is n less that
-        least = min(farther)
-        return pieces, [distance - least for distance in farther]
+    def _weighed(self, values: Iterable[int]) -> tuple[list[Piece], list[int]]:
+        """Return the domain in pieces, and n less the score of each."""
+        pieces = pieces_of(sorted(points("values", values, self.bits)), 0, 1 << self.bits)
+        return pieces, [max(piece.below, piece.above) for piece in pieces]
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:

@@ -1,22 +1,25 @@
-"""A domain of whole numbers, cut by sorted values into runs: stretches in which every point has the same rank.
+"""Pieces: a domain of whole numbers, cut into runs on which a score does not change, and an exact draw from it.
 
-So a mechanism over 2**64 points weighs at most 2n + 1 runs, each as often as it has points, and is exact all the same.
+A score that counts values below and above a point changes at the values alone. So n values cut any domain into at most
+2n + 1 runs, and the exponential mechanism over 2**64 points draws one of these, and then a point in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import groupby
 
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 
 
-class Run(NamedTuple):
-    """The points start, start + 1, …, of which there are `length` >= 1.
+@dataclass(frozen=True)
+class Piece:
+    """The points start, start + 1, ..., `length` of them, >= 1.
 
-    below, above: how many of the values are smaller than each of these points, and how many are larger.
+    below, above: how many values are smaller than any of these points, and larger.
     """
 
     start: int
@@ -25,36 +28,37 @@ class Run(NamedTuple):
     above: int
 
 
-def runs(values: Sequence[int], low: int, high: int) -> list[Run]:
-    """Cut [low, high) into runs, in ascending order: one for each value, and one for each gap that has points.
+def pieces_of(values: Sequence[int], low: int, high: int) -> list[Piece]:
+    """Cut the points low, ..., high - 1 into pieces, in ascending order: every value is one, and what lies between.
 
-    values: (n,) integers in [low, high), ascending; n may be 0. low < high: of any size.
+    values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
 
-    >>> runs([3, 3, 5], 0, 6)
-    [Run(start=0, length=3, below=0, above=3), Run(start=3, length=1, below=0, above=1), \
-Run(start=4, length=1, below=2, above=1), Run(start=5, length=1, below=2, above=0)]
+    >>> [(piece.start, piece.length, piece.below, piece.above) for piece in pieces_of([2, 2, 5], 0, 6)]
+    [(0, 2, 0, 3), (2, 1, 0, 1), (3, 2, 2, 1), (5, 1, 2, 0)]
     """
-    found: list[Run] = []
-    total, place, start = len(values), 0, low
-    while place < total:
-        value = values[place]
+    pieces, start, below = [], low, 0
+    for value, equal in groupby(values):
+        number = sum(1 for _ in equal)
         if value > start:
-            found.append(Run(start, value - start, place, total - place))
-        after = place
-        while after < total and values[after] == value:
-            after += 1
-        found.append(Run(value, 1, place, total - after))
-        place, start = after, value + 1
-    if start < high:
-        found.append(Run(start, high - start, total, 0))
-    return found
+            pieces.append(Piece(start, value - start, below, len(values) - below))
+        pieces.append(Piece(value, 1, below, len(values) - below - number))
+        start, below = value + 1, below + number
+    if high > start:
+        pieces.append(Piece(start, high - start, below, 0))
+    return pieces
 
 
-def choose_point(pieces: Sequence[Run], distances: Sequence[int], rate: Fraction, randomness: Randomness) -> int:
-    """Choose a point with probability ∝ exp(-rate * distance), exactly.
+def draw_point(pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+    """Draw a point z with probability ∝ exp(-rate * distance of its piece), exactly.
 
-    pieces: (m,) runs, m >= 1. distances: (m,) integers >= 0, that of each point of a run, the smallest near 0.
-    rate: >= 0, per unit of distance.
+    pieces: one or more. distances: (pieces,) integers >= 0, of any point of each; only differences matter, and the
+    least should be near 0. rate: >= 0.
     """
-    run = pieces[choose_level(distances, [piece.length for piece in pieces], rate, randomness=randomness)]
-    return run.start + randomness.below(run.length)
+    least = min(distances)
+    place = choose_level(
+        [distance - least for distance in distances],
+        [piece.length for piece in pieces],
+        rate,
+        randomness=randomness,
+    )
+    return pieces[place].start + randomness.below(pieces[place].length)

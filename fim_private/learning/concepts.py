@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal
 
 from fim_private.dp.cautions import cautions
@@ -22,7 +23,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.given_values import checked_bits, points, table, truths
-from fim_private.learning.pieces import Piece, draw_point, pieces_of
+from fim_private.learning.pieces import Pieces
 from fim_private.mechanisms.distance import Distance
 from fim_private.spectrum import SupportSpectrum
 
@@ -109,9 +110,11 @@ def learn_threshold(
     kept = truths("labels", labels, len(listed))
     pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
     if private == "rows":
-        return draw_point(pieces, wrong, exact / 2, randomness=randomness)
-    chosen = pieces[choose_level(wrong, [1] * len(pieces), exact / 2, randomness=randomness)]
-    return chosen.start + chosen.length // 2
+        return pieces.draw(wrong, exact / 2, randomness=randomness)
+    fewest = min(wrong)
+    distances = [mistakes - fewest for mistakes in wrong]
+    chosen = choose_level(distances, [1] * len(wrong), exact / 2, randomness=randomness)
+    return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
 def learn_box(
@@ -172,11 +175,11 @@ def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:
     return randomness
 
 
-def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[list[Piece], list[int]]:
+def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
     """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
 
     rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
-    Returns pieces, whose `below` and `above` count rows on either side, and mistakes less the fewest that there are.
+    Returns pieces, whose `below` and `above` count rows on either side, and mistakes.
     """
     listed = list(rows)
     starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]
@@ -187,10 +190,8 @@ def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[list[Piece],
             wrong.append(wrong[-1])
         below[-1] += 1
         wrong[-1] += 1 if label else -1
-    ends = [*starts[1:], (1 << bits) + 1]
-    fewest = min(wrong)
-    pieces = [Piece(s, e - s, b, len(listed) - b) for s, e, b in zip(starts, ends, below, strict=True)]
-    return pieces, [mistakes - fewest for mistakes in wrong]
+    lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
+    return Pieces(starts, lengths, below, [len(listed) - number for number in below]), wrong
 
 
 def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness) -> int:
@@ -200,8 +201,8 @@ def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness
     0. Above all values there is one more point, which counts as having any number at it: the cut where there are fewer
     than rank. One value more, less or elsewhere moves a distance by 1 at most.
     """
-    total = len(values)
-    pieces = pieces_of(values, 0, 1 << bits)
-    distances = [max(piece.below - rank, rank - (total - piece.above), 0) for piece in pieces]
-    everything = Piece(1 << bits, 1, total, 0)
-    return draw_point([*pieces, everything], [*distances, max(total - rank, 0)], rate, randomness=randomness)
+    total, last = len(values), 1 << bits
+    inner = Pieces.of(values, 0, last)
+    distances = [max(b - rank, rank - (total - a), 0) for b, a in zip(inner.below, inner.above, strict=True)]
+    pieces = Pieces([*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0])
+    return pieces.draw([*distances, max(total - rank, 0)], rate, randomness=randomness)

@@ -27,7 +27,7 @@ from fim_private.dp.randomness import Randomness, discrete_laplace_integer
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.learning.given_values import checked_bits, points
-from fim_private.learning.pieces import Piece, draw_point, pieces_of
+from fim_private.learning.pieces import Pieces
 from fim_private.mechanisms.laplace_sum import LaplaceSum
 
 # The parts of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
@@ -222,21 +222,21 @@ class ExponentialInterior:
         ParameterError for anything else.
         """
         pieces, distances = self._weighed(values)
-        return draw_point(pieces, distances, self.rate, randomness=randomness)
+        return pieces.draw(distances, self.rate, randomness=randomness)
 
-    def distribution(self, values: Iterable[int]) -> list[tuple[Piece, float]]:
-        """Return the stretches of equally probable points with the probability of each, all of its points together.
+    def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
+        """Return runs of equally probable points: (first one, how many, probability of all of them together).
 
-        values: as for select. Exact up to floating point.
+        values: as for select. The runs are in ascending order; probabilities are exact up to floating point.
         """
         pieces, distances = self._weighed(values)
-        weights = zip(pieces, distances, strict=True)
-        return [*zip(pieces, _softmax([math.log(p.length) - float(self.rate) * d for p, d in weights]), strict=True)]
+        weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
+        return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
 
-    def _weighed(self, values: Iterable[int]) -> tuple[list[Piece], list[int]]:
+    def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
         """Return the domain in pieces, and n less the score of each."""
-        pieces = pieces_of(sorted(points("values", values, self.bits)), 0, 1 << self.bits)
-        return pieces, [max(piece.below, piece.above) for piece in pieces]
+        pieces = Pieces.of(sorted(points("values", values, self.bits)), 0, 1 << self.bits)
+        return pieces, [*map(max, pieces.below, pieces.above)]
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:

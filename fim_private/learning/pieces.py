@@ -6,59 +6,87 @@ A score that counts values below and above a point changes at the values alone. 
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import accumulate
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.randomness import Randomness, bernoulli_exp
 from fim_private.dp.weighted_choice import choose_level
+
+# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many of them.
+_SPARE = 40
 
 
 @dataclass(frozen=True)
-class Piece:
-    """The points start, start + 1, ..., `length` of them, >= 1.
+class Pieces:
+    """m >= 1 runs of points, in ascending order: the i-th is starts[i], starts[i] + 1, ..., lengths[i] of them, >= 1.
 
-    below, above: how many values are smaller than any of these points, and larger.
+    below, above: (m,) how many values are smaller than any of these points, and larger.
     """
 
-    start: int
-    length: int
-    below: int
-    above: int
+    starts: list[int]
+    lengths: list[int]
+    below: list[int]
+    above: list[int]
 
+    @classmethod
+    def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
+        """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
 
-def pieces_of(values: Sequence[int], low: int, high: int) -> list[Piece]:
-    """Cut the points low, ..., high - 1 into pieces, in ascending order: every value is one, and what lies between.
+        values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
 
-    values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
+        >>> Pieces.of([2, 2, 5], 0, 6)
+        Pieces(starts=[0, 2, 3, 5], lengths=[2, 1, 2, 1], below=[0, 0, 2, 2], above=[3, 1, 1, 0])
+        """
+        starts, lengths, smaller, larger = [], [], [], []
+        start, below, n = low, 0, len(values)
+        for value, number in Counter(values).items():  # in the order in which they came
+            if value > start:
+                starts.append(start)
+                lengths.append(value - start)
+                smaller.append(below)
+                larger.append(n - below)
+            starts.append(value)
+            lengths.append(1)
+            smaller.append(below)
+            start, below = value + 1, below + number
+            larger.append(n - below)
+        if high > start:
+            starts.append(start)
+            lengths.append(high - start)
+            smaller.append(n)
+            larger.append(0)
+        return cls(starts, lengths, smaller, larger)
 
-    >>> [(piece.start, piece.length, piece.below, piece.above) for piece in pieces_of([2, 2, 5], 0, 6)]
-    [(0, 2, 0, 3), (2, 1, 0, 1), (3, 2, 2, 1), (5, 1, 2, 0)]
-    """
-    pieces, start, below = [], low, 0
-    for value, equal in groupby(values):
-        number = sum(1 for _ in equal)
-        if value > start:
-            pieces.append(Piece(start, value - start, below, len(values) - below))
-        pieces.append(Piece(value, 1, below, len(values) - below - number))
-        start, below = value + 1, below + number
-    if high > start:
-        pieces.append(Piece(start, high - start, below, 0))
-    return pieces
+    def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
 
+        distances: (m,) integers, of any point of each piece; only their differences matter. rate: > 0.
 
-def draw_point(pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-    """Draw a point z with probability ∝ exp(-rate * distance of its piece), exactly.
-
-    pieces: one or more. distances: (pieces,) integers >= 0, of any point of each; only differences matter, and the
-    least should be near 0. rate: >= 0.
-    """
-    least = min(distances)
-    place = choose_level(
-        [distance - least for distance in distances],
-        [piece.length for piece in pieces],
-        rate,
-        randomness=randomness,
-    )
-    return pieces[place].start + randomness.below(pieces[place].length)
+        Pieces far from the least distance are drawn together, as if they were at the nearest of these distances, and
+        one of them is then kept with the probability that makes it right; else all is drawn anew.
+        """
+        least = min(distances)
+        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
+        near = [place for place, distance in enumerate(distances) if distance - least <= reach]
+        far = [place for place, distance in enumerate(distances) if distance - least > reach]
+        ends = list(accumulate(self.lengths[place] for place in far))
+        beyond = [(reach + 1, ends[-1])] if far else []
+        levels = [(distances[place] - least, self.lengths[place]) for place in near] + beyond
+        while True:
+            chosen = choose_level(
+                [distance for distance, _ in levels], [length for _, length in levels], rate, randomness=randomness
+            )
+            if chosen < len(near):
+                place = near[chosen]
+                return self.starts[place] + randomness.below(self.lengths[place])
+            point = randomness.below(ends[-1])
+            which = bisect_right(ends, point)
+            place = far[which]
+            excess = distances[place] - least - (reach + 1)
+            if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
+                return self.starts[place] + ends[which] - 1 - point

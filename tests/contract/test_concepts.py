@@ -21,7 +21,7 @@ from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import concepts
 from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-from fim_private.learning.pieces import Piece
+from fim_private.learning.pieces import Pieces
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
 
@@ -38,14 +38,14 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
     """The exact law of each choice that a learner makes, as it is made: of points, or of pieces where they are one."""
     seen: list[Law] = []
 
-    def draw_point(pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+    def draw(pieces: Pieces, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
         weights = {
-            piece.start + step: math.exp(-float(rate) * distance)
-            for piece, distance in zip(pieces, distances, strict=True)
-            for step in range(piece.length)
+            start + step: math.exp(-float(rate) * distance)
+            for start, length, distance in zip(pieces.starts, pieces.lengths, distances, strict=True)
+            for step in range(length)
         }
         seen.append({point: weight / math.fsum(weights.values()) for point, weight in weights.items()})
-        return pieces[0].start
+        return pieces.starts[0]
 
     def choose_level(
         distances: Sequence[int], numbers: Sequence[int], rate: Fraction, *, randomness: Randomness
@@ -54,7 +54,7 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
         seen.append({place: weight / math.fsum(weights) for place, weight in enumerate(weights)})
         return 0
 
-    monkeypatch.setattr(concepts, "draw_point", draw_point)
+    monkeypatch.setattr(Pieces, "draw", draw)
     monkeypatch.setattr(concepts, "choose_level", choose_level)
     return seen
 

@@ -251,7 +251,9 @@ def test_the_page(
     """All studies, small, with figures; then the page that is made of them."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
-    found |= {name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth")}
+    found |= {
+        name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth", "interior_point", "learners")
+    }
     assert found.keys() == {study.name for study in page.STUDIES}
     for name, results in found.items():
         assert results["answers"]

@@ -250,14 +250,14 @@ def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float) -> L
 
 
 def test_a_point_is_drawn_as_the_definition_says() -> None:
-    rows = [(1, True)] * 9 + [(2, True), (0, False), (3, False)]
-    law, draws = point_law(rows, 2, 1.0, 0.05), 2_000
-    wrong = [point_law(rows, 2, epsilon, 0.05) for epsilon in (1.3, 1 / 1.3)]
+    rows = [(1, True)] * 12 + [(2, True), (0, False), (3, False)]
+    law, draws = point_law(rows, 2, 1.0, 0.01), 400
+    wrong = [point_law(rows, 2, epsilon, 0.01) for epsilon in (1.3, 1 / 1.3)]
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
 
     def drawn(epsilon: float) -> Counter[int]:
         return Counter(
-            learn_point(*split(rows), bits=2, epsilon=epsilon, delta=0.05, seed=seed) for seed in range(draws)
+            learn_point(*split(rows), bits=2, epsilon=epsilon, delta=0.01, seed=seed) for seed in range(draws)
         )
 
     assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
@@ -306,7 +306,7 @@ def test_rows_that_are_tied_are_drawn_alike_and_none_gives_any_point() -> None:
 
 def test_a_threshold_is_drawn_from_its_law() -> None:
     rows = [(2, False)] * 5 + [(5, True)] * 5
-    law, draws = threshold_law(rows, 3, 0.5), 3_000
+    law, draws = threshold_law(rows, 3, 0.5), 2_400
     wrong = [threshold_law(rows, 3, rate) for rate in (0.65, 0.5 / 1.3)]
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
 

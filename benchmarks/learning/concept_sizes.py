@@ -51,7 +51,7 @@ def threshold(bits: int, error: float, epsilon: float, private: str) -> Any:
     """Return the rows that a threshold takes to be wrong about fewer than error n of them: measured, and as promised.
 
     hardest: all values at the end of the domain, so that nearly all thresholds are wrong about just error n rows; with
-    private labels, a value of its own for each row. uniform: values evenly spaced, half of them labelled True.
+    private labels the harder of the next and all rows labelled True. uniform: values evenly spaced, half labelled True.
     """
     odds = math.log(SUCCESS / (1 - SUCCESS))
 

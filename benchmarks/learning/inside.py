@@ -101,10 +101,10 @@ def needed(way: str, bits: int, shape: str, centre: str) -> Any:
     def succeeds(n: int) -> bool:
         return success(way, sorted(SHAPES[shape](n, bits, centres(bits)[centre])), bits) >= SUCCESS
 
-    high = 8
+    high = 64
     while not succeeds(high):
         high *= 2
-    low = high // 2
+    low = high // 2 if high > 64 else 0
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if succeeds(middle) else (middle, high)

@@ -8,10 +8,10 @@ A_dist the correct form is taken, fim_private.mechanisms.Distance: see a_dist.py
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,14 +57,20 @@ class Peaked:
 
     def at(self, point: int) -> int:
         """Return the quality of a point in [0, last]."""
-        rising = bisect_right(self.lows, point)
-        return self.levels[min(rising, bisect_right(self.highs, -point, key=lambda high: -high)) - 1]
+        return self.levels[min(bisect_right(self.lows, point), bisect_right(self._falling, -point)) - 1]
+
+    @cached_property
+    def _falling(self) -> list[int]:
+        return [-high for high in self.highs]
+
+    @cached_property
+    def _shrinking(self) -> list[int]:
+        """1 less than the sizes of the intervals, negative, and so ascending."""
+        return [low - high for low, high in zip(self.lows, self.highs, strict=True)]
 
     def of_intervals(self, power: int) -> int:
         """Return the highest quality that all points of some interval of 2^power points have, or more."""
-        length = 1 << power
-        sizes = range(len(self.levels))
-        found = bisect_left(sizes, True, key=lambda i: self.highs[i] - self.lows[i] + 1 < length)
+        found = bisect_right(self._shrinking, 1 - (1 << power))
         return self.levels[found - 1] if found else min(0, self.levels[0])
 
     def best_within(self, start: int, end: int) -> int:
@@ -121,15 +127,13 @@ def law(
 def _finished(quality: Peaked, unit: int, budget: Budget) -> Iterator[tuple[int, float]]:
     """Yield the points, and their probabilities, once 2^k = unit is chosen: two choices of an interval, and a point."""
     (first, one), (second, two) = (_interval(quality, offset, 8 * unit, budget) for offset in (0, 4 * unit))
-    for taken, chance in (
-        ({*first, *second}, one * two),
-        ({*first}, one * (1 - two)),
-        ({*second}, (1 - one) * two),
-    ):
-        points = sorted({place * unit for place in taken if place * unit <= quality.last})
-        if points and chance > _NEGLIGIBLE:
-            values = np.array([quality.at(point) for point in points], dtype=float)
-            yield from zip(points, chance * _softmax(budget.point / 2 * values), strict=True)
+    places = [place for place in sorted({*first, *second}) if place * unit <= quality.last]
+    values = np.array([quality.at(place * unit) for place in places], dtype=float)
+    for taken, chance in ((None, one * two), (first, one * (1 - two)), (second, (1 - one) * two)):
+        if chance > _NEGLIGIBLE:
+            kept = np.array([taken is None or place in taken for place in places])
+            shares = chance * _softmax(np.where(kept, budget.point / 2 * values, -np.inf))
+            yield from zip((place * unit for place in places), shares.tolist(), strict=True)
 
 
 def _interval(quality: Peaked, offset: int, length: int, budget: Budget) -> tuple[range, float]:

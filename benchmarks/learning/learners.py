@@ -17,9 +17,9 @@ from benchmarks.learning import concept_sizes, densities, sanitizers
 
 ERROR, EPSILON, DELTA, ALPHA = 0.05, 1.0, 1e-6, 0.1
 # Rows, and runs, by columns: the middle one is what the box is expected to need for an error of 0.1.
-BOXES = {1: ((500, 700, 1000, 1400), 100), 2: ((2000, 2800, 4000, 5600), 60), 4: ((8000, 11_000, 16_000), 30)}
+BOXES = {1: ((700, 1000, 1400), 80), 2: ((2800, 4000, 5600), 40), 4: ((8000, 11_000, 16_000), 20)}
 # Way: the n to begin with, the n to end with, and how often.
-POINTS = {"SanPoints": (10_000, 100_000, 100), "mine": (1500, 20_000, 20)}
+POINTS = {"SanPoints": (10_000, 100_000, 60), "mine": (1500, 20_000, 20)}
 THRESHOLDS = {"SanThresholds": (100_000, 100_000_000, 20), "quantiles": (100, 20_000, 100)}
 DENSITIES = (300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 

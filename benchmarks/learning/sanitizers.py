@@ -226,19 +226,28 @@ RIGHT = {"points": points_right, "thresholds": thresholds_right}
 
 
 def enough(question: str, way: str, shape: str, start: int, most: int, alpha: float, runs: int, seed: int) -> Any:
-    """Return the least n of a grid, each a quarter more than the one before, from which on 95 % of the runs are right.
+    """Return the least n of a grid, each a quarter more than the one before, of which 95 % of the runs are right.
 
-    None where not even `most` is enough.
+    By bisection; the next n must be right as well, or else the search goes on from there. None where not even the last
+    of the grid is enough.
     """
+    grid = [start]
+    while grid[-1] * 5 // 4 <= most:
+        grid.append(grid[-1] * 5 // 4)
     shares: dict[int, float] = {}
-    n, found = start, None
-    while n <= most:
-        shares[n] = RIGHT[question](way, shape, n, alpha, runs, seed)
-        if shares[n] < 0.95:
-            found = None
-        elif found is None:
-            found = n
-        elif n >= 1.5 * found:  # two more in a row
-            break
-        n = n * 5 // 4
-    return {"n": found, "shares": {str(n): share for n, share in shares.items()}, "runs": runs}
+
+    def right(place: int) -> bool:
+        n = grid[min(place, len(grid) - 1)]
+        if n not in shares:
+            shares[n] = RIGHT[question](way, shape, n, alpha, runs, seed)
+        return shares[n] >= 0.95
+
+    low, high = -1, len(grid) - 1
+    found = grid[-1] if right(high) else None
+    while found is not None and high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if right(middle) else (middle, high)
+    while found is not None and not (right(high) and right(high + 1)):
+        high += 1
+    n = None if found is None else grid[min(high, len(grid) - 1)]
+    return {"n": n, "shares": {str(each): shares[each] for each in sorted(shares)}, "runs": runs}

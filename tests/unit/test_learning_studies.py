@@ -90,6 +90,22 @@ def test_thresholds_take_what_is_promised_on_the_hardest_data() -> None:
     assert drawn.count(63) > 85
 
 
+def test_the_least_n_of_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def right(way: str, shape: str, n: int, alpha: float, runs: int, seed: int) -> float:
+        asked.append(n)
+        return 1.0 if n >= int(way) else 0.9
+
+    monkeypatch.setitem(sanitizers.RIGHT, "points", right)
+    grid = [100, 125, 156, 195, 243, 303, 378]
+    for least in (1, 100, 101, 195, 378, 400):
+        asked.clear()
+        found = sanitizers.enough("points", str(least), "", 100, 400, 0.1, 1, 1)
+        assert found["n"] == next((n for n in grid if n >= least), None)
+        assert len(asked) == len(set(asked))
+
+
 def test_a_box_errs_as_volumes_say() -> None:
     found = concept_sizes.box(1, 2000, 16, 0.1, 4.0, 5, 1)
     assert found["share"] == 1.0

@@ -42,7 +42,7 @@ def interior_point(
     values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. How many they are is public:
         neighbours are data in which one value is exchanged for any other of the domain.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta. Which of the two
-        needs fewer values is known beforehand: below some 70 bits ExponentialInterior.
+        needs fewer values is known beforehand: below some 85 bits ExponentialInterior.
     seed: for tests only: with a seed, nothing is private.
 
     Raises ParameterError for values, a mechanism or a seed of the wrong kind. Warns (PrivacyWarning) of an epsilon

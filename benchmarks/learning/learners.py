@@ -43,11 +43,9 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
         for private in ("rows", "labels"):
             arguments = {"bits": bits, "error": ERROR, "epsilon": EPSILON, "private": private}
             found.append(Task(f"threshold|{bits}|{private}", concept_sizes.threshold, arguments))
-    for columns, (numbers, runs) in {1: ((1000,), 3)}.items() if quick else BOXES.items():
-        for rows in numbers:
-            arguments = {"columns": columns, "rows": rows, "bits": 16, "error": ALPHA, "epsilon": EPSILON}
-            arguments |= {"runs": runs, "seed": seed}
-            found.append(Task(f"box|{columns}|{rows}", concept_sizes.box, arguments))
+    for n in DENSITIES[1:4:2] if quick else DENSITIES:
+        arguments = {"n": n, "alpha": EPSILON, "runs": 5 if quick else 200, "seed": seed}
+        found.append(Task(f"density|{n}", densities.compared, arguments))
     for question, ways, shapes in (
         ("points", POINTS, sanitizers.POINTS),
         ("thresholds", THRESHOLDS, sanitizers.THRESHOLDS),
@@ -60,9 +58,11 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
                 found.append(
                     Task(f"{question}|{way}|{shape}", sanitizers.enough, {**arguments, "runs": 2 if quick else runs})
                 )
-    for n in DENSITIES[1:4:2] if quick else DENSITIES:
-        arguments = {"n": n, "alpha": EPSILON, "runs": 5 if quick else 300, "seed": seed}
-        found.append(Task(f"density|{n}", densities.compared, arguments))
+    for columns, (numbers, runs) in {1: ((1000,), 3)}.items() if quick else BOXES.items():
+        for rows in numbers:
+            arguments = {"columns": columns, "rows": rows, "bits": 16, "error": ALPHA, "epsilon": EPSILON}
+            arguments |= {"runs": runs, "seed": seed}
+            found.append(Task(f"box|{columns}|{rows}", concept_sizes.box, arguments))
     return found, []
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fim_private.learning.bounded_rows import unit_rows
     from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
     from fim_private.learning.tuning import best_of, train_and_validate, validate
+    from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
+    from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -66,6 +68,7 @@ __all__ = [
     "DataError",
     "Distance",
     "Exponential",
+    "ExponentialInterior",
     "FimPrivateError",
     "Inspection",
     "Itemset",
@@ -74,6 +77,7 @@ __all__ = [
     "LedgerError",
     "LimitedDomain",
     "LinearClassifier",
+    "MajorityPath",
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
@@ -94,6 +98,10 @@ __all__ = [
     "count",
     "inspect",
     "linear_sensitivity",
+    "interior_point",
+    "learn_box",
+    "learn_point",
+    "learn_threshold",
     "load",
     "mine",
     "plan",
@@ -132,6 +140,12 @@ _HOME = {
     "train_linear": "learning.linear",
     "unit_rows": "learning.bounded_rows",
     "validate": "learning.tuning",
+    "ExponentialInterior": "learning.majority",
+    "interior_point": "learning.majority",
+    "MajorityPath": "learning.majority",
+    "learn_box": "learning.concepts",
+    "learn_point": "learning.concepts",
+    "learn_threshold": "learning.concepts",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

@@ -70,6 +70,7 @@ PYTHON_ONLY = {
     # of learning
     *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),
     *("stop", "train"),
+    *("bits", "error", "private"),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
 NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}

@@ -48,7 +48,8 @@ def request_of(*, size: Any, by: str | None, catalogue: Any, **asked: Any) -> Mi
     """Return the options of `mine`, checked; where the size is to be chosen, with what is asked for at each.
 
     by: the column of segments. The others: as checked_options takes them.
-    Raises ParameterError and DataError as that does, for each of the sizes; and for what does not go with a choice.
+    Raises ParameterError and DataError as that does, for each of the sizes; and for what does not go with a choice:
+    levelwise neither, for it finds more where all sizes are asked for (benchmarks/utility/size_choice.py).
     """
     sizes = sizes_to_choose_from(size)
     if sizes is None:
@@ -63,6 +64,12 @@ def request_of(*, size: Any, by: str | None, catalogue: Any, **asked: Any) -> Mi
         listed = read_catalogue(catalogue)
         catalogue = [listed.label(code) for code in range(len(listed))]
     each = [checked_options(size=one, catalogue=catalogue, **asked) for one in sizes]
+    if composed := next((one.mechanism.name for one in each if one.mechanism.composed), None):
+        raise ParameterError(
+            f"{composed} finds more if {parameter('size')} is {sizes[0]}-{sizes[-1]}, all of which it counts in one "
+            f"run: give that, without {AUTO_SIZE}, or choose for one itemset, or for {parameter('mechanism')} "
+            "limited-domain"
+        )
     return replace(each[0], sizes=sizes, ways=tuple(map(_with_what_is_left, each)))
 
 
@@ -76,7 +83,7 @@ def job_of(options: MiningOptions, randomness: Randomness) -> Job | SizeChoice:
     """Return what is done with purchases, decided before they are read.
 
     Raises ParameterError where the budget is too small, for a mechanism that lacks something, and, where the size is to
-    be chosen, for one of which no number says what an itemset needs.
+    be chosen, if no support is known to be enough.
     """
     if not options.ways:
         return Job(options, allocation_of(options), randomness)
@@ -86,9 +93,8 @@ def job_of(options: MiningOptions, randomness: Randomness) -> Job | SizeChoice:
     known = tuple(need for need in needs if need is not None)
     if len(known) < len(needs):
         raise ParameterError(
-            f"to choose a {parameter('size')} ({AUTO_SIZE}) takes the support that an itemset must have, which is not "
-            f"known of {options.mechanism.name} with these options; name the size, or take {parameter('mechanism')} "
-            "limited-domain"
+            f"{parameter('size')} cannot be chosen ({AUTO_SIZE}) where no support is known to be enough for an itemset "
+            "to come out; name the size, or raise the budget"
         )
     return SizeChoice(options, jobs, known, mechanism, randomness)
 
@@ -184,15 +190,15 @@ class SizeChoice:
         ]
         return [support - need - spare for support, need in zip(supports, self.needs, strict=True)]
 
-    def chosen(self, source: SupportSource) -> Job:
-        """Return what is done at the size that is chosen. Raises WorkLimitError where counting is out of reach."""
-        place = choose_index(size_scores(self.margins(source)), self.mechanism, self.randomness)
+    def chosen(self, margins: Sequence[int]) -> Job:
+        """Return what is done at the size that is chosen. margins: (k,), one for each size."""
+        place = choose_index(size_scores(margins), self.mechanism, self.randomness)
         assert place is not None  # over a public list nothing abstains
         return self.jobs[place]
 
     def release(self, opened: Opened) -> Release:
         """Return what comes out at the size that is chosen. Raises WorkLimitError where counting is out of reach."""
-        job = self.chosen(opened.source)
+        job = self.chosen(self.margins(opened.source))
         made = job.release(opened)
         shares = (self.share, *(replace(one, fraction=one.fraction * (1 - PART)) for one in made.shares))
         # What is advised is for that size, and then all of the budget is for its itemsets.

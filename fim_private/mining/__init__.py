@@ -159,7 +159,7 @@ def mine(
         release has 1/max_segments of the budget. Under "replace-one" it stays public in which segments a unit counts.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget. "auto:2-4": one of these, for a tenth
-        of the budget: most likely the largest of which `top` probably come out (Release.chosen_from tells).
+        of the budget: most likely the largest at which `top` come out (Release.chosen_from tells).
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
         their digits; split by public parameters where there are several itemsets or sizes: Release.shares tells how.
         With a catalogue delta may be 0: "auto" then takes the best mechanism that spends none, and supports have

@@ -165,10 +165,10 @@ class Outcome(Itemsets):
         if not self.chosen_from:
             return ()
         part = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
-        wanted = "it probably comes" if self.top == 1 else f"{self.top:,} of them probably come"
+        come_out = "an itemset comes out" if self.top == 1 else f"{self.top:,} itemsets come out"
         return (
             f"The size {self.sizes[0]} was chosen privately of {self.chosen_from[0]} to {self.chosen_from[-1]}, for "
-            f"{part:.3g} % of the budget: by lot, most likely the largest of which {wanted} out.",
+            f"{part:.3g} % of the budget: by lot, most likely the largest at which {come_out}.",
         )
 
     @property

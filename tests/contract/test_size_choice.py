@@ -403,7 +403,7 @@ def shown(release: fim.Release) -> str:
 
 def test_a_release_says_so_in_every_form(tmp_path: Path) -> None:
     release = fim.mine(SHOP, size="auto:1-3", top=1, seed=1)
-    said = "The size 2 was chosen privately of 1 to 3, for 10 % of the budget: by lot, most likely the largest of which"
+    said = "The size 2 was chosen privately of 1 to 3, for 10 % of the budget: by lot, most likely the largest at which"
     assert release.size == 2
     for form in (str(release), release.to_markdown(), shown(release)):
         assert said in form, form

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
-    from fim_private.learning.quantile_search import quantiles
-    from fim_private.learning.voting import vote
     from fim_private.learning.bounded_rows import unit_rows
-    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
-    from fim_private.learning.tuning import best_of, train_and_validate, validate
     from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
     from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
+    from fim_private.learning.quantile_search import quantiles
+    from fim_private.learning.tuning import best_of, train_and_validate, validate
+    from fim_private.learning.voting import vote
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -97,11 +97,11 @@ __all__ = [
     "compare",
     "count",
     "inspect",
-    "linear_sensitivity",
     "interior_point",
     "learn_box",
     "learn_point",
     "learn_threshold",
+    "linear_sensitivity",
     "load",
     "mine",
     "plan",
@@ -111,11 +111,11 @@ __all__ = [
     "read_transactions",
     "report",
     "select",
-    "vote",
     "train_and_validate",
     "train_linear",
     "unit_rows",
     "validate",
+    "vote",
 ]
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
     from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
     from fim_private.learning.quantile_search import quantiles
+    from fim_private.learning.questions import HighestConfidence, HighestLift, MostFrequent
     from fim_private.learning.tuning import best_of, train_and_validate, validate
     from fim_private.learning.voting import vote
     from fim_private.ledger import Ledger
@@ -70,6 +71,8 @@ __all__ = [
     "Exponential",
     "ExponentialInterior",
     "FimPrivateError",
+    "HighestConfidence",
+    "HighestLift",
     "Inspection",
     "Itemset",
     "LargeMargin",
@@ -81,6 +84,7 @@ __all__ = [
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
+    "MostFrequent",
     "OutputError",
     "ParameterError",
     "PermuteAndFlip",
@@ -133,6 +137,9 @@ _HOME = {
     "WorkLimitError": "errors",
     "quantiles": "learning.quantile_search",
     "vote": "learning.voting",
+    "HighestConfidence": "learning.questions",
+    "HighestLift": "learning.questions",
+    "MostFrequent": "learning.questions",
     "best_of": "learning.tuning",
     "LinearClassifier": "learning.linear",
     "linear_sensitivity": "learning.linear",

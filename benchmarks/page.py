@@ -11,11 +11,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import validation
 from benchmarks.frame.command_line import OneLineParser
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, ROOT, write_text
 from benchmarks.frame.study import Results, Study, draw_figure, markdown
 from benchmarks.frame.tables import table_lines
 from benchmarks.frame.task_cache import read
+from benchmarks.learning import interior_point, learners
 from benchmarks.paper import corollary1, pac_learning
 from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
@@ -29,7 +31,10 @@ STUDIES: tuple[Study, ...] = (
     pac_learning.STUDY,
     utility.STUDY,
     growth.STUDY,
+    validation.STUDY,
     scale.STUDY,
+    interior_point.STUDY,
+    learners.STUDY,
 )
 INTRODUCTION = """\
 This page is written by `make benchmarks` (`benchmarks/page.py`, from the JSON that each study leaves in

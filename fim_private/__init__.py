@@ -28,6 +28,14 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
+    from fim_private.learning.bounded_rows import unit_rows
+    from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
+    from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
+    from fim_private.learning.quantile_search import quantiles
+    from fim_private.learning.questions import HighestConfidence, HighestLift, MostFrequent
+    from fim_private.learning.tuning import best_of, train_and_validate, validate
+    from fim_private.learning.voting import vote
     from fim_private.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
@@ -61,16 +69,22 @@ __all__ = [
     "DataError",
     "Distance",
     "Exponential",
+    "ExponentialInterior",
     "FimPrivateError",
+    "HighestConfidence",
+    "HighestLift",
     "Inspection",
     "Itemset",
     "LargeMargin",
     "Ledger",
     "LedgerError",
     "LimitedDomain",
+    "LinearClassifier",
+    "MajorityPath",
     "MaxOfLaplaces",
     "MemoryLimitError",
     "MissingExtraError",
+    "MostFrequent",
     "OutputError",
     "ParameterError",
     "PermuteAndFlip",
@@ -83,17 +97,29 @@ __all__ = [
     "TopPlan",
     "WorkLimitError",
     "__version__",
+    "best_of",
     "compare",
     "count",
     "inspect",
+    "interior_point",
+    "learn_box",
+    "learn_point",
+    "learn_threshold",
+    "linear_sensitivity",
     "load",
     "mine",
     "plan",
     "plan_top",
+    "quantiles",
     "read_catalogue",
     "read_transactions",
     "report",
     "select",
+    "train_and_validate",
+    "train_linear",
+    "unit_rows",
+    "validate",
+    "vote",
 ]
 
 # Where the public names are; the others are classes of mechanisms, which are where their registry says.
@@ -109,6 +135,24 @@ _HOME = {
     "ParameterError": "errors",
     "PrivacyWarning": "errors",
     "WorkLimitError": "errors",
+    "quantiles": "learning.quantile_search",
+    "vote": "learning.voting",
+    "HighestConfidence": "learning.questions",
+    "HighestLift": "learning.questions",
+    "MostFrequent": "learning.questions",
+    "best_of": "learning.tuning",
+    "LinearClassifier": "learning.linear",
+    "linear_sensitivity": "learning.linear",
+    "train_and_validate": "learning.tuning",
+    "train_linear": "learning.linear",
+    "unit_rows": "learning.bounded_rows",
+    "validate": "learning.tuning",
+    "ExponentialInterior": "learning.majority",
+    "interior_point": "learning.majority",
+    "MajorityPath": "learning.majority",
+    "learn_box": "learning.concepts",
+    "learn_point": "learning.concepts",
+    "learn_threshold": "learning.concepts",
     "Ledger": "ledger",
     "count": "mining.counting_given",
     "mine": "mining",

@@ -16,6 +16,9 @@ EPSILON = 1.0
 DELTA = 1e-6
 # The public cap on ranks, and on candidates.
 MAX_RANK = 10_000
+# How many blocks vote, and how many answers each may give of a question with a name.
+BLOCKS = 100
+VOTES = 2
 # Steps of counting: some minutes on one core. Requests that are out of reach are out of it by factors of thousands.
 MAX_WORK = 10**11
 # The probability of success that is planned for.

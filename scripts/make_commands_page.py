@@ -60,8 +60,8 @@ fim-private plan --config sales.toml --epsilon 1
   number is taken as it is).
 - The commands of `fim-private budget` have tables of their own, such as `[budget.create]`, and take nothing from
   above all tables: the budget of a ledger is another thing than that of one release.
-- **`--seed` of `mine` and `count` must be typed.** A seed makes a release predictable, not private; nobody is to
-  publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
+- **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private; nobody is
+  to publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
   nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
 
 ## Options from the environment
@@ -123,6 +123,7 @@ EXAMPLES = {
     "inspect": "fim-private inspect datasets/sales.csv.gz",
     "mine": "fim-private mine datasets/corner_shop.parquet --user customer --size 2 --top 10 --supports",
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
+    "vote": "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share 0.04 --blocks 50",
     "show": "fim-private show release.parquet --format markdown",
     "report": "fim-private report release.parquet --output page.html",
     "budget create": "fim-private budget create sales.ledger --epsilon 3 --delta 1e-5",

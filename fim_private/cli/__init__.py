@@ -4,6 +4,7 @@ commands        The commands, and what becomes of their errors.
 inspect         `fim-private inspect`.
 mine            `fim-private mine`.
 count           `fim-private count`.
+vote            `fim-private vote`.
 show            `fim-private show`.
 report          `fim-private report`.
 budget          `fim-private budget create` and `budget show`.

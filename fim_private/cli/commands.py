@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show
+from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show, vote
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Command, Group
 from fim_private.cli.completion import Shell, install_completion, show_completion
 from fim_private.cli.destination import discard_stdout
@@ -80,6 +80,7 @@ def fim_private(
 app.command(cls=Command, epilog=inspect.EPILOG)(inspect.inspect)
 app.command(cls=Command, epilog=mine.EPILOG)(mine.mine)
 app.command(cls=Command, epilog=count.EPILOG)(count.count)
+app.command(cls=Command, epilog=vote.EPILOG)(vote.vote)
 app.command(cls=Command, epilog=show.EPILOG)(show.show)
 app.command(cls=Command, epilog=report.EPILOG)(report.report)
 group = typer.Typer(cls=Group, rich_markup_mode="rich")

@@ -85,6 +85,11 @@ def units() -> list[str]:
     return ["basket", "user"]
 
 
+def questions() -> list[str]:
+    """Return what --question of a vote takes."""
+    return ["highest-lift", "highest-confidence", "most-frequent"]  # to import the room of learning takes a while
+
+
 def compositions() -> list[str]:
     """Return what --composition of a ledger takes."""
     return ["basic", "zcdp"]

@@ -69,7 +69,12 @@ def mine(
     context: typer.Context,
     data: Purchases,
     size: Annotated[
-        str, typer.Option(metavar="N or N-M", help="Items per itemset, or a range of sizes.", rich_help_panel=ASKED)
+        str,
+        typer.Option(
+            metavar="N, N-M or auto:N-M",
+            help="Items per itemset, or a range of sizes; with auto: one of them, chosen for a tenth of the budget.",
+            rich_help_panel=ASKED,
+        ),
     ] = str(defaults.SIZE),
     top: Annotated[
         int,

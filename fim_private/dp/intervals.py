@@ -12,7 +12,12 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from fim_private.dp.bisection import least_integer
+
 Bounds = tuple[int, int]
+
+# Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
+_TAIL_BITS = 1152
 
 
 def precisions(start: int) -> Iterator[int]:
@@ -72,3 +77,16 @@ def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
     tail_lower, tail_upper = exp_bounds(k * scale.denominator, scale.numerator, bits)
     unit_lower, unit_upper = exp_bounds(scale.denominator, scale.numerator, bits)
     return (tail_lower << bits) // (one + unit_upper), min((tail_upper << bits) // (one + unit_lower) + 1, one)
+
+
+@lru_cache(maxsize=64)
+def laplace_threshold(scale: Fraction, delta: Fraction) -> int:
+    """Return the least integer A >= 0 with P(Z > A) <= delta for discrete Laplace noise Z, certified.
+
+    scale: > 0, in units. delta: 1e-300 up to below 1.
+    """
+
+    def is_enough(noise: int) -> bool:
+        return Fraction(laplace_tail_bounds(scale, noise + 1, _TAIL_BITS)[1], 1 << _TAIL_BITS) <= delta
+
+    return least_integer(is_enough, 0)

@@ -11,23 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Self
 
 import numpy as np
 
-from fim_private.dp.bisection import least_integer
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.intervals import laplace_tail_bounds
+from fim_private.dp.intervals import laplace_threshold
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness, discrete_laplace_integer
 from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
 from fim_private.mechanisms.laplace_sum import LaplaceSum
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.spectrum import SupportSpectrum
-
-# Bits for comparing the tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
-_BITS = 1152
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Distance:
     @property
     def threshold(self) -> int:
         """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must exceed it."""
-        return _threshold(self.scale, exact_delta(self.delta))
+        return laplace_threshold(self.scale, exact_delta(self.delta))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Release the highest level, or abstain; reads two levels at most."""
@@ -90,16 +85,6 @@ class Distance:
         noise = LaplaceSum.of([self.scale])
         clears = self.threshold + self.sensitivity - margin + 1
         return OutcomeDistribution(np.array([level]), np.array([noise.tail(clears)]), noise.tail(1 - clears))
-
-
-@lru_cache(maxsize=64)
-def _threshold(scale: Fraction, delta: Fraction) -> int:
-    """Return the least integer A >= 0 with P(Z > A) <= δ, certified."""
-
-    def is_enough(noise: int) -> bool:
-        return Fraction(laplace_tail_bounds(scale, noise + 1, _BITS)[1], 1 << _BITS) <= delta
-
-    return least_integer(is_enough, 0)
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:

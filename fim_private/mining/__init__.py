@@ -5,6 +5,7 @@ noise. What leaves is a Release.
 
 scope           What of the data counts, and what an item is, by public choices.
 options         All that is asked for, checked before any data is read; sizes has those of itemsets.
+size_choice     A private choice of the size, where that is left to "auto:2-4".
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
 budget          Budget allocation: which selections run on which part of the budget.
 allocation      What was allocated, and how it is carried out.
@@ -55,15 +56,14 @@ from fim_private.dp.cautions import cautions, cautions_of_units, segments_are_pu
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
-from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import account_of, asked, bill, rows_asked
 from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
-from fim_private.mining.one_release import Job, cost_of
-from fim_private.mining.options import checked_options
+from fim_private.mining.one_release import cost_of
 from fim_private.mining.release import Release
 from fim_private.mining.scope import Scope
 from fim_private.mining.segmented import SegmentedRelease
+from fim_private.mining.size_choice import job_of, request_of
 from fim_private.reading import reads_users
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
@@ -152,14 +152,14 @@ def mine(
         choice, which the release states: do not take it from the data.
     exclude: a public list of items to leave out: a path or an iterable, as a catalogue is. min_basket: baskets of fewer
         different items, of those that are left, count as empty; >= 1. together: "basket" where one basket has to
-        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. The release states
-        them.
+        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. The release tells.
     by: column of segments, such as stores. segments: which, a public list of names, or one text with commas between
         them. There is one release for each then, of its rows, and what is returned is a SegmentedRelease, a mapping.
         max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
         release has 1/max_segments of the budget. Under "replace-one" it stays public in which segments a unit counts.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
-        others take one selection for each size, with equal shares of the budget.
+        others take one selection for each size, with equal shares of the budget. "auto:2-4": one of these, for a tenth
+        of the budget: most likely the largest at which `top` come out (Release.chosen_from tells).
     epsilon: 1e-9 to 1e9, 1 unless given. delta: 1e-300 up to below 1. The budget of the whole release, floats taken by
         their digits; split by public parameters where there are several itemsets or sizes: Release.shares tells how.
         With a catalogue delta may be 0: "auto" then takes the best mechanism that spends none, and supports have
@@ -241,8 +241,9 @@ def mine(
     scope = Scope.of(exclude=exclude, min_basket=min_basket, together=together, by_user=by_user)
     parts = segments_of(by, segments, max_segments)
     with held_to(limit):
-        options = checked_options(
+        options = request_of(
             size=size,
+            by=by,
             epsilon=epsilon,
             delta=delta,
             rho=rho,
@@ -268,9 +269,8 @@ def mine(
     dialect = Dialect(delimiter, header, encoding, input_format)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     most = 1 if parts is None else parts.most
-    each = options.part(most)
-    job = Job(each, allocation_of(each), randomness)
-    cost, concentrated = cost_of(options, job.allocation, most)
+    job = job_of(options.part(most), randomness)
+    cost, concentrated = cost_of(options, job, most)
     due = bill(
         account,
         command="mine",

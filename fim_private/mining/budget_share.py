@@ -12,6 +12,7 @@ from fim_private.dp.cost import Exact
 # What the steps of levelwise are for, in words.
 _STEPS = {
     "count": "the number of units",
+    "size": "choosing the size",
     "items": "finding items",
     "candidates": "finding sets of them",
     **dict.fromkeys(("first count", "histogram", "second count", "item count", "set count"), "counting these"),
@@ -22,8 +23,8 @@ _STEPS = {
 class Share:
     """One part of the budget, and what it was spent on.
 
-    purpose: "selection" or "supports"; with levelwise "items", "candidates", "first count", "histogram" and "second
-    count" for the steps of its selection, and "measurement" for what decided how it went on.
+    purpose: "selection" or "supports"; "size" for choosing one; with levelwise "items", "candidates", "first count",
+        "histogram" and "second count" for the steps of its selection, "measurement" for what decided how it went on.
     sizes: of the itemsets it is about. fraction: the part, of 1.
     epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
     it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.

@@ -12,6 +12,7 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.scope import Scope
+from fim_private.mining.sizes import AUTO_SIZE
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 
@@ -80,9 +81,10 @@ def asked(options: MiningOptions) -> dict[str, Any]:
     Of a catalogue only how many items it has; no names of files, columns or items. Fractions are texts, rounded up.
     """
     universe, least = options.universe, options.min_support
+    one_of = AUTO_SIZE if options.ways else ""
     values = {
         "mechanism": options.mechanism.name,
-        "size": options.sizes[0] if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}",
+        "size": options.sizes[0] if len(options.sizes) == 1 else f"{one_of}{options.sizes[0]}-{options.sizes[-1]}",
         "top": options.top,
         "union": options.union or None,
         "min_support": None if least is None else least.count or _text(least.share),

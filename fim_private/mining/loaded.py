@@ -140,6 +140,7 @@ def release_of(values: Mapping[str, Any]) -> Release:
         units_interval=_pair(values.get("units_interval")),
         units_noise=_noise(values.get("units_noise")),
         capped=bool(values.get("capped", False)),
+        chosen_from=tuple(values.get("chosen_from") or ()),
         said_advice=saved.get("advice"),
         shortfall=saved.get("shortfall"),
         missing_user=saved.get("missing_user"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.randomness import Randomness
@@ -14,6 +15,18 @@ from fim_private.mining.options import MiningOptions
 from fim_private.mining.release import Release
 
 
+class Spends(Protocol):
+    """What spends privacy, as much as it says beforehand."""
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """What a release spends."""
+
+    @property
+    def concentrated(self) -> ZcdpCost:
+        """What a release spends in zCDP."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What is done with purchases, all of which was decided before they were read."""
@@ -21,6 +34,16 @@ class Job:
     options: MiningOptions
     allocation: BudgetAllocation | MeasuredAllocation
     randomness: Randomness
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """What a release spends."""
+        return self.allocation.cost
+
+    @property
+    def concentrated(self) -> ZcdpCost:
+        """What a release spends in zCDP."""
+        return self.allocation.concentrated
 
     def release(self, opened: Opened) -> Release:
         """Return what comes out. Raises WorkLimitError where counting is out of reach."""
@@ -69,18 +92,16 @@ class Job:
         )
 
 
-def cost_of(
-    options: MiningOptions, allocation: BudgetAllocation | MeasuredAllocation, most: int
-) -> tuple[PrivacyCost, ZcdpCost]:
+def cost_of(options: MiningOptions, job: Spends, most: int) -> tuple[PrivacyCost, ZcdpCost]:
     """Return what all releases spend together, of one for each segment, in (ε, δ) and in zCDP.
 
-    options: of the whole. allocation: of each of them. most: in how many a unit counts at most.
+    options: of the whole. job: which makes each of them. most: in how many a unit counts at most.
     """
-    each = allocation.concentrated
+    each = job.concentrated
     concentrated = ZcdpCost(most * each.rho, most * each.delta)
     if most == 1:
-        return allocation.cost, concentrated
-    added = PrivacyCost(most * allocation.cost.epsilon, most * allocation.cost.delta)
+        return job.cost, concentrated
+    added = PrivacyCost(most * job.cost.epsilon, most * job.cost.delta)
     if options.rho is None:
         return added, concentrated
     # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.

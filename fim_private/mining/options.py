@@ -56,6 +56,7 @@ class MiningOptions:
     min_support: the least support that is asked for; None where the most frequent are.
     universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
     rules: whether supports of all parts of the itemsets are released, too, as association rules need.
+    ways: where the size is chosen privately, what is asked for at each, with what of the budget is left then.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
     was left to "auto". by_user: whether users are protected, not baskets.
     """
@@ -79,6 +80,7 @@ class MiningOptions:
     count_share: Fraction | None = None
     min_support: MinSupport | None = None
     rules: bool = False
+    ways: tuple[MiningOptions, ...] = ()
 
     @property
     def most_supports(self) -> int:
@@ -98,10 +100,7 @@ class MiningOptions:
 
     @property
     def counted_universe(self) -> Universe:
-        """The universe that itemsets are counted over.
-
-        A bare size is of use only where the mechanism has a form for it; else the universe is unknown.
-        """
+        """The universe that itemsets are counted over: a bare size only where the mechanism has a form for it."""
         if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
             return UNKNOWN
         return self.universe

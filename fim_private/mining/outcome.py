@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
-from fim_private.glance import printable
+from fim_private.mining import wording
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset, Itemsets
 from fim_private.mining.noisy_supports import SupportNoise
@@ -47,6 +47,7 @@ class Outcome(Itemsets):
         with_parts: whether they were. max_basket, max_baskets: the public caps on what of a basket and a user counted.
     zcdp: where the budget was given as rho, the (rho, delta) of all of it: it is delta-approximately rho-zCDP, and cost
         is the (epsilon, delta) that follows from it; None elsewhere.
+    chosen_from: the sizes of which this one was chosen privately; none where it was named.
     min_support: the least support that was asked for, as it was: a share of all units, below 1, or a number of units;
         None where the most frequent itemsets were asked for. threshold: the same in units, of a noisy number of them
         where that is not exact. capped: whether as many were found as `top` allows, so that more may reach it.
@@ -89,6 +90,7 @@ class Outcome(Itemsets):
     max_baskets: int | None = None
     said_advice: str | None = field(default=None, compare=False)
     charged: Charged | None = None
+    chosen_from: tuple[int, ...] = ()
     request: MiningOptions | None = field(default=None, compare=False)
 
     @property
@@ -152,9 +154,21 @@ class Outcome(Itemsets):
 
     @property
     def rows_read(self) -> tuple[str, ...]:
-        """Which rows were read, and what of them counted, in sentences; nothing where everything did."""
-        rows = () if self.where is None else (f"Only rows were read where {printable(self.where)}.",)
-        return (*rows, *self.scope.told(self.privacy_unit))
+        """Which rows were read, what of them counted, and how a size was chosen, in sentences; nothing where none was,
+        and everything counted."""
+        return (*wording.rows_where(self.where), *self.scope.told(self.privacy_unit), *self._size_choice)
+
+    @property
+    def _size_choice(self) -> tuple[str, ...]:
+        """How the size was chosen, in a sentence; nothing where it was named."""
+        if not self.chosen_from:
+            return ()
+        part = next((100 * float(share.fraction) for share in self.shares if share.purpose == "size"), 0.0)
+        come_out = "an itemset comes out" if self.top == 1 else f"{self.top:,} itemsets come out"
+        return (
+            f"The size {self.sizes[0]} was chosen privately of {self.chosen_from[0]} to {self.chosen_from[-1]}, for "
+            f"{part:.3g} % of the budget: by lot, most likely the largest at which {come_out}.",
+        )
 
     @property
     def has_shares(self) -> bool:

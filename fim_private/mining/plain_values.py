@@ -35,6 +35,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         "mechanism": outcome.mechanism,
         **({} if outcome.reason is None else {"reason": outcome.reason}),
         "size": outcome.size,
+        **({"chosen_from": [*outcome.chosen_from]} if outcome.chosen_from else {}),
         **({} if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else {"sizes": [*sizes]}),
         **({"top": outcome.top} if outcome.wanted > 1 else {}),
         **({"union": True} if outcome.union else {}),

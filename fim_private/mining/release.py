@@ -64,7 +64,7 @@ class Release(Pictured):
     def guarantee(self) -> str:
         """The guarantee, in one sentence."""
         if not self.private:
-            return "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+            return wording.SEEDED
         change = wording.change(self.neighbors, self.protected, in_segments=self.scope.segment is not None)
         return wording.guarantee(self.mechanism, self.cost, change) + wording.concentrated(self.zcdp)
 

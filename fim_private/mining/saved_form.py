@@ -73,7 +73,7 @@ _OTHERS: _Tests = {
     **dict.fromkeys(("epsilon", "delta", "rho", "zcdp_delta", "threshold", "min_support"), _is_number),
     **dict.fromkeys(("private", "abstained", "union", "keep_all", "capped"), _is_truth),
     "segment": lambda value: _is_text(value) and bool(value),
-    "sizes": _all(_is_whole),
+    **dict.fromkeys(("sizes", "chosen_from"), _all(_is_whole)),
     "units_interval": _is_pair,
     "item": _all(_is_text),
     "exclude": _all(_is_item),

@@ -12,6 +12,8 @@ from fim_private.errors import ParameterError, parameter, shown
 
 # The longest range of sizes: each size gets a part of the budget.
 _MOST_SIZES = 64
+# Before a range of which one size is chosen privately.
+AUTO_SIZE = "auto:"
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -21,6 +23,11 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
     """
     if isinstance(size, str):
+        if size.startswith(AUTO_SIZE):
+            raise ParameterError(
+                f"{parameter('size')} {shown(size)} is chosen on the data, which only mine reads; give a size, or a "
+                "range such as 2-4"
+            )
         if re.fullmatch(r"[0-9]{10,}", size):
             raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
         if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
@@ -34,6 +41,21 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
         raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
+    return sizes
+
+
+def sizes_to_choose_from(size: Any) -> tuple[int, ...] | None:
+    """Return the sizes of which one is to be chosen, ascending, of "auto:2-4"; None where sizes are named.
+
+    Raises ParameterError as parse_sizes does, and for a single size.
+    """
+    if not (isinstance(size, str) and size.startswith(AUTO_SIZE)):
+        return None
+    sizes = parse_sizes(size.removeprefix(AUTO_SIZE))
+    if len(sizes) == 1:
+        raise ParameterError(
+            f"{parameter('size')} must have several sizes to choose from, such as auto:2-4, not {shown(size)}"
+        )
     return sizes
 
 

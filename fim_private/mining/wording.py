@@ -18,6 +18,8 @@ from fim_private.reading.vocabulary import Item
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
 _MOST_DECIMALS = 6
+# In place of a guarantee.
+SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
 
 
 def of_items(sizes: Sequence[int]) -> str:
@@ -127,6 +129,11 @@ def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
         f"probability of any result by at most {factor}{slack}."
     )
+
+
+def rows_where(condition: str | None) -> tuple[str, ...]:
+    """Return by which condition rows were read, in a sentence; nothing where all were."""
+    return () if condition is None else (f"Only rows were read where {printable(condition)}.",)
 
 
 def concentrated(cost: ZcdpCost | None) -> str:

@@ -2,6 +2,7 @@
 
 release_table    A release for people: a table, the guarantee in a sentence, what to try.
 rules_table      Its association rules.
+vote_table       A vote for people.
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
 budget_table     A ledger for people.

@@ -184,6 +184,7 @@ def _way(release: Release) -> str | None:
 
 def _split(shares: tuple[Share, ...]) -> str:
     """Return the parts of the budget in words; those of one purpose, of which levelwise has many, as one."""
+    first = [share for share in shares if share.purpose == "size" and share.epsilon]
     normal = sum(share.mu_squared or 0 for share in shares)
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
@@ -193,4 +194,5 @@ def _split(shares: tuple[Share, ...]) -> str:
         )
     percent = ", ".join(f"{100 * float(part):.1f} % for {what}" for what, part in parts_in_words(shares).items())
     whole = f"μ² = {at_least(normal)} of Gaussian" if normal else f"ρ = {at_least(concentrated)} of zero-concentrated"
-    return f"{percent} ({whole} privacy in all; --format json lists every step)"
+    but = f" but for ε = {at_least(first[0].epsilon or 0)} for {first[0].in_words}" if first else ""
+    return f"{percent} ({whole} privacy in all{but}; --format json lists every step)"

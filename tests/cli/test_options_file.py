@@ -243,7 +243,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
         for given in command.params
         if given.param_type_name == "option" and key_of(given) is None
     }
-    assert typed_only == {("mine", "seed"), ("count", "seed")}
+    assert typed_only == {("mine", "seed"), ("count", "seed"), ("vote", "seed")}
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:

@@ -186,7 +186,7 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         make_up_ledger(folder / words[3])
     if "--config" in words:
         make_up_options(folder / words[words.index("--config") + 1], document)
-    verb = next((word for word in words if word in ("mine", "count")), None)
+    verb = next((word for word in words if word in ("mine", "count", "vote")), None)
     if verb is None:
         return
     option: dict[str, str] = {}
@@ -336,7 +336,7 @@ def inline_code(document: str) -> list[str]:
 def options(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """Every option of every command, by its help."""
     folder = tmp_path_factory.mktemp("help")
-    names = ("", "inspect", "mine", "count", "show", "report", "plan", "audit", "budget create", "budget show")
+    names = ("", "inspect", "mine", "count", "vote", "show", "report", "plan", "audit", "budget create", "budget show")
     commands = [name.split() for name in names]
     helps = (run(["fim-private", *command, "--help"], folder) for command in commands)
     return {*re.findall(r"(--[a-z-]+)", "".join(helps))}

@@ -18,6 +18,8 @@ from real_data import REPOSITORY
 from benchmarks import page
 from benchmarks.frame.provenance import machine
 from benchmarks.frame.support_spectra import power_law
+from benchmarks.learning import inside
+from benchmarks.learning import interior_point as inside_study
 from benchmarks.paper import corollary1_figures, corollary1_tasks
 from benchmarks.utility.runs import MOST_RUNS, RUNS, WITHOUT_SUPPORTS
 from benchmarks.utility.tasks import OURS, PEERS
@@ -244,14 +246,42 @@ def test_a_part_of_the_page_is_made_anew() -> None:
         assert "### Old" not in made
 
 
+@pytest.fixture(scope="module")
+def interior_point(folder: Path) -> dict[str, Any]:
+    return run("interior_point", folder)
+
+
+@pytest.mark.full
+def test_a_point_inside_takes_far_fewer_values_than_rec_concave_is_promised_for(interior_point: dict[str, Any]) -> None:
+    needed = {way: n for (bits, way), n in inside_study.worst(interior_point).items() if bits == 16}
+    asked = interior_point["answers"]["asked|16"]
+    assert needed.keys() == {way for way in inside.WAYS if "D = 2" not in way}
+    assert (
+        needed[inside.EXPONENTIAL]
+        == 54
+        < needed[inside.MAJORITY]
+        < min(needed[way] for way in inside.RECURSIVE if way in needed)
+    )
+    assert all(n <= asked[way] for way, n in needed.items())
+    assert all(asked[way] > 100 * needed[way] for way in inside.RECURSIVE if way in needed)
+    for found in inside_study.of_kind(interior_point, "a_dist").values():
+        assert found["overlooked"]["same leader"] > 1 >= max(found["corrected"].values())
+
+
 @pytest.mark.full
 def test_the_page(
-    folder: Path, corollary1: dict[str, Any], utility: dict[str, Any], spark_scale: dict[str, Any], tmp_path: Path
+    folder: Path,
+    corollary1: dict[str, Any],
+    utility: dict[str, Any],
+    spark_scale: dict[str, Any],
+    interior_point: dict[str, Any],
+    tmp_path: Path,
 ) -> None:
     """All studies, small, with figures; then the page that is made of them."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
-    found |= {name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth")}
+    found["interior_point"] = interior_point
+    found |= {name: run(name, tmp_path) for name in ("examples", "pac_learning", "growth", "validation", "learners")}
     assert found.keys() == {study.name for study in page.STUDIES}
     for name, results in found.items():
         assert results["answers"]

@@ -39,12 +39,14 @@ MAY_IMPORT = {
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
-    "mining": "errors defaults glance charts dp spectrum reading counting mechanisms levelwise rules spark whole_files",
-    "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger",
-    "reporting": "errors glance charts dp reading mining rules whole_files",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
+    "mining": "errors defaults glance charts dp spectrum reading counting mechanisms selecting levelwise rules spark "
     "whole_files",
+    "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
+    "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",
+    "reporting": "errors glance charts dp reading mining rules whole_files",
+    "learning": "errors defaults glance dp spectrum reading counting mechanisms selecting mining",
+    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
+    "learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

@@ -33,6 +33,9 @@ NAMING = {
     "_candidates",
     "_rational",
     "_listed",
+    "_check_callable",
+    "_numbers",
+    "_per_column",
 }
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
@@ -59,7 +62,15 @@ PYTHON_ONLY = {
         "step_share",
         "d_in",
         "ax",
+        "values",
+        "levels",
+        "low",
+        "high",
     ),
+    # of learning
+    *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),
+    *("stop", "train"),
+    *("bits", "error", "private"),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
 NO_PARAMETER = {"items must be whole numbers or strings, not \0; convert them first"}

@@ -118,6 +118,7 @@ REQUESTS: Any = {
     },
     "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
+    "size chosen": OF_USERS | {"size": "auto:1-3"},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
     "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "add-remove"},
     "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},

@@ -1,0 +1,160 @@
+"""`fim-private vote`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from fim_private import defaults
+from fim_private.cli.completion import questions
+from fim_private.cli.destination import Format, OutputFile, destination, screen_for
+from fim_private.cli.release_options import (
+    ASKED,
+    PUBLIC,
+    WRITTEN,
+    DataSet,
+    Delta,
+    Epsilon,
+    LedgerFile,
+    MinBasket,
+    Neighbors,
+    Seed,
+    Together,
+    ledger_at,
+)
+from fim_private.cli.segment_options import ExcludeFile
+from fim_private.cli.source_options import (
+    BasketColumn,
+    Delimiter,
+    Encoding,
+    HasHeader,
+    InputFormat,
+    ItemColumn,
+    ItemsColumn,
+    MaxMemory,
+    MissingUserRule,
+    Purchases,
+    Query,
+    UserColumn,
+    Where,
+    reading_is_told,
+)
+
+EPILOG = (
+    "Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
+    "By customers: fim-private vote sales.csv --basket order_id --item product --user customer_id "
+    "--question highest-confidence --min-share 0.1\n\n"
+    "In Python any function of purchases can be asked (fim.vote)."
+)
+
+
+def vote(
+    data: Purchases,
+    question: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="highest-lift (the pair of items), highest-confidence (the rule of two items) or most-frequent (the "
+            "itemset of --size).",
+            autocompletion=questions,
+            show_default=False,
+            rich_help_panel=ASKED,
+        ),
+    ],
+    min_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="For highest-lift and highest-confidence: only pairs count that such a share of a block has, as 0.04.",
+            show_default=False,
+            rich_help_panel=ASKED,
+        ),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(
+            help=f"For most-frequent: items per itemset, {defaults.SIZE} unless given.",
+            show_default=False,
+            rich_help_panel=ASKED,
+        ),
+    ] = None,
+    blocks: Annotated[
+        int, typer.Option(help="How many blocks baskets (or users) are dealt to.", rich_help_panel=PUBLIC)
+    ] = defaults.BLOCKS,
+    votes: Annotated[
+        int, typer.Option(help="How many of its best answers each block names.", rich_help_panel=PUBLIC)
+    ] = defaults.VOTES,
+    epsilon: Epsilon = defaults.EPSILON,
+    delta: Delta = defaults.DELTA,
+    neighbors: Neighbors = defaults.NEIGHBORS,
+    user: UserColumn = None,
+    missing_user: MissingUserRule = None,
+    basket: BasketColumn = None,
+    item: ItemColumn = None,
+    items: ItemsColumn = None,
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    header: HasHeader = None,
+    encoding: Encoding = None,
+    query: Query = None,
+    where: Where = None,
+    exclude: ExcludeFile = None,
+    min_basket: MinBasket = None,
+    together: Together = defaults.TOGETHER,
+    max_memory: MaxMemory = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
+    ] = Format.TABLE,
+    output: OutputFile = None,
+    ledger: LedgerFile = None,
+    dataset: DataSet = None,
+    seed: Seed = None,
+) -> None:
+    """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
+
+    Baskets (or users) are dealt to blocks by lot, each block answers by itself, and an answer on which enough of them
+    agree is released.
+    """
+    from fim_private.cli.progress import progress_bar
+    from fim_private.learning.questions import named_question
+    from fim_private.learning.voting import voted
+
+    asked = named_question(question, min_share=min_share, size=size)
+    with destination(output, inputs=[data, exclude, ledger]) as write:  # fails before any privacy is spent
+        with reading_is_told(), progress_bar("Asking blocks") as progress:
+            found = voted(
+                data,
+                asked,
+                blocks=blocks,
+                votes=votes,
+                epsilon=epsilon,
+                delta=delta,
+                neighbors=neighbors,
+                user=user,
+                missing_user=missing_user,
+                basket=basket,
+                item=item,
+                items=items,
+                delimiter=delimiter,
+                header=header,
+                encoding=encoding,
+                input_format=input_format,
+                query=query,
+                where=where,
+                exclude=exclude,
+                min_basket=min_basket,
+                together=together,
+                max_memory=max_memory,
+                progress=progress,
+                ledger=ledger_at(ledger),
+                dataset=dataset,
+                seed=seed,
+            )
+        if output_format is Format.JSON:
+            write.json(json.dumps(found.to_dict(), ensure_ascii=False))
+        else:
+            from fim_private.output.vote_table import render_vote
+
+            write(render_vote(found, screen_for(output)))

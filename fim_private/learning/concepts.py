@@ -1,0 +1,208 @@
+"""Concepts learned of labelled rows: one point, a threshold, a box. Simple enough that what they need can be said.
+
+After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
+with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
+
+A row has numbers of a public domain, [0, 2**bits), and a label, True or False. How many rows there are is public, and
+neighbouring data differ in one row, which is exchanged for any other. The learners find what labels were made of: with
+labels that no such concept explains they are as private, and promise less.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
+
+from fim_private.dp.cautions import cautions
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.parameters import exact_epsilon, exact_fraction
+from fim_private.dp.randomness import Randomness
+from fim_private.dp.weighted_choice import choose_level
+from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.learning.given_values import checked_bits, points, table, truths
+from fim_private.learning.pieces import Pieces
+from fim_private.mechanisms.distance import Distance
+from fim_private.spectrum import SupportSpectrum
+
+Interval = tuple[int, int]
+
+
+def learn_point(
+    values: Iterable[int],
+    labels: Iterable[bool],
+    *,
+    bits: int,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    seed: int | None = None,
+) -> int:
+    """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
+
+    The value with the most rows labelled True, if it has so many more of them than any other (the distance mechanism);
+    else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 34 such rows are enough, whatever
+    bits; the point drawn is wrong then, but so it is only about the few rows that have the right one.
+
+    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
+    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. seed: for tests only: with a seed, nothing is
+    private.
+
+    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000.
+    After Beimel, Nissim and Stemmer, section 3.1; Theorem 26 of docs/privacy.md.
+
+    >>> values = [7] * 60 + [row % 5 for row in range(200)]
+    >>> learn_point(values, [value == 7 for value in values], bits=64, epsilon=1.0, delta=1e-6, seed=1)
+    7
+    """
+    bits = checked_bits(bits)
+    mechanism = Distance(epsilon, delta)
+    randomness = _randomness(seed, mechanism.cost)
+    listed = points("values", values, bits)
+    kept = truths("labels", labels, len(listed))
+    positives = Counter(value for value, label in zip(listed, kept, strict=True) if label)
+    spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
+    level = mechanism.select(spectrum, randomness).level
+    if not level:  # it abstained, or no row is labelled True: of 2**bits equal candidates one at random
+        return randomness.below(1 << bits)
+    tied = sorted(value for value, support in positives.items() if support == level)
+    return tied[randomness.below(len(tied))]
+
+
+def learn_threshold(
+    values: Iterable[int],
+    labels: Iterable[bool],
+    *,
+    bits: int,
+    epsilon: float | Fraction,
+    private: Literal["rows", "labels"] = "rows",
+    seed: int | None = None,
+) -> int:
+    """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
+
+    P(t) ∝ exp(epsilon / 2 * number of rows that t is right about), which is (epsilon, 0)-private.
+
+    private: "rows" hides a row's value and its label. "labels" hides its label only: the values may be told to anybody,
+        as who was asked often may, but not what they answered. Then one threshold stands for all between two
+        neighbouring values, and how many rows it takes does not depend on bits.
+    values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
+    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+
+    If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
+    share α of them, for n >= 2 / (α epsilon) * (bits ln 2 + ln 19); with "labels" for n >= 2 / (α epsilon) * (ln n +
+    ln 19).
+    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10.
+    After Beimel, Nissim and Stemmer, section 3.4 and Theorem 6.2; Theorem 26 of docs/privacy.md.
+
+    >>> ages = [age for age in range(20, 80) for _ in range(10)]
+    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, seed=1)
+    65
+    >>> learn_threshold(ages, [age >= 65 for age in ages], bits=7, epsilon=1.0, private="labels", seed=1)
+    65
+    """
+    bits = checked_bits(bits)
+    exact = exact_epsilon(epsilon)
+    if private not in ("rows", "labels"):
+        raise ParameterError(f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}")
+    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
+    listed = points("values", values, bits)
+    kept = truths("labels", labels, len(listed))
+    pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
+    if private == "rows":
+        return pieces.draw(wrong, exact / 2, randomness=randomness)
+    fewest = min(wrong)
+    distances = [mistakes - fewest for mistakes in wrong]
+    chosen = choose_level(distances, [1] * len(wrong), exact / 2, randomness=randomness)
+    return pieces.starts[chosen] + pieces.lengths[chosen] // 2
+
+
+def learn_box(
+    rows: Iterable[Iterable[int]],
+    labels: Iterable[bool],
+    *,
+    bits: int,
+    error: float | Fraction,
+    epsilon: float | Fraction,
+    seed: int | None = None,
+) -> tuple[Interval, ...]:
+    """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
+
+    From each side of each column the box is cut where about error n / (4 columns) of the rows labelled True lie
+    outside, 2 columns cuts in all, each by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
+    Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
+
+    rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
+    bits: 1 to 65,536. error: above 0 and below 1, the share of rows that the box may be wrong about; n must be at least
+    4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+
+    If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
+    of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
+    that is often enough.
+    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10.
+    After Beimel, Nissim and Stemmer, section 3.5; Theorem 26 of docs/privacy.md.
+
+    >>> ages = [[age] for age in range(20, 80) for _ in range(100)]
+    >>> learn_box(ages, [30 <= age <= 50 for [age] in ages], bits=7, error=0.1, epsilon=1.0, seed=1)
+    ((31, 49),)
+    """
+    bits = checked_bits(bits)
+    share, exact = exact_fraction("error", error), exact_epsilon(epsilon)
+    randomness = _randomness(seed, PrivacyCost(epsilon, 0))
+    listed = table("rows", rows, bits)
+    kept = truths("labels", labels, len(listed))
+    columns = len(listed[0])
+    rank = int(share * len(listed) / (4 * columns))
+    if not rank:
+        raise ParameterError(
+            f"{parameter('rows')} must be at least 4 times their columns divided by {parameter('error')}"
+        )
+    rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves either way
+    box = []
+    for column in range(columns):
+        inside = sorted(row[column] for row, label in zip(listed, kept, strict=True) if label)
+        low = _cut(inside, rank, bits, rate, randomness)
+        high = top - _cut([top - value for value in reversed(inside)], rank, bits, rate, randomness)
+        box.append((low, high))
+    return tuple(box)
+
+
+def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:
+    """Return the randomness of a seed. Without one, warn of a cost that promises little."""
+    randomness = Randomness.of_seed(seed)
+    if randomness.private:
+        warn(cautions(cost), stacklevel=3)
+    return randomness
+
+
+def _mistakes(rows: Iterable[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
+    """Cut the thresholds 0 to 2**bits where they change a row's side, with how many rows those of a piece mistake.
+
+    rows: (value, label), ascending. A row is below a threshold from its value + 1 on, and then taken for False.
+    Returns pieces, whose `below` and `above` count rows on either side, and mistakes.
+    """
+    listed = list(rows)
+    starts, below, wrong = [0], [0], [sum(not label for _, label in listed)]
+    for value, label in listed:
+        if value >= starts[-1]:
+            starts.append(value + 1)
+            below.append(below[-1])
+            wrong.append(wrong[-1])
+        below[-1] += 1
+        wrong[-1] += 1 if label else -1
+    lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
+    return Pieces(starts, lengths, below, [len(listed) - number for number in below]), wrong
+
+
+def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness) -> int:
+    """Choose a point with about `rank` of the ascending values below it, from 0 to 2**bits, which is above all.
+
+    The distance of a point is how many values more than rank lie below it, or fewer than rank at or below it, at least
+    0. Above all values there is one more point, which counts as having any number at it: the cut where there are fewer
+    than rank. One value more, less or elsewhere moves a distance by 1 at most.
+    """
+    total, last = len(values), 1 << bits
+    inner = Pieces.of(values, 0, last)
+    distances = [max(b - rank, rank - (total - a), 0) for b, a in zip(inner.below, inner.above, strict=True)]
+    pieces = Pieces([*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0])
+    return pieces.draw([*distances, max(total - rank, 0)], rate, randomness=randomness)

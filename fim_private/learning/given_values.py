@@ -1,0 +1,74 @@
+"""What learners are given, checked: whole numbers of a public domain, and labels. No error tells one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from typing import Any
+
+import numpy as np
+
+from fim_private.dp.parameters import whole_number
+from fim_private.errors import ParameterError, parameter
+
+# Far above what anybody measures in: a choice among the depths of such a domain is still quick.
+_MOST_BITS = 1 << 16
+
+
+def checked_bits(bits: int) -> int:
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536. Raises ParameterError for anything else."""
+    return whole_number("bits", bits, least=1, most=_MOST_BITS)
+
+
+def points(name: str, values: Iterable[int], bits: int) -> list[int]:
+    """Return the values as Python integers, in their order.
+
+    name: of the parameter, for the ParameterError that is raised for what is no list or array of whole numbers in
+    [0, 2**bits).
+    """
+    listed = _listed(name, values)
+    domain = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
+    for kind in dict.fromkeys(map(type, listed)):
+        if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+            raise ParameterError(f"{domain}, not {kind.__name__}")
+    numbers = [*map(int, listed)]
+    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
+        raise ParameterError(f"{domain}: one is not")
+    return numbers
+
+
+def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
+    """Return one label for each of so many rows.
+
+    name: of the parameter, for the ParameterError that is raised for another number of them, and for what is neither
+    True nor False, nor 1 or 0.
+    """
+    listed = _listed(name, labels)
+    for kind in dict.fromkeys(map(type, listed)):
+        if not issubclass(kind, int | np.bool_ | np.integer):
+            raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
+    if any(label not in (0, 1) for label in listed):
+        raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
+    if len(listed) != rows:
+        raise ParameterError(f"{parameter(name)} must be one for each row: there are more or fewer of them")
+    return [bool(label) for label in listed]
+
+
+def table(name: str, rows: Iterable[Iterable[int]], bits: int) -> list[list[int]]:
+    """Return rows of equally many whole numbers, at least one row and one column.
+
+    name: of the parameter, for the ParameterError that is raised for anything else.
+    """
+    listed = [points(name, row, bits) for row in _listed(name, rows)]
+    if not listed or not listed[0]:
+        raise ParameterError(f"{parameter(name)} must be at least one, of at least one number each")
+    if any(len(row) != len(listed[0]) for row in listed):
+        raise ParameterError(f"{parameter(name)} must have equally many numbers each")
+    return listed
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Return a list or array as a list. Raises ParameterError for anything else."""
+    is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
+    if not is_listed or getattr(values, "ndim", 1) == 0:
+        raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)

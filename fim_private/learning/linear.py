@@ -1,0 +1,229 @@
+"""A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
+
+How far replacing one row moves the weights is bounded for every number of steps, so that nothing rests on how near they
+come to a minimum. Nor does anything rest on floating-point numbers: rows, weights and losses' slopes are whole numbers,
+and each sum of them is exact (docs/privacy.md, Theorem 24).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fim_private.dp.cautions import cautions
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.intervals import exp_bounds, power_bounds
+from fim_private.dp.parameters import exact_epsilon, exact_number, positive_integer, short, whole_number
+from fim_private.dp.randomness import Randomness, discrete_laplace
+from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.learning.bounded_rows import ONE, Rows, check_labels, check_rows
+
+_REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
+_MOST_STEPS = 10**6
+# A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16 and 16.
+SLOPE_BITS, CELL_BITS, CELLS = 30, 6, 1 << 10
+# So many rows are summed at once: 2^12 slopes of 2^30 times 2^20 stay below 2^63.
+_BLOCK = 1 << 12
+
+
+@dataclass(frozen=True)
+class LinearClassifier:
+    """Weights of a linear classifier, made private by train_linear.
+
+    weights: (d,) Fractions. The margin of a row x, in steps of 2^-20, is Σ weights x / 2^20: above 0 it says 1.
+    """
+
+    weights: tuple[Fraction, ...]
+
+    def margins(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Return the margin of each row, rounded to a double: (n,). rows: as of train_linear, in their columns.
+
+        Raises ParameterError for rows of another kind or width.
+        """
+        numbers, grid = self._whole(rows)
+        return numbers.astype(np.float64) / (ONE * grid)
+
+    def ramp_score(self, rows: ArrayLike, labels: ArrayLike) -> Fraction:
+        """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
+
+        rows, labels: as of train_linear. Replacing one of m rows moves it by 1/m at most, and moving the weights by a
+        length of r moves it by r/2 at most: so its stability for validate is
+        max(linear_sensitivity(...) / 2, Fraction(1, m)).
+        Raises ParameterError for rows or labels of another kind.
+        """
+        numbers, grid = self._whole(rows)
+        signed = numbers * check_labels(labels, len(numbers))
+        one = ONE * grid
+        # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic where it must be.
+        cut = [min(max(value, -one), one) for value in signed.tolist()]
+        return Fraction(sum(cut) + one * len(cut), 2 * one * len(cut))
+
+    def _whole(self, rows: ArrayLike) -> tuple[NDArray[Any], int]:
+        """Return each margin in steps of 1 / (2^20 grid), exactly, and the grid."""
+        table = check_rows(rows)
+        if table.shape[1] != len(self.weights):
+            raise ParameterError(f"{parameter('rows')} must have as many columns as those that it was trained on")
+        grid = math.lcm(*(weight.denominator for weight in self.weights))
+        whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
+        # By Cauchy and Schwarz no part of a sum is longer than the weights, for a row is not longer than 1.
+        fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
+        kind: Any = np.int64 if fits else object
+        return table.astype(kind) @ np.array(whole, dtype=kind), grid
+
+
+def train_linear(
+    rows: ArrayLike,
+    labels: ArrayLike,
+    *,
+    regularization: float | Fraction,
+    epsilon: float | Fraction,
+    steps: int,
+    seed: int | None = None,
+) -> LinearClassifier:
+    """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
+
+    rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40, that is no longer than 1: unit_rows makes
+        them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a constant column.
+    labels: (n,) of -1 and 1.
+    regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
+        1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
+    seed: for tests only: with a seed, nothing is private.
+
+    Returns the classifier, (epsilon, 0)-private under replace-one. Its noise is discrete Laplace of scale
+    √d * linear_sensitivity(n, d, ...) / epsilon on each weight, and does not depend on the data otherwise.
+    Raises ParameterError for a parameter of the wrong kind or out of range. Warns (PrivacyWarning) of an epsilon above
+    10, unless a seed was given.
+
+    Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
+    minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
+
+    >>> from fim_private.learning import unit_rows
+    >>> rows = unit_rows([[1.0], [0.8], [-0.7], [-0.9]] * 500, center=0, scale=1)
+    >>> model = train_linear(rows, [1, 1, -1, -1] * 500, regularization=0.1, epsilon=1, steps=50, seed=1)
+    >>> [round(float(margin), 1) for margin in model.margins(rows[:4])]
+    [1.6, 1.3, -1.2, -1.5]
+    """
+    strength = _regularization(regularization)
+    taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
+    exact = exact_epsilon(epsilon)
+    randomness = Randomness.of_seed(seed)
+    table = check_rows(rows)
+    signed = table * check_labels(labels, len(table))[:, None]
+    if randomness.private:
+        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
+    return noisy(descend(signed, strength, taken), len(table), strength, exact, taken, randomness)
+
+
+def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
+    """Return the most that replacing one row moves the weights of train_linear before noise, as a length: public.
+
+    rows: n >= 1. columns: d >= 1. regularization, steps: as of train_linear.
+    With λ and T for these it is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g
+    is the grid of the weights: nearly 2/(λn) after many steps. The noise itself does not depend on the rows, so this is
+    as well how far the weights of train_linear move while its randomness is held fixed.
+    Raises ParameterError for a parameter of the wrong kind or out of range.
+
+    Source: docs/privacy.md, Theorem 24.
+
+    >>> round(float(linear_sensitivity(1000, 10, regularization=1, steps=100)), 8)
+    0.002
+    """
+    strength = _regularization(regularization)
+    n, d = positive_integer("rows", rows), positive_integer("columns", columns)
+    taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
+    quarter = Fraction(1, 4) + strength
+    each = Fraction(2, n) + Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))
+    bits = 128
+    kept = (1 << bits) * Fraction(1, 4) / quarter  # 1 - λ/(1/4 + λ)
+    gone = power_bounds((math.floor(kept), math.floor(kept) + 1), taken, bits)[0]
+    return each * (1 - Fraction(gone, 1 << bits)) / strength
+
+
+def grid_bits(strength: Fraction) -> int:
+    """Return the g of the weights' grid 2^-g: the finest, up to 2^-41, on which no margin exceeds 2^62 steps."""
+    return min(41, math.floor(strength * (1 << 41)).bit_length() - 1)
+
+
+def descend(signed: Rows, strength: Fraction, steps: int) -> list[int]:
+    """Return the weights after so many gradient steps, in steps of 2^-g: (d,) integers. **Not private.**
+
+    signed: (n, d) int64 rows times their labels, as checked. strength: λ.
+    """
+    rows, columns = signed.shape
+    grid = grid_bits(strength)
+    unit = rows << SLOPE_BITS + 20
+    divisor = unit * (strength.denominator + 4 * strength.numerator)
+    weights = np.zeros(columns, dtype=np.int64)
+    for _ in range(steps):
+        pull = [0] * columns
+        for start in range(0, rows, _BLOCK):
+            block = signed[start : start + _BLOCK]
+            sums = slopes(block @ weights, grid) @ block
+            pull = [total + part for total, part in zip(pull, sums.tolist(), strict=True)]
+        # w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
+        moved = (w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True))
+        weights = np.array([numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64)
+    return [int(weight) for weight in weights.tolist()]
+
+
+def noisy(
+    weights: list[int], rows: int, strength: Fraction, epsilon: Fraction, steps: int, randomness: Randomness
+) -> LinearClassifier:
+    """Return weights that descend gave for so many rows, with noise that makes them private."""
+    grid = grid_bits(strength)
+    length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
+    apart = math.ceil(_root(len(weights)) * length * (1 << grid))  # the sum of all changes, in steps
+    noise = discrete_laplace(apart / epsilon, len(weights), randomness=randomness).tolist()
+    return LinearClassifier(tuple(Fraction(w + z, 1 << grid) for w, z in zip(weights, noise, strict=True)))
+
+
+def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
+    """Return how steep the loss falls at each margin, in steps of 2^-30: 1 / (1 + e^margin), drawn between grid points.
+
+    margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size. The line between two points of the table is
+    evaluated to within 1 + 2^-18 steps, and never below it.
+    """
+    table, falls = _table()
+    reach = CELLS << 20 + grid - CELL_BITS
+    inside = np.clip(margins, -reach, reach - 1) if reach <= 1 << 62 else margins
+    shift = 20 + grid - CELL_BITS
+    cells = (inside >> shift) + CELLS
+    rest = inside & ((1 << shift) - 1)
+    kept = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
+    result: NDArray[np.int64] = table[cells] - (falls[cells] * (rest >> shift - kept) >> kept)
+    return result
+
+
+@cache
+def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return 2^30 / (1 + e^z) at the grid's points z = -16, …, 16, rounded, and how far each lies above the next."""
+    right = []
+    for cell in range(CELLS + 1):
+        decay = exp_bounds(cell, 1 << CELL_BITS, 64)[0]
+        right.append((decay << SLOPE_BITS) // ((1 << 64) + decay))
+    left = [(1 << SLOPE_BITS) - value for value in reversed(right[1:])]
+    table = np.array([*left, *right], dtype=np.int64)
+    return table, table[:-1] - table[1:]
+
+
+def _regularization(value: float | Fraction) -> Fraction:
+    """Return λ as the rational its digits say. Raises ParameterError outside its range."""
+    exact = exact_number(value)
+    low, high = _REGULARIZATION_RANGE
+    if exact is None or not low <= exact <= high:
+        given = short(exact) if exact is not None else shown(value)
+        raise ParameterError(
+            f"{parameter('regularization')} must be a number between {float(low):g} and {float(high):g}, not {given}"
+        )
+    return exact
+
+
+def _root(number: int) -> Fraction:
+    """Return √number, rounded up to a multiple of 2^-32."""
+    return Fraction(math.isqrt((number << 64) - 1) + 1, 1 << 32)

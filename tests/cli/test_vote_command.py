@@ -1,0 +1,85 @@
+"""`fim-private vote` through real processes: the table, JSON, a ledger, errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+import fim_private as fim
+
+BASKETS = "39 48\n" * 600 + "39 41\n" * 60
+LIFT = ["--question", "highest-lift", "--min-share", "0.2"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "baskets.dat").write_text(BASKETS)
+    rows = "".join(f"c{n // 2},v{n},tea\nc{n // 2},v{n},milk\n" for n in range(400))
+    (tmp_path / "visits.csv").write_text("shopper,visit,product\n" + rows)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    unwanted = {"FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
+    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
+    return subprocess.run(
+        [sys.executable, "-c", "from fim_private.cli import main; main()", "vote", *arguments],
+        cwd=folder,
+        env={**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+
+
+def test_the_table(folder: Path) -> None:
+    done = run(folder, "baskets.dat", *LIFT, "--blocks", "60")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines() == [
+        "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60 blocks",
+        "    {39, 48}",
+        "Each basket went to one block by lot, and each block gave its best 2 answers.",
+        "About 38 blocks must give the same answer for it to come out with 95 % probability; the likelier, the "
+        "more do.",
+        "Guarantee (vote, ε = 1, δ = 1e-06): replacing any one basket by any other changes the probability of any "
+        "result by at most a factor e^1 = 2.72, up to an added probability of 1e-06.",
+    ]
+
+
+def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
+    fim.Ledger.create(folder / "shop.ledger", epsilon=1, delta=1e-5)
+    columns = ["--basket", "visit", "--item", "product", "--user", "shopper", "--where", "visit <> 'v0'"]
+    rule = ["--question", "highest-confidence", "--min-share", "0.1", "--votes", "1", "--format", "json"]
+    budget = ["--ledger", "shop.ledger", "--dataset", "shop", "--output", "vote.json"]
+    done = run(folder, "visits.csv", *columns, *rule, *budget)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    found = json.loads((folder / "vote.json").read_text())
+    assert (found["privacy_unit"], found["units"], found["min_share"], found["votes"]) == ("user", 200, 0.1, 1)
+    assert found["where"] == "visit <> 'v0'"
+    assert found["answer"] == {"antecedents": ["milk"], "consequents": ["tea"]}
+    assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": {"epsilon": 0.0, "delta": 9e-06}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs --min-share"),
+        (["baskets.dat", *LIFT, "--size", "3"], "leave out --size: --question highest-lift is about pairs"),
+        (["baskets.dat", "--question", "best"], "--question must be one of highest-lift, highest-confidence"),
+        (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1, not 0"),
+        (["nowhere.dat", *LIFT], "'nowhere.dat' does not exist; check the path"),
+        (["baskets.dat"], "Missing option '--question'"),
+    ],
+)
+@pytest.mark.one_in(6)
+def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
+    done = run(folder, *arguments)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,375 @@
+"""Learners of a point, a threshold and a box: their exact laws by definition, draws, and audits over all neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+import selection_oracles
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.learning import concepts
+from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
+from fim_private.learning.pieces import Pieces
+from fim_private.mechanisms import Distance
+from fim_private.spectrum import SupportSpectrum
+
+LEVEL = 1e-6
+EPSILON = 1.5
+Row = tuple[int, bool]
+Law = dict[int, float]
+
+labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
+
+
+@pytest.fixture
+def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
+    """The exact law of each choice that a learner makes, as it is made: of points, or of pieces where they are one."""
+    seen: list[Law] = []
+
+    def draw(pieces: Pieces, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+        weights = {
+            start + step: math.exp(-float(rate) * distance)
+            for start, length, distance in zip(pieces.starts, pieces.lengths, distances, strict=True)
+            for step in range(length)
+        }
+        seen.append({point: weight / math.fsum(weights.values()) for point, weight in weights.items()})
+        return pieces.starts[0]
+
+    def choose_level(
+        distances: Sequence[int], numbers: Sequence[int], rate: Fraction, *, randomness: Randomness
+    ) -> int:
+        weights = [m * math.exp(-float(rate) * d) for d, m in zip(distances, numbers, strict=True)]
+        seen.append({place: weight / math.fsum(weights) for place, weight in enumerate(weights)})
+        return 0
+
+    monkeypatch.setattr(Pieces, "draw", draw)
+    monkeypatch.setattr(concepts, "choose_level", choose_level)
+    return seen
+
+
+def softmax(exponents: Mapping[int, float]) -> Law:
+    top = max(exponents.values())
+    total = math.fsum(math.exp(x - top) for x in exponents.values())
+    return {key: math.exp(x - top) / total for key, x in exponents.items()}
+
+
+def log_ratio(one: Mapping[Any, float], two: Mapping[Any, float]) -> float:
+    assert one.keys() == two.keys()
+    return max(abs(math.log(one[key] / two[key])) for key in one)
+
+
+def right(threshold: int, rows: Sequence[Row]) -> int:
+    return sum((value >= threshold) == label for value, label in rows)
+
+
+# ----------------------------------------------------------------------------------------------- thresholds
+
+
+def threshold_law(rows: Sequence[Row], bits: int, rate: float) -> Law:
+    return softmax({t: rate * right(t, rows) for t in range((1 << bits) + 1)})
+
+
+def split(rows: Sequence[Row]) -> tuple[list[int], list[bool]]:
+    return [value for value, _ in rows], [label for _, label in rows]
+
+
+@given(rows=labelled)
+@example(rows=[])
+@example(rows=[(7, True), (0, False), (3, True), (3, False), (4, False)])
+def test_a_threshold_weighs_how_many_rows_it_is_right_about(rows: list[Row]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
+        learn_threshold(*split(rows), bits=3, epsilon=EPSILON, seed=1)
+        assert seen[0] == pytest.approx(threshold_law(rows, 3, EPSILON / 2))
+
+
+@given(rows=labelled)
+@example(rows=[])
+def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows: list[Row]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
+        learn_threshold(*split(rows), bits=3, epsilon=EPSILON, private="labels", seed=1)
+    values = sorted({value for value, _ in rows})
+    labellings = [0, *(value + 1 for value in values)]
+    assert seen[0] == pytest.approx(softmax({i: EPSILON / 2 * right(t, rows) for i, t in enumerate(labellings)}))
+
+
+def test_the_threshold_between_two_values_is_in_their_middle() -> None:
+    rows = [(10, False)] * 80 + [(21, True)] * 80
+    assert learn_threshold(*split(rows), bits=64, epsilon=1.0, private="labels", seed=1) == 16
+    assert {learn_threshold([v], [v > 2], bits=4, epsilon=900, private="labels", seed=1) for v in (1, 5)} == {3, 9}
+
+
+SMALL = [*product(range(4), (False, True))]
+
+
+def neighbours(n: int, kinds: Sequence[Row] = SMALL) -> list[tuple[tuple[Row, ...], tuple[Row, ...]]]:
+    """All pairs of n rows, each of one of these kinds, that differ in one row."""
+    return [
+        (rows, tuple(sorted([*rows[:j], other, *rows[j + 1 :]])))
+        for rows in combinations_with_replacement(sorted(kinds), n)
+        for j in range(n)
+        if not j or rows[j] != rows[j - 1]
+        for other in kinds
+        if other != rows[j]
+    ]
+
+
+def worst(laws: list[Law], learn: Callable[[tuple[Row, ...]], object], pairs: Sequence[tuple[Any, Any]]) -> float:
+    """The largest log-ratio of an outcome over all pairs, over ε. The choices of a learner are independent."""
+    known: dict[tuple[Row, ...], list[Law]] = {}
+    for rows in {rows for pair in pairs for rows in pair}:
+        laws.clear()
+        learn(rows)
+        known[rows] = [*laws]
+    return max(sum(map(log_ratio, known[one], known[two])) for one, two in pairs) / EPSILON
+
+
+def test_a_threshold_is_within_epsilon_for_all_neighbours(laws: list[Law]) -> None:
+    def learn(rows: tuple[Row, ...], epsilon: float = EPSILON) -> int:
+        return learn_threshold(*split(rows), bits=2, epsilon=epsilon, seed=1)
+
+    assert worst(laws, learn, neighbours(3)) == pytest.approx(0.94, abs=0.005)
+    assert worst(laws, lambda rows: learn(rows, 2 * EPSILON), neighbours(3)) > 1
+
+
+def test_labels_are_within_epsilon_for_all_flips_and_values_are_not(laws: list[Law]) -> None:
+    def learn(rows: tuple[Row, ...], epsilon: float = EPSILON) -> int:
+        return learn_threshold(*split(rows), bits=2, epsilon=epsilon, private="labels", seed=1)
+
+    flips = [(one, two) for one, two in neighbours(4) if sorted(value for value, _ in one) == sorted(v for v, _ in two)]
+    assert len(flips) > 300
+    assert worst(laws, learn, flips) <= 1
+    assert worst(laws, lambda rows: learn(rows, 2 * EPSILON), flips) > 1
+    laws.clear()
+    learn(((0, True), (0, True)))
+    learn(((0, True), (1, True)))
+    assert laws[0].keys() != laws[1].keys()  # how many there are to choose from tells of the values
+
+
+# ----------------------------------------------------------------------------------------------------- boxes
+
+
+def cut_law(values: Sequence[int], rank: int, bits: int, rate: float) -> Law:
+    """By the definition of a cut's distance, point for point."""
+    distance = {
+        point: max(sum(v < point for v in values) - rank, rank - sum(v <= point for v in values), 0)
+        for point in range(1 << bits)
+    }
+    return softmax({z: -rate * d for z, d in {**distance, 1 << bits: max(len(values) - rank, 0)}.items()})
+
+
+rows_of_two = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.booleans()), min_size=12, max_size=18)
+
+
+@given(rows=rows_of_two)
+@example(rows=[(7, 0, True)] * 12)
+@example(rows=[(7, 0, False)] * 12)
+def test_a_box_is_cut_from_each_side_of_each_column(rows: list[tuple[int, int, bool]]) -> None:
+    error = Fraction(3, 4)
+    with pytest.MonkeyPatch.context() as patch:
+        seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
+        learn_box([row[:2] for row in rows], [row[2] for row in rows], bits=3, error=error, epsilon=EPSILON, seed=1)
+    rank = math.floor(error * len(rows) / 8)
+    inside = [[row[column] for row in rows if row[2]] for column in (0, 1)]
+    slow = [cut_law(c, rank, 3, EPSILON / 8) for column in inside for c in (column, [7 - v for v in column])]
+    assert len(seen) == 4
+    assert seen == [pytest.approx(law) for law in slow]
+
+
+def learned_box(rows: tuple[Row, ...], epsilon: float = EPSILON) -> object:
+    values, labels = split(rows)
+    return learn_box([[value] for value in values], labels, bits=2, error=Fraction(9, 10), epsilon=epsilon, seed=1)
+
+
+def test_a_box_is_within_epsilon_for_all_neighbours(laws: list[Law]) -> None:
+    pairs = neighbours(5)  # of 5 rows 9/10 is a rank of 1 in one column
+    assert worst(laws, learned_box, pairs) == pytest.approx(0.64, abs=0.005)
+    assert worst(laws, lambda rows: learned_box(rows, 2 * EPSILON), pairs) == pytest.approx(1.40, abs=0.005)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+def test_a_box_keeps_what_it_promises(columns: int, share: float) -> None:
+    # Theorem 26, at its n, for rows of which some box has so many inside; a tenth of them at one point.
+    bits, error, epsilon = 8, 0.2, 4.0
+    n = math.ceil(16 * columns**2 / (error * epsilon) * (bits * math.log(2) + math.log(40 * columns)))
+    n += math.ceil(4 * columns / error)
+    generator = np.random.default_rng(5)
+    for seed in range(40):
+        rows = generator.integers(0, 1 << bits, (n, columns))
+        rows[: n // 10] = 99
+        side = share ** (1 / columns) * (1 << bits)
+        labels = ((rows >= 99 - side / 2) & (rows <= 99 + side / 2)).all(axis=1) if share else np.zeros(n, dtype=bool)
+        box = learn_box(rows, labels, bits=bits, error=error, epsilon=epsilon, seed=seed)
+        low, high = np.array(box).T
+        taken = ((rows >= low) & (rows <= high)).all(axis=1)
+        assert not (taken & ~labels).any()
+        assert (taken != labels).mean() < error
+
+
+def test_a_box_of_nothing_and_of_one_point() -> None:
+    nothing = learn_box([[5, 5]] * 500, [False] * 500, bits=8, error=0.5, epsilon=8.0, seed=1)
+    assert all(low == 256 and high == -1 for low, high in nothing)
+    assert learn_box([[5, 9]] * 900, [True] * 900, bits=64, error=0.5, epsilon=8.0, seed=1) == ((5, 5), (9, 9))
+
+
+# ---------------------------------------------------------------------------------------------------- points
+
+
+def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float) -> Law:
+    """The distance mechanism's winner, else a uniform point."""
+    size = 1 << bits
+    positives = Counter(value for value, label in rows if label)
+    law = dict.fromkeys(range(size), 1 / size)
+    if positives:
+        supports = sorted([*positives.values(), 0, 0], reverse=True)
+        tied = [value for value, support in positives.items() if support == supports[0]]
+        margin = supports[0] - supports[1]
+        threshold = selection_oracles.distance_threshold(epsilon, delta, "replace-one")
+        ratio = math.exp(-epsilon / 2)
+        needed = threshold + 2 - margin + 1
+        tail = ratio**needed / (1 + ratio) if needed > 0 else 1 - ratio ** (1 - needed) / (1 + ratio)
+        law = {value: (1 - tail) * chance for value, chance in law.items()}
+        for value in tied:
+            law[value] += tail / len(tied)
+    return law
+
+
+def test_a_point_is_drawn_as_the_definition_says() -> None:
+    rows = [(1, True)] * 12 + [(2, True), (0, False), (3, False)]
+    law, draws = point_law(rows, 2, 1.0, 0.01), 400
+    wrong = [point_law(rows, 2, epsilon, 0.01) for epsilon in (1.3, 1 / 1.3)]
+    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
+
+    def drawn(epsilon: float) -> Counter[int]:
+        return Counter(
+            learn_point(*split(rows), bits=2, epsilon=epsilon, delta=0.01, seed=seed) for seed in range(draws)
+        )
+
+    assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
+    assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
+
+
+def test_a_point_is_within_the_guarantee_for_all_neighbours() -> None:
+    # A row labelled False is like any other that is; of 256 points those from 4 on are alike, and so one outcome.
+    kinds = [*((value, True) for value in range(4)), (0, False)]
+    pairs = neighbours(9, kinds)
+
+    def share(epsilon: float) -> float:
+        known = {}
+        for rows in {rows for pair in pairs for rows in pair}:
+            law = point_law(rows, 8, epsilon, 0.05)
+            known[rows] = {**{value: law[value] for value in range(4)}, 4: 252 * law[4]}
+        return max(oracles.hockey_stick(known[one], known[two], 1.0) for one, two in pairs) / 0.05
+
+    assert share(1.0) == pytest.approx(0.24, abs=0.005)
+    assert share(2.0) > 1
+
+
+def test_thirty_four_positives_are_enough_in_a_domain_of_any_size() -> None:
+    def found(positives: int) -> float:
+        spectrum = SupportSpectrum.from_supports([positives], 1 << 64)
+        return float(Distance(1.0, 1e-6).distribution(spectrum).probabilities[0])
+
+    assert found(34) >= 0.95 > found(33)
+    values = [(1 << 63) + 1] * 34 + [*range(100)]
+    labels = [value >= 100 for value in values]
+    hits = [learn_point(values, labels, bits=64, epsilon=1, delta=1e-6, seed=s) == values[0] for s in range(200)]
+    assert sum(hits) > 170
+
+
+def test_rows_that_are_tied_are_drawn_alike_and_none_gives_any_point() -> None:
+    one, two = ([row] * 400 for row in ((3, True), (9, True)))
+    none = {learn_point([5], [False], bits=64, epsilon=1, delta=1e-6, seed=s) for s in range(3)}
+    assert len(none) == 3
+    assert learn_point(*split([*one, (9, True)]), bits=4, epsilon=1, delta=1e-6, seed=1) == 3
+    both = {learn_point(*split([*one, *two]), bits=40, epsilon=1, delta=1e-6, seed=s) for s in range(6)}
+    assert both.isdisjoint({3, 9})  # tied at the top: the distance mechanism abstains
+
+
+# ----------------------------------------------------------------------------------------------- draws of the rest
+
+
+def test_a_threshold_is_drawn_from_its_law() -> None:
+    rows = [(2, False)] * 5 + [(5, True)] * 5
+    law, draws = threshold_law(rows, 3, 0.5), 2_400
+    wrong = [threshold_law(rows, 3, rate) for rate in (0.65, 0.5 / 1.3)]
+    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
+
+    def drawn(epsilon: float) -> Counter[int]:
+        return Counter(learn_threshold(*split(rows), bits=3, epsilon=epsilon, seed=seed) for seed in range(draws))
+
+    assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
+    assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
+
+
+# -------------------------------------------------------------------------------------------------- parameters
+
+
+def test_sizes_that_are_promised() -> None:
+    def enough(bits: int) -> int:
+        return math.ceil(2 / 0.05 * (bits * math.log(2) + math.log(19)))
+
+    assert (enough(16), enough(64)) == (562, 1893)
+
+
+POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
+THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
+BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
+DOMAIN = "must be whole numbers from 0 to below 2**bits"
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("learn", "rows", "labels", "options", "message"),
+    [
+        (learn_point, [1], [True], {**POINT, "bits": "8"}, "bits must be a whole number of at least 1, not '8'"),
+        (learn_point, [1], [True], {**POINT, "delta": 0}, "delta must be a number above 0 and below 1, not 0"),
+        (learn_point, [256], [True], POINT, f"values {DOMAIN}: one is not"),
+        (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
+        (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
+        (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
+        (learn_point, [1], ["yes"], POINT, "labels must be True or False, not str"),
+        (learn_point, [1], iter([True]), POINT, "labels must be a list or an array, not list_iterator"),
+        (learn_threshold, [1], [1], {**THRESHOLD, "private": "x"}, "private must be 'rows' or 'labels', not 'x'"),
+        (learn_threshold, [1], [1], {**THRESHOLD, "epsilon": 0}, "epsilon must be a number above 0, not 0"),
+        (learn_threshold, [-1], [1], THRESHOLD, f"values {DOMAIN}: one is not"),
+        (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
+        (learn_box, [1, 2], [1, 1], BOX, "rows must be a list or an array, not int"),
+        (learn_box, [], [], BOX, "rows must be at least one, of at least one number each"),
+        (learn_box, [[]], [1], BOX, "rows must be at least one, of at least one number each"),
+        (learn_box, [[300]], [1], BOX, f"rows {DOMAIN}: one is not"),
+        (learn_box, [[1]] * 7, [1] * 7, BOX, "rows must be at least 4 times their columns divided by error"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1}, "error must be a number above 0 and below 1, not 1"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "seed": 0.5}, "seed must be a whole number, not 0.5"),
+    ],
+)
+def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        learn(rows, labels, **options)
+    assert str(error.value) == message
+
+
+def test_a_large_epsilon_is_warned_of_and_numpy_is_welcome() -> None:
+    values = np.arange(200, dtype=np.uint8)
+    labels = values >= 100
+    assert 95 <= fim.learn_threshold(values, labels, bits=8, epsilon=1.0) <= 105
+    with pytest.warns(PrivacyWarning, match="epsilon 20") as warned:
+        fim.learn_box(values[:, None], labels, bits=8, error=0.3, epsilon=20)
+    assert warned[0].filename == __file__
+    with pytest.warns(PrivacyWarning, match=r"delta 0\.01"):
+        fim.learn_point(values, labels, bits=8, epsilon=1, delta=0.01)

@@ -1,0 +1,331 @@
+"""A point inside: MajorityPath and the exponential mechanism on points, by definition, by draws and by exact audits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fim_private as fim
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.learning.majority import ExponentialInterior, MajorityPath, Stop, interior_point
+
+LEVEL = 1e-6
+EPSILON, DELTA, BITS = 2.0, 0.05, 3
+POINTS = range(1 << BITS)
+
+small_values = st.lists(st.integers(0, 7), max_size=12)
+
+
+# ------------------------------------------------------------------------------------------- by definition
+
+
+def slow_path(values: list[int], bits: int) -> list[Stop]:
+    """By every cell of the binary tree: those with more than half of the values, largest first."""
+    n, found = len(values), []
+    for size in range(bits, -1, -1):
+        for start in range(0, 1 << bits, 1 << size):
+            held = sum(start <= value < start + (1 << size) for value in values)
+            if 2 * held > n:
+                middle = start + (1 << size) // 2
+                sides = sum(v <= middle for v in values), sum(v >= middle for v in values)
+                found.append(Stop(middle, min(*sides, held - n // 2), held - n // 2))
+    return found
+
+
+def slow_law(values: list[int], mechanism: MajorityPath) -> dict[int | None, float]:
+    """The output distribution by its definition, in floating point, noise summed term by term."""
+    epsilon = float(mechanism.epsilon)
+    stops = slow_path(values, mechanism.bits)
+    scores = [stop.score for stop in stops] + [0] * (mechanism.bits + 1 - len(stops))
+    weights = [math.exp(0.3 * epsilon * score) for score in scores]
+    noise = {z: math.exp(-0.4 * epsilon * abs(z)) for z in range(-2000, 2001)}
+    total = math.fsum(noise.values())
+    threshold = next(a for a in range(2000) if math.fsum(w for z, w in noise.items() if z > a) <= DELTA * total)
+    law: dict[int | None, float] = {None: 0.0}
+    for stop, weight in zip(stops, weights, strict=False):
+        clears = math.fsum(w for z, w in noise.items() if stop.excess - 1 + z > threshold) / total
+        law[stop.point] = law.get(stop.point, 0.0) + weight / math.fsum(weights) * clears
+    law[None] = 1 - math.fsum(law.values())
+    return law
+
+
+@given(values=small_values)
+@example(values=[])
+@example(values=[5])
+@example(values=[3, 4])
+@example(values=[4] * 9)
+def test_the_path_and_the_law_are_those_of_the_definition(values: list[int]) -> None:
+    mechanism = MajorityPath(EPSILON, DELTA, BITS)
+    assert mechanism.path(sorted(values)) == slow_path(values, BITS)
+    found = mechanism.distribution(values)
+    assert found == pytest.approx(slow_law(values, mechanism), abs=1e-12)
+    assert math.fsum(found.values()) == pytest.approx(1)
+
+
+@given(values=st.lists(st.integers(0, 2**200 - 1), min_size=1, max_size=40))
+@example(values=[2**199 - 1] * 3 + [2**199] * 3)
+@example(values=[2**k for k in range(30)])
+def test_some_depth_has_a_sixth_of_the_values_on_both_sides(values: list[int]) -> None:
+    # Theorem 25: so utility does not depend on the data.
+    best = max(MajorityPath(bits=200).path(sorted(values)), key=lambda stop: stop.score)
+    assert 6 * best.score >= len(values)
+    assert min(sum(v <= best.point for v in values), sum(v >= best.point for v in values)) >= best.score
+
+
+@given(values=small_values)
+def test_the_exponential_mechanism_weighs_each_point(values: list[int]) -> None:
+    law: dict[int | None, float] = {}
+    for start, length, chance in ExponentialInterior(EPSILON, BITS).distribution(values):
+        law.update({start + step: chance / length for step in range(length)})
+    assert law == pytest.approx(exponential_law(values), abs=1e-12)
+
+
+def exponential_law(values: list[int], epsilon: float = EPSILON) -> dict[int | None, float]:
+    weights = [math.exp(epsilon / 2 * min(sum(v <= z for v in values), sum(v >= z for v in values))) for z in POINTS]
+    return {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
+
+
+# ------------------------------------------------------------------------------------------------- by draws
+
+
+def drawn(select: Callable[[list[int], Randomness], int | None], values: list[int], draws: int) -> Counter[int | None]:
+    randomness = Randomness.of_seed(18)
+    return Counter(select(values, randomness) for _ in range(draws))
+
+
+def test_majority_path_draws_from_its_distribution() -> None:
+    values, mechanism = [1] * 20 + [6] * 4, MajorityPath(1.0, DELTA, BITS)
+    law = mechanism.distribution(values)
+    wrong = [MajorityPath(epsilon, DELTA, BITS).distribution(values) for epsilon in (1.3, 1 / 1.3)]
+    draws = 1_500
+    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
+    assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
+    assert oracles.chi_square_pvalue(drawn(MajorityPath(1.3, DELTA, BITS).select, values, draws), law, draws) < LEVEL
+
+
+def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
+    values, mechanism = [1] * 4 + [2] * 4, ExponentialInterior(1.0, BITS)
+    law, draws = exponential_law(values, 1.0), 3_000
+    wrong = [exponential_law(values, epsilon) for epsilon in (1.3, 1 / 1.3)]
+    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
+    assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
+    assert oracles.chi_square_pvalue(drawn(ExponentialInterior(1.3, BITS).select, values, draws), law, draws) < LEVEL
+
+
+def test_what_is_drawn_is_what_the_stages_say() -> None:
+    # Without noise to speak of the deepest cell with the highest score is released, and nothing where none has enough.
+    certain = MajorityPath(10_000, 1e-9, 20)
+    assert drawn(certain.select, [77_777] * 9 + [3], 20) == {77_777: 20}
+    assert drawn(certain.select, [0] * 4 + [2**20 - 1] * 4, 20) == {2**19: 20}
+    assert drawn(certain.select, [], 20) == {None: 20}
+
+
+# ----------------------------------------------------------------------------------------- exact audits
+
+
+@cache
+def neighbours(n: int) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
+    """All data sets of n of eight points, and all pairs that differ in one value, both ways."""
+    data = [*combinations_with_replacement(POINTS, n)]
+    places = {values: place for place, values in enumerate(data)}
+    pairs = [
+        (place, places[tuple(sorted([*values[:j], other, *values[j + 1 :]]))])
+        for place, values in enumerate(data)
+        for j in range(n)
+        if not j or values[j] != values[j - 1]
+        for other in POINTS
+        if other != values[j]
+    ]
+    one, two = np.array(pairs).T
+    return data, one, two
+
+
+class Audit:
+    """The parts of its guarantee that MajorityPath uses up over all neighbouring data of n values, stage by stage.
+
+    depth: the largest log-ratio of a depth's probability, over 3ε/5. release: the most δ that the second stage takes
+    at 2ε/5 for one depth, over δ. whole: the tight δ at ε of the whole, over δ.
+    """
+
+    def __init__(self, mechanism: MajorityPath, n: int) -> None:
+        data, one, two = neighbours(n)
+        epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
+        paths = [mechanism.path(values) for values in data]
+        scores = [tuple(stop.score for stop in path) for path in paths]
+        depths = {score: mechanism.depths(path) for score, path in dict(zip(scores, paths, strict=True)).items()}
+        chosen = np.array([depths[score] for score in scores])
+        released = [mechanism.released(excess) for excess in range(n + 2)]
+        self.depth = float(np.abs(np.log(chosen[one] / chosen[two])).max() / (0.6 * epsilon))
+        cells = np.full((len(data), BITS + 1), -1)
+        clears = np.zeros((len(data), BITS + 1))
+        for place, path in enumerate(paths):
+            cells[place, : len(path)] = [stop.point for stop in path]
+            clears[place, : len(path)] = [released[stop.excess] for stop in path]
+        factor, same = math.exp(0.4 * epsilon), cells[one] == cells[two]
+        here, there = clears[one], clears[two]
+        named = np.maximum(here - factor * np.where(same, there, 0), 0)
+        silent = np.maximum((1 - here) - factor * (1 - there), 0)
+        self.release = float((named + silent).max() / delta)
+        whole = np.zeros((len(data), len(POINTS) + 1))
+        for depth in range(BITS + 1):  # where the path has ended it adds 0, in the last place
+            whole[np.arange(len(data)), cells[:, depth]] += chosen[:, depth] * clears[:, depth]
+        whole[:, -1] = 1 - whole[:, :-1].sum(axis=1)
+        self.whole = float(np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1).max() / delta)
+
+
+def test_all_neighbours_are_within_the_guarantee_stage_by_stage() -> None:
+    even = Audit(MajorityPath(EPSILON, DELTA, BITS), 8)
+    assert even.depth == pytest.approx(0.90, abs=0.005)
+    assert even.release == pytest.approx(0.56, abs=0.005)
+    assert even.whole == pytest.approx(0.27, abs=0.005)
+    odd = Audit(MajorityPath(EPSILON, DELTA, BITS), 5)
+    assert max(odd.depth, odd.release, odd.whole) <= 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
+@pytest.mark.parametrize("n", [1, 2, 6, 7])
+def test_other_budgets_and_numbers_are_within_it_too(epsilon: float, delta: float, n: int) -> None:
+    audit = Audit(MajorityPath(epsilon, delta, BITS), n)
+    assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
+
+
+def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
+    right = vars(MajorityPath)[name].func
+    monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
+
+
+def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    patched(monkeypatch, "rate", Fraction(2))
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).depth == pytest.approx(1.96, abs=0.005)
+
+
+def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    threshold = MajorityPath(EPSILON, DELTA, BITS).threshold
+    patched(monkeypatch, "scale", Fraction(1, 2))  # and with it the threshold
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).release == pytest.approx(9.16, abs=0.005)
+    monkeypatch.setattr(MajorityPath, "threshold", threshold)
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).release == pytest.approx(1.85, abs=0.005)
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_the_audit_sees_a_release_without_one_value_less(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    right = MajorityPath.released
+    monkeypatch.setattr(MajorityPath, "released", lambda mechanism, excess: right(mechanism, excess + 1))
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n).release == pytest.approx(1.25, abs=0.005)
+
+
+def test_the_audit_sees_a_path_that_goes_on_without_a_majority(monkeypatch: pytest.MonkeyPatch) -> None:
+    def heavier(mechanism: MajorityPath, ordered: list[int]) -> list[Stop]:
+        stops, start = [], 0
+        for size in range(mechanism.bits, -1, -1):
+            held = sum(start <= value < start + (1 << size) for value in ordered)
+            middle = start + (1 << size) // 2
+            sides = sum(v <= middle for v in ordered), sum(v >= middle for v in ordered)
+            stops.append(Stop(middle, min(sides), held))
+            left = sum(start <= value < middle for value in ordered)
+            start = start if 2 * left >= held else middle
+        return stops
+
+    monkeypatch.setattr(MajorityPath, "path", heavier)
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 5).release > 1
+
+
+def ratio_of_exponential(n: int) -> float:
+    """The largest log-ratio over all neighbouring data of n values, over ε."""
+    data, one, two = neighbours(n)
+    mechanism = ExponentialInterior(EPSILON, BITS)
+    laws = np.array([[p / length for _, length, p in mechanism.distribution(v) for _ in range(length)] for v in data])
+    return float(np.abs(np.log(laws[one] / laws[two])).max() / EPSILON)
+
+
+def test_the_exponential_mechanism_is_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0.8 < ratio_of_exponential(4) <= 1
+    monkeypatch.setattr(ExponentialInterior, "rate", Fraction(2))
+    assert ratio_of_exponential(4) > 1.6
+
+
+# ------------------------------------------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize("kind", [MajorityPath, ExponentialInterior])
+def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
+    for epsilon in (0.1, 1e-9, 1e9, Fraction(1, 3)):
+        mechanism = kind(epsilon=epsilon, bits=5)
+        assert mechanism.cost.epsilon == epsilon
+        parts = [2 * mechanism.rate] + ([1 / mechanism.scale] if kind is MajorityPath else [])
+        assert sum(parts) == mechanism.cost.epsilon
+        mechanism.select([1, 2, 3], Randomness.of_seed(1))
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6, 1e-300])
+def test_the_threshold_is_the_least(delta: float) -> None:
+    mechanism = MajorityPath(1.0, delta)
+    ratio = math.exp(-0.4)
+    # Logarithms: δ may be too small for anything else.
+    tails = [-0.4 * (a + 1) - math.log1p(ratio) for a in (mechanism.threshold - 1, mechanism.threshold)]
+    assert tails[1] <= math.log(delta)
+    assert mechanism.threshold == 0 or tails[0] > math.log(delta)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (lambda: MajorityPath(epsilon=0), "epsilon must be a number above 0, not 0"),
+        (lambda: MajorityPath(delta=1), "delta must be a number above 0 and below 1, not 1"),
+        (lambda: MajorityPath(bits=0), "bits must be a whole number of at least 1, not 0"),
+        (lambda: ExponentialInterior(bits=10**6), "bits must be at most 65,536, not 1000000"),
+        (lambda: ExponentialInterior(epsilon=-1), "epsilon must be a number above 0, not -1"),
+    ],
+)
+def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        mechanism()
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("mechanism", [MajorityPath(bits=8), ExponentialInterior(bits=8)])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 256], "values must be whole numbers from 0 to below 2**bits: one is not"),
+        ([1, -7], "values must be whole numbers from 0 to below 2**bits: one is not"),
+        ([1, 7.5], "values must be whole numbers from 0 to below 2**bits, not float"),
+        ([True], "values must be whole numbers from 0 to below 2**bits, not bool"),
+        ("123", "values must be a list or an array, not str"),
+        ({1, 2}, "values must be a list or an array, not set"),
+        (7, "values must be a list or an array, not int"),
+    ],
+)
+def test_no_error_tells_a_value(mechanism: Any, values: Any, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        mechanism.select(values, Randomness.of_seed(1))
+    assert str(error.value) == message
+    with pytest.raises(ParameterError) as error:
+        mechanism.distribution(values)
+    assert str(error.value) == message
+
+
+def test_interior_point_takes_either_and_warns() -> None:
+    values = np.array([40] * 200 + [60] * 200)
+    assert 40 <= (fim.interior_point(values, fim.ExponentialInterior(1.0, 16), seed=1) or 0) <= 60
+    assert interior_point(values, MajorityPath(1.0, 1e-6, 16)) == 48
+    assert interior_point([9], MajorityPath(1.0, 1e-6, 16)) is None
+    with pytest.warns(PrivacyWarning, match="epsilon 11"):
+        interior_point(values, ExponentialInterior(11, 16))
+    refused: Any = fim.Exponential(1.0)
+    with pytest.raises(ParameterError, match="mechanism must be a MajorityPath or an ExponentialInterior"):
+        interior_point(values, refused)

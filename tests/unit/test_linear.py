@@ -1,0 +1,425 @@
+"""train_linear: how far a row moves the weights, exactly; the noise; and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.learning import LinearClassifier, linear, linear_sensitivity, train_linear, unit_rows
+from fim_private.learning.bounded_rows import ONE
+
+LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
+Signed = NDArray[np.int64]
+
+
+def as_rows(rows: Any) -> Signed:
+    """Rows, times their labels, in steps of 2^-20."""
+    return unit_rows(rows, center=0, scale=1)
+
+
+def apart(here: Signed, there: Signed, strength: Fraction, steps: int) -> tuple[int, int]:
+    """How far apart the weights are, in steps of the grid: the square of the length, and the sum."""
+    pairs = zip(linear.descend(here, strength, steps), linear.descend(there, strength, steps), strict=True)
+    moves = [abs(w - v) for w, v in pairs]
+    return sum(move * move for move in moves), sum(moves)
+
+
+def share_of_bound(here: Signed, there: Signed, strength: Fraction, steps: int) -> float:
+    """How far apart the weights are, as a share of the bound: above 1 it would be broken."""
+    bound = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    return math.sqrt(apart(here, there, strength, steps)[0]) / float(bound)
+
+
+# ------------------------------------------------------------------------------------------------ sensitivity
+
+coordinates = st.floats(-1, 1, allow_subnormal=False)
+strengths = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(8), Fraction(1000)])
+
+
+@given(
+    data=st.data(),
+    rows=st.lists(st.tuples(*[coordinates] * 3), min_size=1, max_size=6),
+    strength=strengths,
+    steps=st.integers(1, 40),
+)
+def test_a_row_moves_the_weights_by_no_more_than_the_bound(
+    data: st.DataObject, rows: list[tuple[float, ...]], strength: Fraction, steps: int
+) -> None:
+    changed = list(rows)
+    changed[data.draw(st.integers(0, len(rows) - 1))] = data.draw(st.tuples(*[coordinates] * 3))
+    here, there = as_rows(rows), as_rows(changed)
+    square, total = apart(here, there, strength, steps)
+    bound = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    assert square <= bound * bound
+    assert total * total <= 3 * bound * bound
+
+
+def test_one_row_and_its_opposite_move_by_nearly_half_of_it() -> None:
+    one = as_rows([[1.0, 0, 0]])
+    assert 0.45 < share_of_bound(one, -one, Fraction(8), 60) <= 1
+
+
+def against_the_rest() -> tuple[Signed, Signed]:
+    """Many rows say (1, 1, 1, 1); one says nearly the opposite, and leans to one side or to the other."""
+    along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
+    rest = [along] * 1500
+    return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows([*rest, -0.4 * along - 0.9165 * across])
+
+
+def hard_case() -> tuple[float, float]:
+    """The share of the bound that this takes, and the share that the sum of its changes takes of the noise's scale."""
+    here, there = against_the_rest()
+    strength, steps = Fraction(1, 200), 300
+    length = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    noise = linear.noisy([0] * 4, len(here), strength, Fraction(1), steps, Recorded())
+    assert set(noise.weights) == {Fraction(0)}
+    square, total = apart(here, there, strength, steps)
+    return math.sqrt(square) / float(length), total / float(Recorded.scales[-1])
+
+
+class Recorded(Randomness):
+    """Stands for randomness where `linear.discrete_laplace` is replaced by one that notes its scale."""
+
+    scales: list[Fraction] = []  # noqa: RUF012 - of all
+
+
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def noted(scale: Fraction, size: int, *, randomness: Randomness) -> Signed:
+        assert isinstance(randomness, Recorded)
+        Recorded.scales.append(scale)
+        return np.zeros(size, dtype=np.int64)
+
+    monkeypatch.setattr(linear, "discrete_laplace", noted)
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_the_bound_and_the_noise_are_nearly_reached() -> None:
+    of_length, of_noise = hard_case()
+    assert 0.7 < of_length <= 1
+    assert 0.7 < of_noise <= 1
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, root = linear.linear_sensitivity, linear._root
+    with monkeypatch.context() as patch:  # 1/(λn), as for a row that is left out
+        patch.setattr(linear, "linear_sensitivity", lambda *given, **options: original(*given, **options) / 2)
+        assert hard_case()[1] > 1.4
+    with monkeypatch.context() as patch:  # no √d between a length and a sum
+        patch.setattr(linear, "_root", lambda _: Fraction(1))
+        assert hard_case()[1] > 1.4
+    assert root(9) == 3
+
+
+def test_the_bound_by_its_formula() -> None:
+    for n, d, strength, steps in ((1000, 10, Fraction(1), 3), (7, 1, Fraction(1, 1000), 100), (10**6, 50, 0.01, 10**6)):
+        exact = Fraction(strength) if isinstance(strength, Fraction) else Fraction(str(strength))
+        kept = Fraction(1, 4) / (Fraction(1, 4) + exact)
+        each = 2 / n + 2**-29 + math.sqrt(d) * 2.0 ** -linear.grid_bits(exact) * float(exact + Fraction(1, 4))
+        right = each * (1 - float(kept) ** steps) / float(exact)
+        found = linear_sensitivity(n, d, regularization=strength, steps=steps)
+        assert float(found) == pytest.approx(right, rel=1e-9)
+        assert found >= Fraction(2, n) * (1 - kept ** min(steps, 100)) / exact
+    assert [linear.grid_bits(Fraction(x)) for x in (1000, 1, Fraction(1, 2), Fraction(1, 1000))] == [41, 41, 40, 31]
+
+
+def test_fewer_steps_need_less_noise() -> None:
+    lengths = [linear_sensitivity(1000, 10, regularization=0.001, steps=steps) for steps in (1, 10, 100, 1000, 10**4)]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < Fraction(2, 1000) * 4  # one step of 1 / (1/4 + λ)
+    assert float(lengths[-1]) == pytest.approx(2, rel=1e-3)
+
+
+# ------------------------------------------------------------------------------------------------ whole numbers
+
+
+def exact_slope(margin: Fraction) -> Fraction:
+    """The line between the table's points, cut at both ends, in steps of 2^-30."""
+    table, _ = linear._table()
+    place = min(max(margin * 64 + linear.CELLS, Fraction(0)), Fraction(2 * linear.CELLS) - Fraction(1, 10**9))
+    cell = math.floor(place)
+    return int(table[cell]) - (place - cell) * int(table[cell] - table[cell + 1])
+
+
+@given(margin=st.integers(-(2**62) + 1, 2**62 - 1), grid=st.sampled_from([21, 31, 38, 41]))
+@example(margin=0, grid=41)
+@example(margin=-1, grid=31)
+@example(margin=(1 << 24 + 31) - 1, grid=31)
+@example(margin=1 << 24 + 31, grid=31)
+@example(margin=-(1 << 24 + 31), grid=31)
+def test_slopes_lie_on_the_table_s_lines(margin: int, grid: int) -> None:
+    [found] = linear.slopes(np.array([margin], dtype=np.int64), grid).tolist()
+    right = exact_slope(Fraction(margin, 1 << 20 + grid))
+    assert right - Fraction(1, 1000) <= found < right + 1 + Fraction(1, 2**18)
+    value = float(Fraction(margin, 1 << 20 + grid))
+    assert found / 2**30 == pytest.approx(1 / (1 + math.exp(min(value, 700.0))), abs=4e-6)
+
+
+def test_the_table_falls_and_never_by_more_than_a_quarter_of_a_cell() -> None:
+    table, falls = linear._table()
+    assert len(table) == 2 * linear.CELLS + 1
+    assert 0 <= table.min() <= table.max() <= 1 << linear.SLOPE_BITS
+    assert falls.min() >= 0
+    assert falls.max() <= (1 << linear.SLOPE_BITS - linear.CELL_BITS) // 4 == 1 << 22
+    assert (falls == table[:-1] - table[1:]).all()
+
+
+def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:
+    """The same descent in Python's own numbers, a row at a time."""
+    grid, (table, _) = linear.grid_bits(strength), linear._table()
+    rows, weights = signed.tolist(), [0] * signed.shape[1]
+    reach, shift = linear.CELLS << 14 + grid, 14 + grid
+    for _ in range(steps):
+        pull = [0] * len(weights)
+        for row in rows:
+            margin = min(max(sum(x * w for x, w in zip(row, weights, strict=True)), -reach), reach - 1)
+            cell, rest = divmod(margin + reach, 1 << shift)
+            fall, dropped = int(table[cell] - table[cell + 1]), max(shift - 40, 0)
+            slope = int(table[cell]) - (fall * (rest >> dropped) >> shift - dropped)
+            pull = [total + slope * x for total, x in zip(pull, row, strict=True)]
+        weights = [
+            math.floor((w + Fraction(4 * total << grid, len(rows) << 50)) / (1 + 4 * strength))
+            for w, total in zip(weights, pull, strict=True)
+        ]
+    return weights
+
+
+def random_rows(count: int, columns: int, seed: int) -> Signed:
+    generator = np.random.default_rng(seed)
+    return as_rows(generator.normal(size=(count, columns)) * 0.5)
+
+
+@pytest.mark.parametrize("strength", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 3), Fraction(1000)], ids=str)
+def test_descent_by_python_s_own_numbers(strength: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    signed = random_rows(23, 3, seed=5)
+    found = linear.descend(signed, strength, 12)
+    assert found == python_weights(signed, strength, 12)
+    monkeypatch.setattr(linear, "_BLOCK", 4)
+    assert linear.descend(signed, strength, 12) == found
+    assert linear.descend(signed[::-1], strength, 12) == found  # sums are exact: their order does not matter
+
+
+def test_descent_by_floating_point_numbers() -> None:
+    signed, strength = random_rows(5000, 4, seed=7), 0.05
+    rows, weights = signed / ONE, np.zeros(4)
+    for _ in range(150):
+        weights -= (strength * weights - (rows / (1 + np.exp(rows @ weights))[:, None]).mean(0)) / (0.25 + strength)
+    found = np.array(linear.descend(signed, Fraction(1, 20), 150)) / 2.0 ** linear.grid_bits(Fraction(1, 20))
+    assert found == pytest.approx(weights, abs=1e-4)
+
+
+def test_no_number_overflows_where_weights_are_largest() -> None:
+    signed = as_rows([[1.0, 0.0]] * 3)
+    for strength in (Fraction(1, 10**6), Fraction(1)):
+        grid = linear.grid_bits(strength)
+        assert 1 << 20 + grid <= strength * (1 << 61)
+        weights = linear.descend(signed, strength, 30)
+        assert weights == python_weights(signed, strength, 30)
+
+
+# ------------------------------------------------------------------------------------------------------- noise
+
+
+def test_noise_is_discrete_laplace_of_the_scale() -> None:
+    columns, n, strength, epsilon, steps = 2500, 50, Fraction(1, 10), Fraction(8, 10), 20
+    scale = (
+        50 * linear_sensitivity(n, columns, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    )
+    model = linear.noisy([5] * columns, n, strength, epsilon, steps, Randomness.seeded(24))
+    noise = [float(w * (1 << linear.grid_bits(strength)) - 5) for w in model.weights]
+
+    def cells(epsilon: float) -> dict[int, float]:
+        edges = [*np.linspace(-4, 4, 17) * float(scale) / 0.8]
+        chances = np.diff([0.0, *oracles.discrete_laplace_cdf(float(scale) / epsilon, np.floor(edges)), 1.0])
+        return dict(enumerate(chances.tolist()))
+
+    edges = np.linspace(-4, 4, 17) * float(scale) / 0.8
+    counts = Counter(np.searchsorted(np.floor(edges), noise).tolist())
+    assert oracles.chi_square_pvalue(counts, cells(0.8), columns) > LEVEL
+    assert min(oracles.detects(cells(0.8), cells(0.8 * factor), columns) for factor in (0.7, 1.3)) > 0.999
+
+
+def test_every_output_is_nearly_as_likely_for_neighbours() -> None:
+    """Discrete Laplace noise on whole numbers: the log-ratio is at most the sum of their changes over the scale."""
+    rows = [(1.0, 0.0), (0.0, -1.0), (0.7, 0.7), (-0.7, -0.7)]
+    strength, steps = Fraction(8), 25
+    found = {pair: linear.descend(as_rows(pair), strength, steps) for pair in itertools.product(rows, repeat=2)}
+    bound = linear_sensitivity(2, 2, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    changes = [
+        sum(abs(w - v) for w, v in zip(found[one], found[other], strict=True))
+        for one, other in itertools.permutations(found, 2)
+        if (one[0] == other[0]) != (one[1] == other[1])
+    ]
+    assert len(changes) == 16 * 6
+    assert 0.45 * math.sqrt(2) * float(bound) < max(changes) <= math.sqrt(2) * float(bound)
+
+
+def test_seeds() -> None:
+    rows, labels = random_rows(40, 2, seed=1), [1, -1] * 20
+    options: dict[str, Any] = {"regularization": 0.1, "epsilon": 1, "steps": 5}
+    models = [train_linear(rows, labels, **options, seed=seed) for seed in (1, 1, 2)]
+    assert models[0] == models[1] != models[2]
+    assert train_linear(rows, labels, **options) != train_linear(rows, labels, **options)
+
+
+# ---------------------------------------------------------------------------------------- margins and ramp scores
+
+
+def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) -> Fraction:
+    margins = [sum((w * Fraction(x, ONE) for w, x in zip(weights, r, strict=True)), Fraction(0)) for r in rows.tolist()]
+    cut = [
+        min(max((1 + label * margin) / 2, Fraction(0)), Fraction(1))
+        for label, margin in zip(labels, margins, strict=True)
+    ]
+    return sum(cut, Fraction(0)) / len(cut)
+
+
+small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(
+    lambda x: Fraction(round(x * 2**25), 2**25)
+)
+
+
+@given(weights=st.tuples(small, small), factor=st.sampled_from([1, 2**20, 2**60]), seed=st.integers(0, 99))
+def test_ramp_scores_by_definition(weights: tuple[Fraction, ...], factor: int, seed: int) -> None:
+    rows, labels = random_rows(5, 2, seed), [1, -1, -1, 1, 1]
+    model = LinearClassifier(tuple(weight * factor for weight in weights))
+    assert model.ramp_score(rows, labels) == slow_ramp(model.weights, rows, labels)
+    floats = [float(weight) for weight in model.weights]
+    assert model.margins(rows) == pytest.approx(rows / ONE @ floats, rel=1e-9, abs=1e-9 * factor)
+
+
+@given(here=st.tuples(small, small), there=st.tuples(small, small), seed=st.integers(0, 99))
+def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(here: Any, there: Any, seed: int) -> None:
+    rows, labels = random_rows(4, 2, seed), [1, -1, 1, 1]
+    change = LinearClassifier(here).ramp_score(rows, labels) - LinearClassifier(there).ramp_score(rows, labels)
+    assert 4 * change * change <= sum((w - v) ** 2 for w, v in zip(here, there, strict=True))
+    other = rows.copy()
+    other[2] = -other[2][::-1]
+    change = LinearClassifier(here).ramp_score(rows, labels) - LinearClassifier(here).ramp_score(other, labels)
+    assert abs(change) <= Fraction(1, 4)
+
+
+def test_the_stability_of_a_ramp_score_is_nearly_reached() -> None:
+    # The paper's hinge, 1 - z, swings by twice its slope times the length of the weights, not once: w = 1/2, λ = 2.
+    half = LinearClassifier((Fraction(1, 2),))
+    row = np.array([[ONE]])
+    assert half.ramp_score(row, [1]) - half.ramp_score(row, [-1]) == Fraction(1, 2)
+    hinges = [1 - label * half.margins(row)[0] for label in (1, -1)]
+    assert hinges[1] - hinges[0] == 1
+    one = LinearClassifier((Fraction(3),))
+    assert one.ramp_score(row, [1]) - one.ramp_score(row, [-1]) == 1
+
+
+# --------------------------------------------------------------------------------------------------------- rows
+
+wild = st.one_of(st.floats(allow_nan=False, allow_infinity=False), coordinates)
+
+
+@given(rows=st.lists(st.tuples(wild, wild, wild), min_size=1, max_size=5))
+@example(rows=[(1.0, 1.0, 1.0), (-1e308, 1e308, 1e-308)])
+def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(rows: list[tuple[float, ...]]) -> None:
+    options: dict[str, Any] = {"center": [0.25, 0, -3], "scale": [1, 0.5, 1e-300]}
+    found = unit_rows(rows, **options)
+    assert found.dtype == np.int64
+    assert (np.square(found).sum(axis=1) <= ONE**2).all()
+    for row, steps in zip(rows, found.tolist(), strict=True):
+        assert unit_rows([row], **options).tolist() == [steps]
+
+
+def test_rows_that_are_short_enough_are_only_rounded() -> None:
+    rows = np.array([[0.5, -0.25], [2.0**-20, 1.0]])
+    assert unit_rows(rows, center=0, scale=2).tolist() == [[2**18, -(2**17)], [0, 2**19]]
+    assert unit_rows([[3.0, 4.0]], center=0, scale=5).tolist() == [[629145, 838860]]
+
+
+# -------------------------------------------------------------------------------------- what is refused and said
+
+TRAIN: dict[str, Any] = {
+    "rows": np.array([[ONE // 2, 0], [0, 77]]),
+    "labels": [1, -1],
+    "regularization": 0.1,
+    "epsilon": 1,
+    "steps": 3,
+    "seed": 1,
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"regularization": 0}, "regularization must be a number between 1e-06 and 1000, not 0"),
+        ({"regularization": "1"}, "regularization must be a number between 1e-06 and 1000, not '1'"),
+        ({"regularization": 1001}, "regularization must be a number between 1e-06 and 1000, not 1001"),
+        ({"steps": 0}, "steps must be a whole number of at least 1, not 0"),
+        ({"steps": 10**7}, "steps must be at most 1,000,000, not 10000000"),
+        ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
+        ({"seed": "a"}, "seed must be a whole number, not 'a'"),
+        ({"rows": []}, "rows must be a table with one row and one column at least"),
+        ({"rows": [[1], [2, 3]]}, "rows must be a table: as many numbers in each row"),
+        ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'"),
+        ({"rows": [[True, False]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'bool'"),
+        ({"rows": [[ONE, 1], [0, 0]]}, r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows"),
+        ({"rows": np.array([[2**63, 0], [0, 0]], dtype=np.uint64)}, "rows must have a length of at most 1"),
+        ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
+        ({"labels": [1]}, "labels must be as many as rows: one for each"),
+        ({"labels": [[1, 2], [3]]}, "labels must be as many as rows: one for each"),
+        ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
+        ({"labels": [1.0, -1.0]}, "labels must be -1 or 1, whole numbers"),
+    ],
+)
+def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}") as error:
+        train_linear(**{**TRAIN, **changed})
+    assert "\n" not in str(error.value)
+    assert "77" not in str(error.value)
+
+
+def test_the_bound_and_scores_refuse_the_same() -> None:
+    for given_, message in (((0, 1), "rows"), ((1, 0), "columns"), ((1.5, 1), "rows")):
+        with pytest.raises(ParameterError, match=f"^{message} must be a whole number of at least 1"):
+            linear_sensitivity(*given_, regularization=1, steps=1)
+    model = train_linear(**TRAIN)
+    with pytest.raises(ParameterError, match=r"^rows must have as many columns as those that it was trained on$"):
+        model.margins([[1]])
+    with pytest.raises(ParameterError, match=r"^labels must be as many as rows"):
+        model.ramp_score([[1, 1]], [1, 1])
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": [1.0]}, "rows must be a table: as many numbers in each row, and one at least"),
+        ({"rows": [[1.0], [1.0, 2.0]]}, "rows must be a table: as many numbers in each row"),
+        ({"rows": [["77"]]}, "rows must be numbers, not of the type"),
+        ({"rows": [[math.nan]]}, "rows must be finite numbers: none may be missing or infinite"),
+        ({"center": [1, 2]}, "center must be one number, or one for each column of rows"),
+        ({"scale": [[1]]}, "scale must be one number, or one for each column of rows"),
+        ({"scale": 0}, "scale must be above 0"),
+        ({"scale": math.inf}, "scale must be finite numbers"),
+    ],
+)
+def test_what_unit_rows_refuses(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}") as error:
+        unit_rows(**{"rows": [[77.0]], "center": 0, "scale": 1, **options})
+    assert "77" not in str(error.value)
+
+
+def test_a_large_epsilon_is_said_where_it_is_private() -> None:
+    with pytest.warns(PrivacyWarning, match="epsilon 11 promises next to nothing") as said:
+        train_linear(**{**TRAIN, "epsilon": 11, "seed": None})
+    assert said[0].filename == __file__

@@ -1,0 +1,279 @@
+"""quantiles: the law it draws from, by brute force over all points, held to its guarantee, and how far off it is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.learning import pieces, quantile_search, quantiles
+from fim_private.learning.pieces import Pieces
+
+Law = dict[tuple[int, ...], float]
+LEVEL, POWER = 1e-6, 0.999
+NEIGHBORS = ["replace-one", "add-remove"]
+DRAWS = 3_000
+POINTS = 4
+
+
+# ------------------------------------------------------------------------------------------------- the law, slowly
+
+
+def law(values: Sequence[int], levels: int, low: int, high: int, rate: float) -> Law:
+    """P(result), point by point, straight from the definition."""
+    if not levels:
+        return {(): 1.0}
+    if low == high:
+        return {(low,) * (2**levels - 1): 1.0}
+    weights = [math.exp(-rate * abs(sum(v < z for v in values) - sum(v > z for v in values))) for z in range(low, high)]
+    found: Law = {}
+    for z, weight in zip(range(low, high), weights, strict=True):
+        left = law([v for v in values if v < z], levels - 1, low, z, rate)
+        right = law([v for v in values if v >= z], levels - 1, z, high, rate)
+        for (one, p), (other, q) in product(left.items(), right.items()):
+            result = (*one, z, *other)
+            found[result] = found.get(result, 0.0) + weight / math.fsum(weights) * p * q
+    return found
+
+
+def law_with_lots(values: Sequence[int], levels: int, high: int, rate: float, bits: int) -> Law:
+    """The same where random bits are appended to each value, and dropped from each result."""
+    found: Law = {}
+    share = 2.0 ** (-bits * len(values))
+    for lots in product(range(1 << bits), repeat=len(values)):
+        fine = [v << bits | lot for v, lot in zip(values, lots, strict=True)]
+        for result, p in law(fine, levels, 0, high << bits, rate).items():
+            coarse = tuple(z >> bits for z in result)
+            found[coarse] = found.get(coarse, 0.0) + share * p
+    return found
+
+
+def rate_of(epsilon: float, levels: int, neighbors: str) -> float:
+    return epsilon / levels / (4 if neighbors == "replace-one" else 2)
+
+
+def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Counter[Any]:
+    stream = Randomness.seeded(7)
+    monkeypatch.setattr(Randomness, "of_seed", lambda seed: stream)
+    return Counter(tuple(quantiles(values, low=0, high=POINTS, **options)) for _ in range(draws))
+
+
+@pytest.mark.parametrize(
+    ("values", "levels", "bits", "neighbors"),
+    [
+        ([0, 1, 1, 2, 3, 3], 2, 0, "replace-one"),
+        ([0, 1, 1, 3], 2, 1, "add-remove"),
+        pytest.param([0, 0, 0, 0, 1, 3], 1, 0, "add-remove", marks=pytest.mark.full),
+        pytest.param([0, 0, 0, 0, 1, 3], 2, 0, "add-remove", marks=pytest.mark.full),
+        pytest.param([0, 1, 1, 3], 2, 1, "replace-one", marks=pytest.mark.full),
+    ],
+)
+def test_it_draws_from_the_law(
+    monkeypatch: pytest.MonkeyPatch, values: list[int], levels: int, bits: int, neighbors: str
+) -> None:
+    monkeypatch.setattr(quantile_search, "_TIE_BITS", bits)
+    epsilon = 8.0 if neighbors == "replace-one" else 4.0  # the same rate
+    right, wrong = (
+        law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits) for e in (epsilon, 1.3 * epsilon)
+    )
+    assert oracles.detects(right, wrong, DRAWS, level=LEVEL) > POWER
+    counts = drawn(values, DRAWS, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
+    assert oracles.chi_square_pvalue(counts, right, DRAWS) > LEVEL
+
+
+# -------------------------------------------------------------------------------------------------- the guarantee
+
+
+def neighbouring(number: int, neighbors: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every pair of data with so many values, of four points, that differ in one value; or that has one value more."""
+    for rest in combinations_with_replacement(range(POINTS), number - (neighbors == "replace-one")):
+        if neighbors == "add-remove":
+            yield from ((rest, (*rest, value)) for value in range(POINTS))
+        else:
+            yield from (((*rest, one), (*rest, two)) for one in range(POINTS) for two in range(POINTS) if one != two)
+
+
+def log_ratio(number: int, levels: int, neighbors: str, rate: float, of: Callable[..., Law] = law) -> float:
+    """The largest |ln(P / P')| of any result, over all neighbours."""
+    laws: dict[tuple[int, ...], Law] = {}
+
+    def known(values: tuple[int, ...]) -> Law:
+        key = tuple(sorted(values))
+        if key not in laws:
+            laws[key] = of(key, levels, 0, POINTS, rate)
+        return laws[key]
+
+    return max(
+        abs(math.log(known(one)[result] / known(other)[result]))
+        for one, other in neighbouring(number, neighbors)
+        for result in known(one)
+    )
+
+
+AUDITED = [("replace-one", 1, 0.62), ("replace-one", 2, 0.53), ("add-remove", 1, 0.905), ("add-remove", 2, 0.77)]
+
+
+@pytest.mark.parametrize(("neighbors", "levels", "used"), AUDITED)
+def test_all_neighbours_are_within_epsilon_and_a_wrong_rate_is_caught(neighbors: str, levels: int, used: float) -> None:
+    rate = rate_of(1.0, levels, neighbors)
+    assert log_ratio(6, levels, neighbors, rate) == pytest.approx(used, abs=0.005)
+    assert log_ratio(6, levels, neighbors, 2 * rate) > 1  # a mutant: twice the rate
+
+
+def test_the_rate_is_that_of_the_theorem() -> None:
+    for neighbors, levels in product(NEIGHBORS, (1, 2, 5)):
+        assert float(quantile_search._rate(1.5, levels, neighbors)) == pytest.approx(rate_of(1.5, levels, neighbors))
+    # What the audit above would say of the rate of the other relation: half the noise that replace-one needs.
+    assert log_ratio(6, 1, "replace-one", float(quantile_search._rate(1, 1, "add-remove"))) > 1
+
+
+def test_ties_by_lot_keep_the_guarantee() -> None:
+    def lots(values: Sequence[int], levels: int, low: int, high: int, rate: float) -> Law:
+        return law_with_lots(values, levels, high, rate, 1)
+
+    for neighbors in NEIGHBORS:
+        assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
+
+
+# ------------------------------------------------------------------------------------------------------- pieces
+
+
+@given(st.lists(st.integers(-5, 9)), st.integers(-5, 0), st.integers(1, 10))
+def test_pieces_cut_the_domain_where_the_score_changes(values: list[int], low: int, high: int) -> None:
+    inside = sorted(v for v in values if low <= v < high)
+    cut = Pieces.of(inside, low, high)
+    points = [
+        (start + step, below, above)
+        for start, length, below, above in zip(cut.starts, cut.lengths, cut.below, cut.above, strict=True)
+        for step in range(length)
+    ]
+    expected = [(z, sum(v < z for v in inside), sum(v > z for v in inside)) for z in range(low, high)]
+    assert points == expected
+    assert len(cut.starts) <= 2 * len(inside) + 1
+
+
+@pytest.mark.parametrize("spare", [-3, 40])
+def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
+    monkeypatch.setattr(pieces, "_SPARE", spare)  # with -3 all but the nearest two are far
+    cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
+    distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
+    rate, draws = Fraction(1), 1_500
+
+    def law_of(exponent: float) -> dict[int, float]:
+        weights = {
+            start + step: math.exp(-exponent * distance)
+            for start, length, distance in zip(cut.starts, cut.lengths, distances, strict=True)
+            for step in range(length)
+        }
+        return {point: weight / math.fsum(weights.values()) for point, weight in weights.items()}
+
+    stream = Randomness.seeded(3)
+    counts = Counter(cut.draw(distances, rate, randomness=stream) for _ in range(draws))
+    assert oracles.detects(law_of(1), law_of(1.3), draws, level=LEVEL) > POWER
+    assert oracles.chi_square_pvalue(counts, law_of(1), draws) > LEVEL
+
+
+# ------------------------------------------------------------------------------------------------- what comes out
+
+
+@given(
+    st.lists(st.integers(-(2**70), 2**70), max_size=20),
+    st.integers(1, 4),
+    st.integers(-(2**65), 2**65),
+    st.integers(1, 2**66),
+)
+def test_results_ascend_and_are_of_the_domain(values: list[int], levels: int, low: int, width: int) -> None:
+    found = quantiles(values, levels=levels, low=low, high=low + width, epsilon=1.0, seed=1)
+    assert len(found) == 2**levels - 1
+    assert found == sorted(found)
+    assert all(low <= value < low + width for value in found)
+
+
+def test_a_domain_of_2_to_the_64() -> None:
+    prices = [199 + 10 * number for number in range(3_000)]
+    found = quantiles(prices, levels=2, low=0, high=2**64, epsilon=2.0, seed=1)
+    assert all(abs(value - (199 + 10 * 750 * k)) < 900 for k, value in enumerate(found, 1))
+    assert quantiles(np.array(prices, dtype=np.uint64), levels=2, low=0, high=2**64, epsilon=2.0, seed=1) == found
+    assert fim.quantiles is quantiles
+
+
+def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
+    assert quantiles([-5] * 200 + [80] * 200, levels=1, low=0, high=10, epsilon=20.0, seed=1)[0] in range(10)
+    assert quantiles([80] * 400, levels=1, low=0, high=10, epsilon=5.0, seed=1) == [9]
+    # Of 400, 300 and 300 the middle is a 2, and the upper quarter a 3: only if the twos are on both sides.
+    tied = [1] * 400 + [2] * 300 + [3] * 300
+    assert all(quantiles(tied, levels=2, low=0, high=100, epsilon=4.0, seed=s) == [1, 2, 3] for s in range(10))
+
+
+def test_the_quantiles_of_basket_sizes() -> None:
+    sizes = [1] * 2_000 + [2] * 3_000 + [3] * 3_000 + [4] * 2_000 + [9] * 1_000 + [20] * 500
+    exact = [sizes[k * len(sizes) // 8] for k in range(1, 8)]
+    assert quantiles(sizes, levels=3, low=0, high=200, epsilon=1.0, seed=1) == exact
+
+
+def test_none_at_all() -> None:
+    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)
+    assert len(found) == 7
+    assert found == sorted(found)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("number", "largest"), [(2_000, 45), (20_000, 45), (200_000, 50)])
+def test_how_far_off_fifteen_quantiles_are(number: int, largest: float) -> None:
+    rng = np.random.default_rng(1)
+    worst = []
+    for seed in range(6 if number < 100_000 else 1):
+        values = np.sort(np.minimum(np.exp(rng.normal(0, 1, number)) * 2**56, 2**62 - 1).astype(np.int64))
+        found = quantiles(values, levels=4, low=0, high=2**62, epsilon=1.0, seed=seed)
+        ranks = np.searchsorted(values, found)
+        worst.append(np.abs(ranks - np.arange(1, 16) * number / 16).max())
+    assert 5 < np.mean(worst) < largest
+
+
+# -------------------------------------------------------------------------------------------------- what is refused
+
+GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("values", "changes", "message"),
+    [
+        ([1, 2], {"levels": 0}, "levels must be a whole number of at least 1, not 0"),
+        ([1, 2], {"levels": 17}, "levels must be at most 16, not 17"),
+        ([1, 2], {"low": 10}, "low must be below high: the domain is low, ..., high - 1"),
+        ([1, 2], {"low": 0.5}, "low must be a whole number, not 0.5"),
+        ([1, 2], {"high": True}, "high must be a whole number, not True"),
+        ([1, 2], {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
+        ([1, 2], {"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
+        ([1, 2], {"seed": "x"}, "seed must be a whole number, not 'x'"),
+        ([1, 2.5], {}, "values must be whole numbers, not float"),
+        ([1, True], {}, "values must be whole numbers, not bool"),
+        ([1, None], {}, "values must be whole numbers, not NoneType"),
+        (np.array([1.0]), {}, "values must be a list of whole numbers, not of type float64"),
+        (np.array([[1]]), {}, "values must be a list of whole numbers, not of type int64"),
+        ("12", {}, "values must be a list of whole numbers"),
+        (12, {}, "values must be a list of whole numbers"),
+    ],
+)
+def test_what_is_wrong_is_said(values: Any, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        quantiles(values, **(GIVEN | changes))
+    assert str(refused.value) == message
+
+
+def test_a_large_epsilon_is_warned_of() -> None:
+    with pytest.warns(PrivacyWarning, match="epsilon 20 promises next to nothing"):
+        quantiles([1, 2], **(GIVEN | {"epsilon": 20}))

@@ -1,0 +1,143 @@
+"""RecConcave of the benchmarks against the paper's steps, taken point for point on small domains."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from selection_oracles import distance_threshold
+
+from benchmarks.learning import a_dist, inside, rec_concave
+from benchmarks.learning.rec_concave import Budget, Peaked
+from fim_private.learning.majority import MajorityPath
+
+BUDGET = Budget(1.0, 2.0, 0.5, 0.1)
+Law = dict[int, float]
+
+
+def softmax(points: dict[int, int], epsilon: float) -> Law:
+    weights = {point: math.exp(epsilon / 2 * quality) for point, quality in points.items()}
+    return {point: weight / math.fsum(weights.values()) for point, weight in weights.items()}
+
+
+def released(margin: int, budget: Budget) -> float:
+    ratio = math.exp(-budget.interval / 2)
+    needed = distance_threshold(budget.interval, budget.delta, "replace-one") + 3 - margin
+    return ratio**needed / (1 + ratio) if needed > 0 else 1 - ratio ** (1 - needed) / (1 + ratio)
+
+
+def slow(qualities: list[int], promise: float, share: float, levels: int, base: int) -> Law:
+    """Steps 1 to 8, on a list of qualities of the points 0, …, T."""
+    last = len(qualities) - 1
+    if levels == 0 or last <= base:
+        return softmax(dict(enumerate(qualities)), BUDGET.length)
+    powers = next(power for power in range(20) if 1 << power >= last)
+    extended = [*qualities, *[min(0, qualities[-1])] * ((1 << powers) - last)]
+
+    def of_intervals(power: int) -> int:
+        if power > powers:
+            return min(0, of_intervals(powers))
+        length = 1 << power
+        return max(min(extended[i : i + length]) for i in range(len(extended) - length + 1))
+
+    steps = [
+        math.floor(min(of_intervals(j) - (1 - share) * promise, promise - of_intervals(j + 1)))
+        for j in range(powers + 1)
+    ]
+    found: Law = {}
+    for power, chance in slow(steps, share * promise / 2, 0.25, levels - 1, base).items():
+        unit = 1 << power
+        taken: list[tuple[set[int], float]] = []
+        for offset in (0, 4 * unit):
+            starts = range(offset, last + 1, 8 * unit)
+            best = {start: max(qualities[start : start + 8 * unit]) for start in starts}
+            order = sorted(best, key=lambda start: -best[start])
+            if not order:
+                taken.append((set(), 0.0))
+                continue
+            alone = len(order) == 1
+            clears = 1.0 if alone else released(best[order[0]] - best[order[1]], BUDGET)
+            inside_it = {z for z in range(order[0], order[0] + 8 * unit) if z <= last and z % unit == 0}
+            taken.append((inside_it, clears))
+        (first, one), (second, two) = taken
+        for points, weight in (
+            (first | second, one * two),
+            (first, one * (1 - two)),
+            (second, (1 - one) * two),
+        ):
+            if points:
+                for point, share_of in softmax({z: qualities[z] for z in points}, BUDGET.point).items():
+                    found[point] = found.get(point, 0.0) + chance * weight * share_of
+    return found
+
+
+def qualities_of(values: list[int], last: int) -> list[int]:
+    return [min(sum(v <= z for v in values), sum(v >= z for v in values)) for z in range(last + 1)]
+
+
+@given(
+    values=st.lists(st.integers(0, 63), min_size=1, max_size=20),
+    share=st.sampled_from([1.0, 0.5]),
+    levels=st.sampled_from([0, 1, 2]),
+)
+@example(values=[31] * 10 + [32] * 10, share=0.5, levels=2)
+@example(values=[0] * 9, share=1.0, levels=1)
+@example(values=[63] * 9, share=0.5, levels=2)
+def test_the_law_is_that_of_the_steps(values: list[int], share: float, levels: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rec_concave, "_BASE", 3)
+        quality = Peaked.of_values(sorted(values), 63)
+        found = rec_concave.law(quality, len(values) / 2, share, levels, BUDGET)
+        expected = slow(qualities_of(values, 63), len(values) / 2, share, levels, 3)
+        # Where several intervals are tied for the best, which of them is taken is not said; then δ is all there is.
+        assert math.fsum(found.values()) == pytest.approx(math.fsum(expected.values()), abs=1e-9)
+        tied = math.fsum(abs(found.get(z, 0) - expected.get(z, 0)) for z in range(64)) / 2
+        assert tied <= (2 * BUDGET.delta if levels else 0) + 1e-9
+        if not levels:
+            return
+        low, high = min(values), max(values)
+        within = rec_concave.law(quality, len(values) / 2, share, levels, BUDGET, within=(low, high))
+        assert math.fsum(within.values()) == pytest.approx(math.fsum(p for z, p in found.items() if low <= z <= high))
+
+
+@given(values=st.lists(st.integers(0, 40), min_size=1, max_size=12), power=st.integers(0, 5))
+def test_qualities_by_interval(values: list[int], power: int) -> None:
+    slowly = qualities_of(values, 40)
+    quality = Peaked.of_values(sorted(values), 40)
+    assert [quality.at(z) for z in range(41)] == slowly
+    assert quality.of_intervals(power) == max(min(slowly[i : i + 2**power]) for i in range(42 - 2**power))
+    assert [quality.best_within(z, z + 5) for z in range(41)] == [max(slowly[z : z + 5]) for z in range(41)]
+
+
+@pytest.mark.parametrize("way", inside.WAYS)
+def test_success_is_the_probability_of_what_is_inside(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rec_concave, "_BASE", 3)
+    values = sorted([*[40] * 60, *[41] * 60, 7, 120])
+    found = inside.success(way, values, 7)
+    assert 0 <= found <= 1 + 1e-9
+    if way == inside.EXPONENTIAL:
+        weights = softmax(dict(enumerate(qualities_of(values, 127))), 1.0)
+        assert found == pytest.approx(math.fsum(p for z, p in weights.items() if 7 <= z <= 120))
+    if way == inside.MAJORITY:
+        law = MajorityPath(1.0, 1e-6, 7).distribution(values)
+        assert found == pytest.approx(math.fsum(p for z, p in law.items() if z is not None and 7 <= z <= 120))
+
+
+def test_what_theorem_25_asks_for_is_enough_for_every_shape() -> None:
+    for bits in (16, 64):
+        enough = inside.enough_for_any_data(bits)
+        for shape in inside.SHAPES:
+            for centre in inside.centres(bits).values():
+                values = sorted(inside.SHAPES[shape](enough, bits, centre))
+                assert inside.success(inside.MAJORITY, values, bits) >= 0.95
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_a_margin_of_sensitivity_1_breaks_delta(epsilon: float) -> None:
+    found: Any = a_dist.exposed(epsilon, 1e-6)
+    assert found["overlooked"]["same leader"] > 100_000
+    assert found["overlooked"]["another leader"] == pytest.approx(math.exp(2 * epsilon) / 2)
+    assert max(found["corrected"].values()) <= 1

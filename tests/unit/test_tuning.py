@@ -1,0 +1,461 @@
+"""validate, train_and_validate and best_of: exact laws, draws against them, and audits that catch mutants."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.learning import best_of, train_and_validate, tuning, validate
+from fim_private.mechanisms import PermuteAndFlip
+from fim_private.selecting import choose_index, scaled
+from fim_private.spectrum import SupportSpectrum
+
+LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
+
+
+def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
+    """The largest |ln p/q| over the outcomes."""
+    return max(abs(math.log(a / b)) for a, b in zip(p, q, strict=True))
+
+
+# ----------------------------------------------------------------------------------------------------- validate
+
+
+def over_all_orders(accepted: Sequence[float]) -> list[float]:
+    """Of candidates in uniformly random order the first accepted, each with its chance: over all orders, slowly."""
+    orders = list(itertools.permutations(range(len(accepted))))
+    shares = [0.0] * len(accepted)
+    for order in orders:
+        left = 1 / len(orders)
+        for candidate in order:
+            shares[candidate] += left * accepted[candidate]
+            left *= 1 - accepted[candidate]
+    return shares
+
+
+def first_accepted(accepted: Sequence[float]) -> list[float]:
+    """The same, by the integral of p Π (1 - p_j t), over the others j and a time of arrival t from 0 to 1."""
+    shares = []
+    for place, p in enumerate(accepted):
+        others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
+        shares.append(float(p * math.prod(others, start=np.polynomial.Polynomial([1])).integ()(1)))
+    return shares
+
+
+def test_the_integral_is_the_sum_over_all_orders() -> None:
+    for accepted in ([1.0], [1, 1], [0.3, 1, 0.02], [1, 0.5, 0.7, 0.7, 0.1]):
+        assert first_accepted(accepted) == pytest.approx(over_all_orders(accepted), abs=1e-14)
+
+
+def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> list[float]:
+    """What validate draws from, with the mechanism and the rounding that it uses."""
+    mechanism, step = tuning._rounded_choice(stability, epsilon)
+    steps = scaled(scores, step)
+    rate = float(mechanism.rate)
+    return first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
+
+
+def test_the_law_is_that_of_the_mechanism() -> None:
+    scores = [Fraction(3, 10), Fraction(1, 7), Fraction(29, 100)]
+    mechanism, step = tuning._rounded_choice(Fraction(1, 50), Fraction(3, 2))
+    steps = scaled(scores, step)
+    found = mechanism.distribution(SupportSpectrum.from_supports(steps, len(steps)))
+    mine = dict(zip(steps, law(scores, Fraction(1, 50), Fraction(3, 2)), strict=True))
+    assert mine == pytest.approx(dict(zip(found.levels.tolist(), found.probabilities.tolist(), strict=True)), abs=1e-12)
+
+
+def gap_ratio() -> float:
+    """How much the odds against the second of two change when one score rises by the stability, and one falls."""
+    beta, epsilon = Fraction(1, 30), Fraction(7, 10)
+    even = law([Fraction(1, 2), Fraction(1, 2)], beta, epsilon)
+    apart = law([Fraction(1, 2) + beta, Fraction(1, 2) - beta], beta, epsilon)
+    return log_ratio(even, apart) / float(epsilon)
+
+
+def test_two_scores_use_all_of_epsilon() -> None:
+    assert gap_ratio() == pytest.approx(1, abs=1e-12)
+
+
+def test_half_the_noise_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(2 * epsilon))
+    assert gap_ratio() == pytest.approx(2, abs=1e-12)
+
+
+def test_the_constants_of_add_remove_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(epsilon, "add-remove"))
+    assert gap_ratio() == pytest.approx(2, abs=1e-12)
+
+
+shares = st.fractions(min_value=-1, max_value=1, max_denominator=30)
+
+
+@given(data=st.data(), scores=st.lists(shares, min_size=1, max_size=4))
+def test_neighbours_are_hard_to_tell_apart(data: st.DataObject, scores: list[Fraction]) -> None:
+    stability = data.draw(st.fractions(min_value=Fraction(1, 40), max_value=2, max_denominator=50))
+    moves = data.draw(st.lists(shares, min_size=len(scores), max_size=len(scores)))
+    others = [score + move * stability for score, move in zip(scores, moves, strict=True)]
+    epsilon = Fraction(6, 10)
+    assert log_ratio(law(scores, stability, epsilon), law(others, stability, epsilon)) <= float(epsilon) + 1e-9
+
+
+@given(scores=st.lists(shares, min_size=2, max_size=4))
+def test_rounding_costs_a_thousandth(scores: list[Fraction]) -> None:
+    stability, epsilon = Fraction(1, 7), Fraction(2)
+    rate = float(epsilon / stability / 2)
+    unrounded = first_accepted([math.exp(-rate * float(max(scores) - each)) for each in scores])
+    assert log_ratio(law(scores, stability, epsilon), unrounded) <= float(epsilon) / tuning.STEPS + 1e-9
+
+
+def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = [Fraction(0), Fraction(99, 100)]
+    assert law(near, Fraction(1), Fraction(1))[0] < 0.32
+    monkeypatch.setattr(tuning, "STEPS", 1)
+    assert law(near, Fraction(1), Fraction(1))[0] == pytest.approx(0.5)
+
+
+@pytest.mark.full
+def test_draws_follow_the_law() -> None:
+    """One leader, five stabilities ahead of 39: so few draws tell an epsilon that is wrong by 30 %."""
+    scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
+
+    def of_two(epsilon: Fraction) -> dict[bool, float]:
+        leader = law(scores, beta, epsilon)[0]
+        return {True: leader, False: 1 - leader}
+
+    exact, *wrong = (of_two(Fraction(12, 10) * factor) for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10)))
+    mechanism, step = tuning._rounded_choice(beta, Fraction(12, 10))
+    randomness, steps = Randomness.seeded(22), scaled(scores, step)
+    drawn = [choose_index(steps, mechanism, randomness) for _ in range(draws)]
+    assert oracles.chi_square_pvalue(Counter(index == 0 for index in drawn), exact, draws) > LEVEL
+    assert min(oracles.detects(exact, other, draws) for other in wrong) > 0.999
+    assert len(set(drawn)) > 30
+    assert drawn[0] == validate(scores, stability=beta, epsilon=1.2, seed=22)
+
+
+def test_the_best_wins_by_far() -> None:
+    scores = [Fraction(1, 2), Fraction(9, 10), Fraction(0)]
+    assert {validate(scores, stability=Fraction(1, 1000), epsilon=1, seed=seed) for seed in range(5)} == {1}
+    assert validate([Fraction(3)], stability=1, epsilon=1) == 0
+
+
+# ------------------------------------------------------------------------------------ Algorithm 2, end to end
+
+FLIP = 0.02  # a model is the bit that it learned, or with this probability its opposite: a = ln 49
+TRAINING, CHOICE = math.log(49), 0.5
+BITS = [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def end_to_end(bit: int, held_out: int, monkeypatch: pytest.MonkeyPatch, retrain: bool) -> dict[tuple[int, int], float]:
+    """The exact law of train_and_validate for two candidates, by all coins of the trainings and both choices.
+
+    Candidate 0 learns the bit, 1 its opposite. A model's score is whether it equals the bit held out.
+    """
+    found: dict[tuple[int, int], float] = dict.fromkeys(BITS, 0.0)
+    for flips in itertools.product((0, 1), repeat=3):
+        for choice in (0, 1):
+            coins, weights = iter(flips), list[float]()
+
+            def train(candidate: int, coins: Iterator[int] = coins) -> int:
+                return bit ^ candidate ^ next(coins)
+
+            def forced(steps: Any, mechanism: Any, _: Any, choice: int = choice, weights: list[float] = weights) -> int:
+                rate = float(mechanism.rate)
+                weights += first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
+                return choice
+
+            monkeypatch.setattr(tuning, "choose_index", forced)
+            outcome = train_and_validate(
+                train, lambda model: int(model == held_out), 2, stability=1, epsilon=CHOICE, retrain=retrain, seed=0
+            )
+            chance = math.prod(FLIP if flip else 1 - FLIP for flip in flips)
+            found[outcome] += chance * weights[choice]
+    return found
+
+
+def worst_end_to_end(monkeypatch: pytest.MonkeyPatch, retrain: bool = True) -> tuple[float, float]:
+    """The largest log-ratio over all neighbours: by the bit to learn from, and by the one to validate with."""
+    laws = {(b, v): end_to_end(b, v, monkeypatch, retrain) for b, v in BITS}
+    assert all(sum(found.values()) == pytest.approx(1) for found in laws.values())
+
+    def between(one: tuple[int, int], other: tuple[int, int]) -> float:
+        return log_ratio([laws[one][o] for o in BITS], [laws[other][o] for o in BITS])
+
+    return max(between((0, v), (1, v)) for v in (0, 1)), max(between((b, 0), (b, 1)) for b in (0, 1))
+
+
+def test_algorithm_2_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_training, of_validation = worst_end_to_end(monkeypatch)
+    assert 0.98 * (TRAINING + CHOICE) < of_training <= TRAINING + CHOICE
+    assert 0.85 * CHOICE < of_validation <= CHOICE
+
+
+def test_the_very_model_that_won_may_leave_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_training, of_validation = worst_end_to_end(monkeypatch, retrain=False)
+    assert 0.98 * (TRAINING + CHOICE / 2) < of_training <= TRAINING + CHOICE / 2
+    assert 0.85 * CHOICE < of_validation <= CHOICE
+
+
+def test_that_audit_sees_half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(2 * epsilon))
+    of_training, of_validation = worst_end_to_end(monkeypatch)
+    assert of_training > TRAINING + 1.5 * CHOICE
+    assert of_validation > 1.5 * CHOICE
+    of_training, of_validation = worst_end_to_end(monkeypatch, retrain=False)
+    assert of_training > TRAINING + 0.6 * CHOICE
+    assert of_validation > 1.5 * CHOICE
+
+
+def test_each_candidate_is_trained_once_and_the_winner_again() -> None:
+    trained: list[int] = []
+
+    def train(candidate: int) -> tuple[int, int]:
+        trained.append(candidate)
+        return candidate, len(trained)
+
+    chosen = train_and_validate(train, lambda model: 1000 * model[0], 4, stability=1, epsilon=1, seed=3)
+    assert chosen == (3, (3, 5))
+    assert trained == [0, 1, 2, 3, 3]
+
+
+# ------------------------------------------------------------------------------------------------------ best_of
+
+# A run's law: for each outcome, its score and its probability.
+Table = Mapping[str, tuple[int, float]]
+
+
+def best_law(run: Table, stop: float) -> dict[str, float]:
+    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one): Theorem 23."""
+    result = {}
+    for name, (score, p) in run.items():
+        better = math.fsum(q for other, q in run.values() if other > score)
+        equal = math.fsum(q for other, q in run.values() if other == score)
+        result[name] = stop * p / ((stop + (1 - stop) * better) * (stop + (1 - stop) * (better + equal)))
+    return result
+
+
+def best_by_length(run: Table, stop: float, longest: int) -> dict[str, float]:
+    """The same by all sequences of up to so many runs, and no formula."""
+    found = dict.fromkeys(run, 0.0)
+    for length in range(1, longest + 1):
+        for sequence in itertools.product(run, repeat=length):
+            best = max(sequence, key=lambda name: run[name][0])  # the first of them
+            found[best] += math.prod(run[name][1] for name in sequence) * stop * (1 - stop) ** (length - 1)
+    return found
+
+
+RUN: Table = {"a": (3, 0.1), "b": (2, 0.25), "c": (2, 0.2), "d": (-1, 0.45)}
+
+
+def test_the_formula_by_all_sequences() -> None:
+    assert sum(best_law(RUN, 0.02).values()) == pytest.approx(1)
+    exact, summed = best_law(RUN, 0.6), best_by_length(RUN, 0.6, 7)
+    assert sum(summed.values()) == pytest.approx(1 - 0.4**7)
+    for name, value in exact.items():
+        assert summed[name] <= value <= summed[name] + 0.4**7
+
+
+def drawn_runs(run: Table, seed: int) -> Callable[[int], tuple[Fraction, str]]:
+    """Draw from a run's law; its probabilities are multiples of 1/100."""
+    randomness = Randomness.seeded(seed)
+    names = [name for name, (_, p) in run.items() for _ in range(round(100 * p))]
+    assert len(names) == 100
+
+    def draw(_: int) -> tuple[Fraction, str]:
+        name = names[randomness.below(100)]
+        return Fraction(run[name][0], 7), name
+
+    return draw
+
+
+def last_run(run: Table, _: float) -> dict[str, float]:
+    """What it would be if the last run were returned, not the best."""
+    return {name: p for name, (_, p) in run.items()}
+
+
+@pytest.mark.full
+def test_draws_follow_the_formula() -> None:
+    stop, draws = Fraction(3, 10), 4000
+    run = drawn_runs(RUN, 41)
+    randomness = (best_of(run, 5, stop=stop, epsilon=1, seed=seed) for seed in range(draws))
+    drawn: Counter[str] = Counter()
+    for score, name in randomness:
+        assert score == Fraction(RUN[name][0], 7)
+        drawn[name] += 1
+    exact = best_law(RUN, float(stop))
+    assert oracles.chi_square_pvalue(drawn, exact, draws) > LEVEL
+    wrong = [best_law(RUN, 0.3 * factor) for factor in (0.7, 1.3)]
+    assert min(oracles.detects(exact, other, draws) for other in [*wrong, last_run(RUN, 0.3)]) > 0.999
+
+
+def test_the_first_of_equal_runs_stays() -> None:
+    names = iter("abcdefghijklmnopqrstuvwxyz" * 40)
+    assert {best_of(lambda _: (0, next(names)), 1, stop=1, epsilon=1, seed=seed)[1] for seed in range(3)} == {*"abc"}
+    names = iter(f"{n}" for n in range(10**6))
+    assert best_of(lambda _: (0, next(names)), 1, stop=Fraction(1, 50), epsilon=1, seed=1)[1] == "0"
+    assert int(next(names)) > 3
+
+
+def test_candidates_and_the_number_of_runs() -> None:
+    times: Counter[int] = Counter()
+    runs = []
+
+    def run(candidate: int) -> tuple[int, None]:
+        times[candidate] += 1
+        return 0, None
+
+    for seed in range(1500):
+        before = times.total()
+        best_of(run, 3, stop=Fraction(1, 4), epsilon=1, seed=seed)
+        runs.append(times.total() - before)
+    assert set(times) == {0, 1, 2}
+    assert oracles.chi_square_pvalue(times, dict.fromkeys(range(3), 1 / 3), times.total()) > LEVEL
+    geometric = {k: 0.25 * 0.75 ** (k - 1) for k in range(1, 60)}
+    geometric[60] = 1 - sum(geometric.values())
+    assert oracles.chi_square_pvalue(Counter(min(k, 60) for k in runs), geometric, len(runs)) > LEVEL
+
+
+def hard_pair(each: float) -> tuple[Table, Table]:
+    """Two laws of a run that are (each, 0)-private: what is better gets likelier where one rare outcome gets rarer."""
+    grow = math.exp(each)
+    here = {"better": (2, 0.3), "rare": (1, 0.004 * grow), "rest": (0, 1 - 0.3 - 0.004 * grow)}
+    there = {"better": (2, 0.3 * grow), "rare": (1, 0.004), "rest": (0, 1 - 0.3 * grow - 0.004)}
+    assert all(abs(math.log(here[name][1] / there[name][1])) <= each + 1e-12 for name in here)
+    return here, there
+
+
+def spent(each: float, stop: float) -> float:
+    """The log-ratio of best_of on the hard pair, in units of what a run spends."""
+    one, other = (best_law(table, stop) for table in hard_pair(each))
+    return log_ratio([*one.values()], [*other.values()]) / each
+
+
+def test_nearly_all_of_epsilon_is_used() -> None:
+    assert 2.94 < spent(1 / 3, 1e-5) <= 3
+    # Runs with half of epsilon, not a third, would spend 1.4 epsilon and more; one run alone spends what it spends.
+    assert spent(1 / 2, 1e-5) / 2 > 1.4
+    assert spent(1 / 3, 1.0) == pytest.approx(1)
+
+
+@given(data=st.data(), stop=st.sampled_from([1e-5, 0.02, 0.5, 1.0]))
+@settings(max_examples=60)
+def test_any_private_run_gives_a_private_best(data: st.DataObject, stop: float) -> None:
+    """Laws whose ratios are within e^each, ties included: theirs are within e^(3 each)."""
+    size = data.draw(st.integers(2, 5))
+    weights = st.lists(st.floats(0.01, 1), min_size=size, max_size=size)
+    here = data.draw(weights)
+    factors = data.draw(st.lists(st.floats(-0.2, 0.2), min_size=size, max_size=size))
+    scores = data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    there = [w * math.exp(f) for w, f in zip(here, factors, strict=True)]
+    laws = [[w / math.fsum(each) for w in each] for each in (here, there)]
+    each = log_ratio(*laws)
+    tables: list[Table] = [{str(i): (s, p) for i, (s, p) in enumerate(zip(scores, one, strict=True))} for one in laws]
+    best = [[*best_law(table, stop).values()] for table in tables]
+    assert log_ratio(*best) <= 3 * each + 1e-9
+
+
+# ----------------------------------------------------------------------------------- what is refused and said
+
+
+def always(outcome: Any) -> Callable[[int], Any]:
+    return lambda _: outcome
+
+
+def never(*_: Any) -> Any:
+    raise AssertionError("nothing may be run before all that is public has been checked")
+
+
+VALIDATE: dict[str, Any] = {"stability": Fraction(1, 10), "epsilon": 1, "seed": 1}
+BEST: dict[str, Any] = {"stop": Fraction(1, 10), "epsilon": 1, "seed": 1}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
+        ({"stability": True}, "stability must be a whole number or a Fraction, not bool"),
+        ({"stability": 0}, "stability must be above 0, not 0"),
+        ({"stability": Fraction(-1, 2)}, r"stability must be above 0, not Fraction\(-1, 2\)"),
+        ({"epsilon": 0}, "epsilon must be a number above 0"),
+        ({"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
+        ({"seed": "a"}, "seed must be a whole number"),
+    ],
+)
+def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
+    options = {**VALIDATE, **changed}
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        validate([Fraction(1, 2)], **options)
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        train_and_validate(never, never, 2, **options)
+
+
+def test_no_error_tells_a_score() -> None:
+    refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"]]
+    for scores in refused:
+        with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions") as error:
+            validate(scores, **VALIDATE)
+        assert "123456" not in str(error.value)
+    with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
+        validate([], **VALIDATE)
+    with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not floats"):
+        train_and_validate(lambda c: c, always(0.5), 2, **VALIDATE)
+    outcomes: list[Any] = [0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
+    for outcome in outcomes:
+        with pytest.raises(ParameterError, match=r"^run must return two things: .* and another$") as error:
+            best_of(always(outcome), 1, **BEST)
+        assert "123456" not in str(error.value)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
+        ({"candidates": 2.5}, "candidates must be a whole number of at least 1, not 2.5"),
+        ({"run": 3}, "run must be a function, not 3"),
+        ({"stop": 0}, "stop must be a number above 0 and at most 1, not 0"),
+        ({"stop": 1.5}, "stop must be a number above 0 and at most 1, not 1.5"),
+        ({"stop": math.nan}, "stop must be a number above 0 and at most 1, not nan"),
+        ({"epsilon": -1}, "epsilon must be a number above 0, not -1"),
+        ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
+    ],
+)
+def test_what_best_of_refuses(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}"):
+        best_of(**{"run": never, "candidates": 2, **BEST, **changed})
+
+
+def test_what_train_and_validate_refuses() -> None:
+    for changed, message in (
+        ({"train": 3}, "train must be a function, not 3"),
+        ({"score": None}, "score must be a function, not None"),
+        ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
+    ):
+        options = {"train": never, "score": never, "candidates": 2, **VALIDATE, **changed}
+        with pytest.raises(ParameterError, match=f"^{message}"):
+            train_and_validate(**options)
+
+
+def test_a_large_epsilon_is_said_where_it_is_private() -> None:
+    calls: list[Callable[[int | None], Any]] = [
+        lambda seed: validate([1, 2], stability=1, epsilon=11, seed=seed),
+        lambda seed: train_and_validate(lambda c: c, lambda m: m, 2, stability=1, epsilon=11, seed=seed),
+        lambda seed: best_of(lambda c: (c, c), 2, stop=1, epsilon=11, seed=seed),
+    ]
+    for call in calls:
+        with pytest.warns(PrivacyWarning, match="epsilon 11 promises next to nothing") as said:
+            call(None)
+        assert said[0].filename == __file__
+        call(1)  # warnings are errors

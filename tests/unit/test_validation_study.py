@@ -1,0 +1,194 @@
+"""The ways of the study of validation: what each of them spends, and the histogram's stability by brute force."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import validation
+from benchmarks.tuning import histogram_density as density
+from benchmarks.tuning import labelled_rows as data
+from benchmarks.tuning import ways
+from fim_private.dp.randomness import Randomness
+from fim_private.learning import linear_sensitivity, train_linear
+
+
+def counts_of(units: int, bins: int) -> Iterator[tuple[int, ...]]:
+    return (counts for counts in itertools.product(range(units + 1), repeat=bins) if sum(counts) == units)
+
+
+def replaced(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The counts after one unit went to another bin."""
+    for here, there in itertools.permutations(range(len(counts)), 2):
+        if counts[here]:
+            other = list(counts)
+            other[here] -= 1
+            other[there] += 1
+            yield tuple(other)
+
+
+def largest_changes(units: int, validated: int, bins: int, cut: bool = True) -> tuple[Fraction, Fraction]:
+    """The most that a unit to train on, or to validate with, moves a score: over all data and noise from -2 to 2."""
+    of_training = of_validation = Fraction(0)
+    noises = list(itertools.product(range(-2, 3), repeat=bins))
+    for counts in counts_of(units, bins):
+        for noise in noises:
+            made = made_of(counts, noise, units, cut)
+            for others in counts_of(validated, bins):
+                here = made.score(others)
+                for changed in replaced(counts):
+                    of_training = max(of_training, abs(here - made_of(changed, noise, units, cut).score(others)))
+                for changed in replaced(others):
+                    of_validation = max(of_validation, abs(here - made.score(changed)))
+    return of_training, of_validation
+
+
+def made_of(counts: tuple[int, ...], noise: tuple[int, ...], units: int, cut: bool) -> density.Histogram:
+    if cut:
+        return density.histogram(counts, noise)
+    return density.Histogram(tuple(max(c + z, 0) for c, z in zip(counts, noise, strict=True)), units)
+
+
+@pytest.mark.parametrize(("units", "validated"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)])
+def test_a_histogram_s_stability_is_reached(units: int, validated: int) -> None:
+    h = Fraction(1, 2)
+    of_training, of_validation = largest_changes(units, validated, 2)
+    assert of_training * units == 4 / h - 2 / (h * units)
+    assert of_validation * validated == 2 / h
+    assert max(of_training, of_validation) <= density.stability(units, validated, 2)
+
+
+def test_counts_that_are_not_cut_at_n_would_break_it() -> None:
+    assert max(largest_changes(2, 2, 2, cut=False)) > density.stability(2, 2, 2)
+
+
+def test_noise_that_is_not_whole_moves_a_cut_count_by_a_part() -> None:
+    # The proof of the paper lets a cut count move by 0 or 1; with real noise it moves by anything between.
+    assert max(1 - 0.4, 0) - max(0 - 0.4, 0) not in (0, 1)
+    moves = {max(1 + z, 0) - max(z, 0) for z in range(-3, 4)}
+    assert moves == {0, 1}
+
+
+def test_the_histogram_s_score_is_its_definition() -> None:
+    made = density.Histogram((3, 0, 5, 1), 8)
+    heights = np.array(made.kept) * 4 / 8
+    validated = [2, 1, 0, 1]
+    right = 2 * float(heights @ validated) / 4 - float((heights**2).mean())
+    assert float(made.score(validated)) == pytest.approx(right)
+    assert made.squared_error(np.repeat(heights, 2)) == 0
+
+
+# ---------------------------------------------------------------------------------------------------- the ways
+
+
+@pytest.fixture(scope="module")
+def given() -> ways.Candidates:
+    known = data.labelled(data.GENERATED, "z-score", 400)
+    training, held, _ = next(data.folds(400, 3))
+    strengths = validation.LINEAR[:3]
+    return ways.candidates(known.of(training), known.of(held), strengths, [40, 12, 8])
+
+
+def test_a_way_trains_as_train_linear_does(given: ways.Candidates) -> None:
+    found = given.train(1, Fraction(1, 2), Randomness.seeded(5))
+    rows, labels = given.training.rows, given.training.labels
+    assert found == train_linear(
+        rows, labels, regularization=given.strengths[1], epsilon=Fraction(1, 2), steps=12, seed=5
+    )
+
+
+def test_the_stability_is_of_the_least_stable(given: ways.Candidates) -> None:
+    lengths = [
+        linear_sensitivity(320, 10, regularization=one, steps=steps)
+        for one, steps in zip(given.strengths, given.taken, strict=True)
+    ]
+    assert given.stability == max(max(lengths) / 2, Fraction(1, 40))
+
+
+# For each way: ε of each training, of how many; ε of the choice, and the stability that it is for.
+SPENT: dict[str, tuple[str, bool, str | None, bool]] = {
+    ways.STABILITY: ("1/2", False, "1/2", True),
+    ways.KEPT: ("1/2", False, "1", True),
+    ways.SPLIT: ("1/6", False, "1/2", False),
+    ways.PARALLEL: ("1/3", False, "1", False),
+    ways.RANDOM: ("1", False, None, False),
+    ways.BEST: ("1/3", True, None, False),
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("way", SPENT)
+def test_what_each_way_spends(way: str, given: ways.Candidates, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[Fraction] = []
+    chosen: list[dict[str, Any]] = []
+    train = ways.Candidates.train
+
+    def recorded(self: ways.Candidates, place: int, epsilon: Fraction, randomness: Randomness) -> Any:
+        trained.append(epsilon)
+        return train(self, place, epsilon, randomness)
+
+    monkeypatch.setattr(ways.Candidates, "train", recorded)
+
+    def spied(original: Any) -> Any:
+        def noted(*values: Any, **options: Any) -> Any:
+            chosen.append(options)
+            return original(*values, **options)
+
+        return noted
+
+    for name in ("train_and_validate", "validate", "best_of"):
+        monkeypatch.setattr(ways, name, spied(getattr(ways, name)))
+    place, model = ways.choose(way, given, Fraction(1), 7)
+    assert 0 <= place < 3
+    assert len(model.weights) == 10
+    each, runs, choice, stability = SPENT[way]
+    assert set(trained) == {Fraction(each)}
+    assert runs or len(trained) == {ways.STABILITY: 4, ways.RANDOM: 1}.get(way, 3)
+    if choice is None:
+        assert [options["epsilon"] for options in chosen] == ([1] if runs else [])
+        return
+    [options] = chosen
+    assert options["epsilon"] == Fraction(choice)
+    assert options["stability"] == (given.stability if stability else Fraction(1, 40))
+    assert options.get("retrain", True) is (way != ways.KEPT)
+
+
+def test_measures_by_hand() -> None:
+    labels = np.array([1, 1, -1, -1])
+    assert ways.area_under_curve(np.array([3.0, 1.0, 1.0, 0.0]), labels) == (2 + 1.5) / 4
+    assert ways.squared_error(np.array([1.0, 0.0, -5.0, 3.0]), labels) == (0 + 0.25 + 0 + 1) / 4
+
+
+def test_folds_are_disjoint_and_whole() -> None:
+    tested = []
+    for training, held, test in data.folds(101, 4):
+        assert sorted([*training, *held, *test]) == list(range(101))
+        tested += test.tolist()
+    assert sorted(tested) == list(range(101))
+
+
+def test_which_is_better() -> None:
+    found = {
+        "a": {"auc": [[0.8], [0.8], [0.7]], "mse": [[0.1]] * 3},
+        "b": {"auc": [[0.7], [0.8], [0.8]], "mse": [[0.2]] * 3},
+    }
+    folds = [{"found": found}, {"found": {**found, "a": {**found["a"], "auc": [[0.81], [0.9], [0.71]]}}}]
+    assert validation.ahead(folds, "a", "b", "auc") == [1, 0, -1]
+    assert validation.ahead(folds, "a", "b", "mse") == [1, 1, 1]
+
+
+@pytest.mark.full
+def test_a_fold_and_a_histogram_on_made_up_values() -> None:
+    found = validation.fold(data.GENERATED, "z-score", "30 steps", 0, rows=1000, runs=1, seed=3)
+    assert found["rows"] == 800
+    assert {(len(runs), len(runs[0])) for way in found["found"].values() for runs in way.values()} == {(6, 1)}
+    [control] = {value for [value] in found["found"][ways.CONTROL]["auc"]}
+    assert control > 0.8
+    assert min(found["found"][ways.RANDOM]["mse"][-1]) > min(found["found"][ways.CONTROL]["mse"][-1])
+    errors = validation.histograms(2000, "1", runs=2, seed=3)["errors"]
+    assert np.mean(errors[ways.CONTROL]) < min(np.mean(errors[way]) for way in ways.WAYS if way != ways.CONTROL)

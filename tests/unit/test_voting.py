@@ -1,0 +1,513 @@
+"""vote: what a block sees, what a question may do, what is drawn of the votes, and what all of it promises."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracles
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from real_data import REPOSITORY
+
+import fim_private as fim
+from fim_private.dp.cost import ZcdpCost
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import LedgerError, ParameterError, PrivacyWarning
+from fim_private.learning import HighestConfidence, HighestLift, MostFrequent, ballots, blocks, questions, voting
+from fim_private.learning.ballots import Ballots
+from fim_private.learning.blocks import blocks_of
+from fim_private.learning.questions import named_question
+from fim_private.mechanisms import Choosing
+from fim_private.reading import read_transactions
+from fim_private.reading.transactions import Transactions
+from fim_private.spectrum import SupportSpectrum
+
+CORNER_SHOP = str(REPOSITORY / "datasets" / "corner_shop.parquet")
+LEVEL, POWER = 1e-6, 0.999
+Seen = tuple[frozenset[Any], Counter[Any]]
+
+
+# --------------------------------------------------------------------------------------------- what a block sees
+
+
+def labels(block: Transactions) -> list[Any]:
+    return [block.vocabulary.label(code) for code in range(len(block.vocabulary))]
+
+
+def baskets(block: Transactions) -> list[tuple[Any, ...]]:
+    names = labels(block)
+    ends = zip(block.offsets, block.offsets[1:], strict=False)
+    return [*(tuple(names[code] for code in block.items[one:two]) for one, two in ends), *[()] * block.blank]
+
+
+def units(block: Transactions) -> list[Any]:
+    """The units of a block: baskets, or the baskets of each user in any order."""
+    if block.unit_offsets is None:
+        return baskets(block)
+    ends = zip(block.unit_offsets, block.unit_offsets[1:], strict=False)
+    return [tuple(sorted(baskets(block)[one:two])) for one, two in ends]
+
+
+def seen(block: Transactions) -> Seen:
+    """All that a block tells but for orders, which are drawn: its labels, and its units."""
+    assert (block.read_as, block.rows, block.segments) == (None, None, None)
+    return frozenset(labels(block)), Counter(units(block))
+
+
+def blocks_seen(data: Transactions, count: int, seed: int = 1) -> list[Seen]:
+    return [seen(block) for block in blocks_of(data, count, Randomness.seeded(seed))]
+
+
+some_baskets = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4), max_size=12)
+
+
+def of_users(rows: list[list[list[str]]]) -> Transactions:
+    """Purchases of users: each a list of baskets. Users without any are units, too."""
+    nothing: list[str | None] = [None]
+    table = [
+        (user, f"{visit}", item)
+        for user, own in enumerate(rows)
+        for visit, basket in enumerate(own)
+        for item in basket or nothing
+    ]
+    columns = dict(zip(("who", "visit", "item"), zip(*table, strict=True) if table else ((), (), ()), strict=True))
+    schema = pa.schema([("who", pa.int64()), ("visit", pa.string()), ("item", pa.string())])
+    return read_transactions(pa.table(columns, schema=schema), user="who", basket="visit", item="item")
+
+
+@given(some_baskets, st.integers(1, 5), st.integers(0, 99))
+def test_each_unit_is_in_one_block_whole(rows: list[list[str]], count: int, seed: int) -> None:
+    data = read_transactions(rows)
+    found = [*blocks_of(data, count, Randomness.seeded(seed))]
+    assert len(found) == count
+    assert sum((Counter(units(block)) for block in found), Counter()) == Counter(units(data))
+    for block in found:
+        assert labels(block) == sorted({item for basket in baskets(block) for item in basket})
+        assert block.units == len(units(block))
+
+
+@given(st.lists(some_baskets.filter(len), max_size=6), st.integers(1, 4))
+def test_each_user_is_in_one_block_whole(rows: list[list[list[str]]], count: int) -> None:
+    data = of_users(rows)
+    found = [*blocks_of(data, count, Randomness.seeded(1))]
+    assert sum((Counter(units(block)) for block in found), Counter()) == Counter(units(data))
+    assert all(block.by_user for block in found)
+
+
+def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
+    data = read_transactions([["a"], ["b"]])
+    without = Transactions(data.offsets, data.items, data.vocabulary, np.array([0, 1, 1, 1, 2]))
+    found = [*blocks_of(without, 3, Randomness.seeded(1))]
+    assert sorted(unit for block in found for unit in units(block)) == [(), (), (("a",),), (("b",),)]
+    blank = Transactions(data.offsets, data.items, data.vocabulary, blank=3_000)
+    numbers = [block.units for block in blocks_of(blank, 3, Randomness.seeded(1))]
+    assert sum(numbers) == 3_002
+    assert all(abs(number - 1_000) < 150 for number in numbers)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4), min_size=1, max_size=9),
+    st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
+    st.integers(0, 8),
+)
+def test_another_basket_changes_one_block(rows: list[list[str]], other: list[str], place: int) -> None:
+    changed = [*rows]
+    changed[place % len(rows)] = other
+    assert changed_blocks(rows, changed) <= 1
+
+
+def changed_blocks(rows: list[list[str]], changed: list[list[str]]) -> int:
+    one, two = (blocks_seen(read_transactions(each), 4) for each in (rows, changed))
+    return sum(a != b for a, b in zip(one, two, strict=True))
+
+
+def test_another_user_changes_one_block() -> None:
+    rows = [[[f"{n % 5}", f"{n % 3}"]] * (1 + n % 3) for n in range(20)]
+    one, two = (blocks_seen(of_users(each), 4) for each in (rows, [*rows[:-1], [["new"], ["x", "y"]]]))
+    assert sum(a != b for a, b in zip(one, two, strict=True)) == 1
+
+
+def test_a_list_of_all_labels_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [["a"]] * 8 + [["b"]]
+    assert changed_blocks(rows, [*rows[:-1], ["c"]]) == 1
+    monkeypatch.setattr(Transactions, "of_occurring_items", lambda self: self)
+    assert changed_blocks(rows, [*rows[:-1], ["c"]]) == 4
+
+
+def test_blocks_and_orders_are_drawn_evenly() -> None:
+    draws, stream = 1_500, Randomness.seeded(5)
+    many = read_transactions([[number] for number in range(3 * draws)])
+    block_of = {item: place for place, block in enumerate(blocks_of(many, 2, stream)) for item in labels(block)}
+    counts = Counter(tuple(block_of[3 * draw + part] for part in range(3)) for draw in range(draws))
+    even = dict.fromkeys(product((0, 1), repeat=3), 1 / 8)
+    uneven = {key: (0.37 if key[0] else 0.63) / 4 for key in even}
+    assert oracles.detects(even, uneven, draws, level=LEVEL) > POWER
+    assert oracles.chi_square_pvalue(counts, even, draws) > LEVEL
+    few = read_transactions([["a"], ["b"], ["c"]])
+    orders = Counter(tuple(baskets(next(iter(blocks_of(few, 1, stream))))) for _ in range(200))
+    assert len(orders) == 6
+    assert min(orders.values()) > 10
+
+
+# ------------------------------------------------------------------------------------------ what a question may do
+
+
+def counted(most: int, *given: Any) -> list[int]:
+    """How many blocks gave each answer, where each of these is what the question returns for a block."""
+    held, left = Ballots(most), iter(given)
+    block = read_transactions([["a"]])
+    for _ in given:
+        held.ask(lambda _: next(left), block)
+    return sorted(held.counts, reverse=True)
+
+
+def test_which_answers_are_the_same() -> None:
+    assert counted(1, ["a"], ("a",), iter(["a"]), {"a"}, "a") == [5]
+    assert counted(1, [1], [True], [1.0], [np.int64(1)]) == [1, 1, 1, 1]
+    assert counted(1, [(1, 2)], [(True, 2)], [(1, 2)]) == [2, 1]
+    assert counted(1, [0.0], [-0.0], [Decimal("1")], [Decimal("1.0")]) == [1, 1, 1, 1]
+    assert counted(1, [frozenset({1, 2})], [frozenset({2, 1})], [frozenset({True, 2})]) == [2, 1]
+    assert counted(2, ["a", "a", "b"], ["b"]) == [2, 1]
+
+
+def test_what_has_no_vote() -> None:
+    def failing(block: Transactions) -> list[str]:
+        raise ValueError(labels(block))
+
+    assert counted(1, ["a", "b"], [], None, [None], 3, [["unhashable"]], [1, 1.0]) == []
+    held = Ballots(1)
+    held.ask(failing, read_transactions([["a"]]))
+    assert held.counts == []
+
+    def late() -> Iterator[str]:
+        yield "a"
+        raise ValueError("b")
+
+    assert counted(2, late()) == []
+
+
+@pytest.mark.parametrize("kind", [MemoryError, KeyboardInterrupt, SystemExit])
+def test_what_ends_a_run(kind: type[BaseException]) -> None:
+    def ending(_: Transactions) -> list[str]:
+        raise kind
+
+    with pytest.raises(kind):
+        fim.vote([["a"]] * 5, ending, blocks=2, seed=1)
+
+
+def test_a_frozenset_does_not_tell_how_it_was_filled() -> None:
+    # 8 and 16 fall on the same place of a small table: which comes first is seen.
+    one, two = frozenset([8, 16]), frozenset([16, 8])
+    assert one == two
+    assert [*one] != [*two]
+    assert [*ballots._canonical(one)] == [*ballots._canonical(two)]  # type: ignore[misc]
+    nested = (frozenset([(1, one)]), "a")
+    assert ballots._canonical(nested) == nested
+
+
+# --------------------------------------------------------------------------------- what is drawn of the votes
+
+
+def law_of_votes(counts: dict[str, int], epsilon: float, delta: float, votes: int) -> dict[str | None, float]:
+    """Equation (7), replace-one, in floating point."""
+    x = epsilon / 2
+    number = votes * max((1 + math.exp(-x)) / delta, math.exp(-x) / x)
+    weights: dict[str | None, float] = {name: math.exp(x * count) for name, count in counts.items() if count}
+    weights[None] = math.ceil(number) * math.exp(2 * x)
+    return {name: weight / math.fsum(weights.values()) for name, weight in weights.items()}
+
+
+def test_draws_follow_the_law_and_ties_are_even() -> None:
+    counts, draws, stream = {"a": 9, "b": 9, "c": 7, "d": 1}, 3_000, Randomness.seeded(2)
+    held = Ballots(2)
+    for name, number in counts.items():
+        for _ in range(number):
+            held.ask(lambda _, name=name: [name], read_transactions([]))  # type: ignore[misc]
+    mechanism = Choosing(1, Fraction(1, 20), 2)
+    right, wrong = (law_of_votes(counts, epsilon, 0.05, 2) for epsilon in (1.0, 1.3))
+    drawn = Counter(voting._chosen(held, mechanism, stream) for _ in range(draws))
+    assert oracles.detects(right, wrong, draws, level=LEVEL) > POWER
+    assert oracles.chi_square_pvalue(drawn, right, draws) > LEVEL
+
+
+def named(counts: Iterable[int], votes: int = 1, epsilon: float = 1.0, delta: float = 1e-6) -> float:
+    """The probability that an answer comes out, of the shipped mechanism."""
+    distribution = Choosing(epsilon, delta, votes).distribution(SupportSpectrum.from_supports(counts))
+    return float(distribution.probabilities.sum())
+
+
+def test_how_many_votes_it_takes() -> None:
+    assert named([36]) < 0.95 <= named([37])
+    assert named([37], votes=2) < 0.95 <= named([38], votes=2)
+    assert named([35, 12, 2]) == pytest.approx(0.90, abs=0.005)
+
+
+# ------------------------------------------------------------------------------------------------- the guarantee
+
+ANSWERS = "abc"
+
+
+def tables(most: int, rest: int) -> Iterator[Counter[str]]:
+    """The votes of so many blocks, each of at most so many answers."""
+    ballots_ = [own for size in range(most + 1) for own in combinations(ANSWERS, size)]
+    tallies = {
+        tuple(sorted(Counter(name for own in some for name in own).items())) for some in product(ballots_, repeat=rest)
+    }
+    yield from (Counter(dict(tally)) for tally in tallies)
+
+
+def worst(law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3) -> float:
+    """The least delta that holds at epsilon, over all votes of rest + 1 blocks, of which one gives other answers."""
+    own = [some for size in range(most + 1) for some in combinations(ANSWERS, size)]
+    return max(
+        oracles.hockey_stick(law(table + Counter(one)), law(table + Counter(two)), epsilon)
+        for table in tables(most, rest)
+        for one, two in product(own, repeat=2)
+    )
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_all_neighbours_are_within_the_guarantee_and_a_wrong_cap_is_caught(most: int) -> None:
+    epsilon, delta = 0.8, 0.02
+    used = worst(lambda table: law_of_votes(table, epsilon, delta, most), most, epsilon)
+    assert 0.2 * delta < used <= delta
+    if most == 3:
+        assert worst(lambda table: law_of_votes(table, epsilon, delta, 1), 3, epsilon) > delta  # a mutant
+
+
+def test_constants_of_add_remove_do_not_hold() -> None:
+    def stick(neighbors: str) -> float:
+        mechanism = Choosing(1, 1e-6, 1, neighbors)
+        one = mechanism.distribution(SupportSpectrum.from_supports([40, 40]))
+        two = mechanism.distribution(SupportSpectrum.from_supports([41, 39]))
+        before = {"a": one.probabilities[0] / 2, "b": one.probabilities[0] / 2, None: one.abstain}
+        after = {"a": two.probabilities[0], "b": two.probabilities[1], None: two.abstain}
+        return max(oracles.hockey_stick(before, after, 0.9999), oracles.hockey_stick(after, before, 0.9999))
+
+    assert stick("replace-one") < 1e-6 < 0.01 < stick("add-remove")
+
+
+# ------------------------------------------------------------------------------------------ questions with a name
+
+
+def by_hand(rows: list[list[str]], share: Fraction) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
+    """The lift of each pair, and the confidence of each rule, over the pairs that enough baskets have."""
+    single, pair = oracles.brute_force_supports(rows, 1), oracles.brute_force_supports(rows, 2)
+    enough = {both: count for both, count in pair.items() if count >= share * len(rows)}
+    lift = {(a, b): Fraction(x * len(rows), single[(a,)] * single[(b,)]) for (a, b), x in enough.items()}
+    sure = {((a,), (b,)): Fraction(x, single[(a,)]) for both, x in enough.items() for a, b in (both, both[::-1])}
+    return lift, sure
+
+
+@given(st.lists(st.lists(st.sampled_from("abcde"), max_size=4), max_size=14), st.integers(1, 9), st.integers(1, 4))
+def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int) -> None:
+    block, share = read_transactions(rows), Fraction(tenths, 10)
+    for question, scores in zip((HighestLift(share), HighestConfidence(share)), by_hand(rows, share), strict=True):
+        found = question.best(block, count)
+        assert len(found) == len({*found}) == min(count, len(scores))
+        assert [scores[each] for each in found] == sorted(scores.values(), reverse=True)[:count]
+    frequent, supports = MostFrequent(2).best(block, count), oracles.brute_force_supports(rows, 2)
+    assert [supports[each] for each in frequent] == sorted(supports.values(), reverse=True)[:count]
+
+
+def test_questions_count_users_once() -> None:
+    rows = [[["a", "b"], ["a", "b"], ["c"]]] * 3 + [[["a"], ["b"]]] * 2 + [[["c", "d"]]] * 4
+    block = of_users(rows)
+    assert HighestLift(0.1)(block) == [("c", "d")]
+    assert HighestConfidence(0.4).best(block, 2) == [(("d",), ("c",)), (("c",), ("d",))]
+    assert MostFrequent(1)(block) == [("c",)]
+
+
+def test_what_nearly_ties_is_compared_exactly() -> None:
+    above = np.array([10**9, 10**9 + 1, 5], dtype=np.int64)
+    below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
+    assert questions._highest(above, below, 2) == [1, 0]
+    assert questions._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
+    assert questions._highest(above[:0], below[:0], 3) == []
+
+
+def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "_MOST_LISTED", 5)
+    held = Ballots(1)
+    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c", "d"]]))
+    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c"]]))
+    assert held.counts == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("best", {}, "question must be one of highest-lift, highest-confidence, most-frequent, not 'best'"),
+        ("highest-lift", {}, "question highest-lift needs min_share: which share of a block must have a pair"),
+        ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question highest-confidence is about"),
+        ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has no use for it"),
+        ("highest-lift", {"min_share": 1.5}, "min_share must be a number above 0 and below 1, not 1.5"),
+        ("most-frequent", {"size": 17}, "size must be at most 16, not 17"),
+    ],
+)
+@pytest.mark.every_case
+def test_questions_that_are_none(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        named_question(name, **options)
+    assert str(refused.value).startswith(message)
+
+
+# ------------------------------------------------------------------------------------------------ the corner shop
+
+
+def votes_of_corner_shop(data: Transactions, count: int, votes: int, seed: int) -> Counter[Any]:
+    question = HighestLift(Fraction(4, 100))
+    return Counter(
+        answer for block in blocks_of(data, count, Randomness.seeded(seed)) for answer in question.best(block, votes)
+    )
+
+
+def test_fifty_blocks_of_the_corner_shop_name_the_pair_of_highest_lift() -> None:
+    data = read_transactions(CORNER_SHOP)
+    counts = votes_of_corner_shop(data, 50, 2, 1)
+    best = ("parmesan", "tomato sauce for pasta")
+    assert counts.most_common(1)[0][0] == best
+    assert named(counts.values(), votes=2) > 0.98
+    assert fim.vote(data, HighestLift(min_share=0.04), blocks=50, seed=1) == best
+
+
+@pytest.mark.full
+def test_how_often_the_corner_shop_gets_an_answer() -> None:
+    data = read_transactions(CORNER_SHOP)
+    chances = {
+        votes: [named(votes_of_corner_shop(data, 50, votes, seed).values(), votes) for seed in range(10)]
+        for votes in (1, 2)
+    }
+    assert np.mean(chances[1]) < 0.85
+    assert min(chances[2]) > 0.97
+    assert named(votes_of_corner_shop(data, 100, 1, 0).values()) > 0.99
+
+
+# -------------------------------------------------------------------------------------------------------- vote
+
+
+def most_bought(block: Transactions) -> list[str]:
+    return [labels(block)[np.bincount(block.items).argmax()]]
+
+
+def test_a_question_of_ones_own() -> None:
+    rows = [["tea"], ["tea", "milk"], ["jam", "tea"]] * 200
+    assert fim.vote(rows, most_bought, blocks=60, seed=1) == "tea"
+    assert fim.vote(rows, most_bought, blocks=10, seed=1) is None
+    assert fim.vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"], seed=1) == "jam"
+    assert fim.vote([], most_bought, blocks=60, seed=1) is None
+    # What was read already, and what is read here, are the same; and a function of numbers is one, too.
+    assert fim.vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60, seed=1) is True
+
+
+def test_the_result_says_what_was_promised() -> None:
+    rows = [["tea", "milk"]] * 400
+    found = voting.voted(rows, MostFrequent(), blocks=60, seed=1)
+    assert json.loads(json.dumps(found.to_dict())) == {
+        "schema": 1,
+        "private": False,
+        "mechanism": "vote",
+        "question": "most-frequent",
+        "size": 2,
+        "blocks": 60,
+        "votes": 2,
+        "epsilon": 1.0,
+        "delta": 1e-06,
+        "neighbors": "replace-one",
+        "privacy_unit": "basket",
+        "units": 400,
+        "abstained": False,
+        "answer": {"items": ["milk", "tea"]},
+    }
+    assert found.guarantee.startswith("NOT PRIVATE")
+    private = voting.voted(rows, HighestLift(0.5), blocks=5, neighbors="add-remove")
+    assert (private.private, private.abstained, private.units) == (True, True, None)
+    assert "units" not in private.to_dict()
+    assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")
+    assert "About 38 blocks" in private.remarks[1]
+    assert "more than there are" in private.remarks[1]
+    assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == "The answer, by a vote of 60 blocks"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"blocks": 0}, "blocks must be a whole number of at least 1, not 0"),
+        ({"blocks": 10**7}, "blocks must be at most 1,000,000"),
+        ({"votes": 0}, "votes must be a whole number of at least 1, not 0"),
+        ({"epsilon": -1}, "epsilon must be a number above 0"),
+        ({"delta": 0}, "delta must be a number above 0 and below 1"),
+        ({"neighbors": "none"}, "neighbors must be one of"),
+        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"question": "highest-lift"}, "question must be a function of one block, not 'highest-lift'"),
+        ({"question": HighestLift}, "question must be a function of one block, not a"),
+        ({"dataset": "sales"}, "dataset goes with ledger"),
+        ({"together": "user"}, "together user needs user too"),
+        ({"missing_user": "drop"}, "missing_user needs user too"),
+    ],
+)
+@pytest.mark.every_case
+def test_what_is_wrong_is_said_before_anything_is_read(changes: dict[str, Any], message: str) -> None:
+    options = {"question": most_bought} | changes
+    with pytest.raises(ParameterError) as refused:
+        fim.vote("nowhere.parquet", options.pop("question"), **options)
+    assert str(refused.value).startswith(message)
+
+
+def test_what_is_no_option_is_refused() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'blocs'"):
+        fim.vote([["a"]], most_bought, blocs=3)  # type: ignore[call-arg]
+
+
+def test_large_budgets_are_warned_of() -> None:
+    with pytest.warns(PrivacyWarning, match="epsilon 20 promises next to nothing") as told:
+        fim.vote([["a"]], most_bought, epsilon=20.0)
+    assert told[0].filename == __file__
+
+
+def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5)
+    entries: list[int] = []
+
+    def watching(block: Transactions) -> list[str]:
+        entries.append(len(ledger.entries))
+        return []
+
+    fim.vote([["a"]] * 5, watching, blocks=3, votes=2, ledger=ledger, dataset="sales")
+    assert entries == [1, 1, 1]
+    fim.vote([["a"]] * 5, HighestLift(0.04), blocks=3, ledger=ledger, dataset="sales")
+    one, two = ledger.entries
+    assert (one.command, dict(one.parameters)) == ("vote", {"blocks": 3, "votes": 2})
+    assert dict(two.parameters) == {"question": "highest-lift", "min_share": "0.04", "blocks": 3, "votes": 2}
+    assert two.zcdp == ZcdpCost(Fraction(1, 8), 1e-6)
+    with pytest.raises(LedgerError):
+        fim.vote("nowhere.parquet", watching, blocks=3, ledger=ledger, dataset="sales")
+    assert entries == [1, 1, 1]
+    with pytest.raises(ParameterError, match="seed and ledger contradict each other"):
+        fim.vote([["a"]], watching, ledger=ledger, dataset="sales", seed=1)
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+    fim.vote([["a"]] * 9, most_bought, blocks=4, progress=told.append, seed=1)
+    assert told == [0.25, 0.5, 0.75, 1.0]
+    monkeypatch.setattr(blocks, "_LOTS_AT_ONCE", 2)
+    data = read_transactions([])
+    numbers = [
+        block.units
+        for block in blocks_of(
+            Transactions(data.offsets, data.items, data.vocabulary, blank=9), 3, Randomness.seeded(1)
+        )
+    ]
+    assert sum(numbers) == 9

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The other settings are hypothesis' own: where CI is set, the same examples in every run. Half as many examples as its own,
-# for there are some hundred properties; `make fuzz` gives very many to what reads what people have.
+# The other settings are hypothesis' own: where CI is set, the same examples in every run. Half as many examples as it
+# takes, for there are some hundred properties; `make fuzz` gives very many to what reads what people have.
 settings.register_profile("untimed", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("untimed"), max_examples=15)
 # Very many examples, the same ones in every run: `make fuzz`.

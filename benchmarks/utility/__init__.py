@@ -12,4 +12,5 @@ mean_tables  Tables of means, and who is least, for both.
 figures      Its figures.
 growth       A study: what is missed as baskets are more, and longer.
 resampled    Its data sets: parts of others, more of them, halved and pasted baskets.
+size_choice  What a size that is chosen privately finds, beside sizes that are named: exact probabilities, printed.
 """

@@ -62,8 +62,9 @@ MAY_IMPORT = {
     "counting": "frame",
     "spark": "frame",
     "tuning": "frame",
+    "learning": "frame",
     "validation": "frame tuning",
-    "page": "frame utility paper spark validation",
+    "page": "frame utility paper spark validation learning",
 }
 BENCHMARKS = REPOSITORY / "benchmarks"
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 # The other settings are hypothesis' own: where CI is set, the same examples in every run. Half as many examples as it
 # takes, for there are some hundred properties; `make fuzz` gives very many to what reads what people have.
 settings.register_profile("untimed", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("untimed"), max_examples=15)
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=10)
 # Very many examples, the same ones in every run: `make fuzz`.
 settings.register_profile("fuzz", settings.get_profile("untimed"), max_examples=20_000, derandomize=True, database=None)
 settings.load_profile("untimed")
@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of a test with more cases make test runs so many.
-CASES = 4
+CASES = 2
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]

@@ -339,6 +339,7 @@ def test_a_seed_gives_the_same_twice_and_is_not_private(shop: Path) -> None:
     assert "Guarantee" not in table
 
 
+@pytest.mark.full
 def test_without_a_seed_luck_differs(shop: Path) -> None:
     options = LUCK[:-2]
     drawn = [answer(shop, "baskets.dat", *options) for _ in range(3)]
@@ -901,6 +902,7 @@ def test_files_named_like_parameters_keep_their_names(shop: Path) -> None:
         assert repr(name) in done.stderr
 
 
+@pytest.mark.full
 def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: Path, tmp_path: Path) -> None:
     pq.write_table(pa.table({"max_rank": [1], "size": [{"max_work": 1}]}), tmp_path / "size.parquet")
     done = run(tmp_path, "mine", "size.parquet")

@@ -118,6 +118,7 @@ def test_exit_codes(tmp_path: Path, case: str) -> None:
         assert re.fullmatch(rb"Error: [^\n]*\n", done.stderr)
 
 
+@pytest.mark.full
 def test_the_exit_code_where_nobody_reads_on() -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -78,6 +78,7 @@ def test_bash_is_told_what_may_follow(line: str, expected: list[str]) -> None:
     assert asked_by_bash(line) == expected
 
 
+@pytest.mark.full
 def test_zsh_and_fish_are_told_what_it_is() -> None:
     done = run(_FIM_PRIVATE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="fim-private mine --neigh")
     assert done.returncode == 0

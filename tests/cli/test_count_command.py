@@ -119,6 +119,7 @@ def test_help_has_an_example(folder: Path) -> None:
         assert words in shown
 
 
+@pytest.mark.full
 def test_json_and_csv_on_a_screen_that_cannot_show_a_label(folder: Path) -> None:
     (folder / "baskets.dat").write_text("thé =1\n" * 600, encoding="utf-8")
     (folder / "sets.dat").write_text("thé\n=1\n", encoding="utf-8")

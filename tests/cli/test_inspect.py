@@ -67,6 +67,7 @@ def test_what_cannot_be_inspected(words: list[str], stdin: bytes, part: str, tmp
     assert part in done.stderr
 
 
+@pytest.mark.full
 def test_standard_input_of_any_form(tmp_path: Path) -> None:
     sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
     done = run(tmp_path, "mine", "-", "--basket", "order_id", "--item", "product", "--format", "json", stdin=sales)

@@ -52,6 +52,7 @@ def test_large_margin_is_flat_and_exponential_is_not(results: dict[str, Any]) ->
     assert rising[-1] > 10 * errors["large-margin"][-1]  # 10^300 hypotheses: large margin is
 
 
+@pytest.mark.full
 def test_the_bound_holds(results: dict[str, Any]) -> None:
     learned = [found for key, found in results["answers"].items() if key.startswith("learning|")]
     promised = [found["covered"] for found in learned if found["bound"] is not None]

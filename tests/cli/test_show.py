@@ -24,6 +24,7 @@ def mined(folder: Path, name: str, *options: str) -> Path:
     return path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [pytest.param("r.json", marks=pytest.mark.full), "r.parquet"])
 def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     path = mined(tmp_path, name, "--rules")

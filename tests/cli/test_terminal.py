@@ -71,8 +71,8 @@ LOCALES: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("locale", LOCALES, ids=str)
-@pytest.mark.one_in(5)
 def test_json_is_valid_in_every_locale(words: Path, locale: dict[str, str]) -> None:
     done = run("mine", words, "--size", 4, "--format", "json", locale=locale)
     assert (done.stderr, done.returncode) == (b"", 0)

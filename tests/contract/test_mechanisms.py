@@ -178,9 +178,9 @@ def test_ten_thousand_levels_sum_to_one(neighbors: str, universe_size: int | Non
         assert sum(outcomes(mechanism, spectrum).values()) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("universe_size", [10**9, 10**60])
 @pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
-@pytest.mark.one_in(4)
 def test_a_race_over_a_huge_universe_agrees_with_its_distribution(make: Any, universe_size: int) -> None:
     lead = round(np.log(float(universe_size)))
     spectrum = SupportSpectrum.from_supports([lead + 1, lead, lead], universe_size)

@@ -92,8 +92,8 @@ def limited_domain_sequences(mechanism: LimitedDomain, counts: Counts, picks: in
     return sequences(counts, picks, rate, many * math.exp(rate * (following + half)), m, None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
-@pytest.mark.one_in(2)
 def test_picks_follow_the_peeled_distribution(neighbors: str) -> None:
     counts = {"a": 26, "b": 25, "c": 25, "d": 6, "e": 2, "f": 1}
     mechanism = LimitedDomain(1.0, 0.01, neighbors, 5)

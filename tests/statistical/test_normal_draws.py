@@ -106,6 +106,7 @@ class WideCells(Randomness):
         return super().words(count, width) | np.uint64(0xFFFF)
 
 
+@pytest.mark.full
 def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
     """From 4.75 on: |Z| >= 4.75 has the tail Q(z) / Q(4.75). The steps are 1/16, so the cells of 1/4 are seen."""
     draws = 2000

@@ -66,7 +66,7 @@ def test_discrete_laplace_vector(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_discrete_laplace_single(scale: Fraction) -> None:
     randomness = Randomness.seeded(102)
     drawn = [discrete_laplace_integer(scale, randomness=randomness) for _ in range(DRAWS)]

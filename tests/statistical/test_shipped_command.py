@@ -82,8 +82,8 @@ def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **o
     return [release.itemsets[0].items if release.itemsets else None for release in releases]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mechanism", LAWS)
-@pytest.mark.one_in(6)
 def test_the_library_follows_the_exact_law(mechanism: str) -> None:
     options, law = LAWS[mechanism]
     runs = 1100  # they tell 70 % of the noise for sure

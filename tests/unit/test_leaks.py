@@ -135,6 +135,7 @@ def test_ten_thousand_small_runs_leave_nothing(tmp_path: Path) -> None:
     assert found["traced bytes a run"] < 500, found  # what is remembered of what was computed once
 
 
+@pytest.mark.full
 @linux
 def test_small_runs_leave_no_files_and_no_threads(tmp_path: Path) -> None:
     found = drift(tmp_path, 46, 92, traced=46)

@@ -38,6 +38,7 @@ def test_quest_is_like_t10i4d100k(tmp_path: Path) -> None:
     assert supports[len(supports) // 2] / 30_000 < 0.02  # 0.008
 
 
+@pytest.mark.full
 def test_quest_parameters_are_used(tmp_path: Path) -> None:
     lengths, supports = made(tmp_path / "q.parquet", "--baskets", "2000", "--mean-length", "20", "--items", "100")
     assert 15 < lengths.mean() < 21
@@ -71,6 +72,7 @@ def test_same_seed_same_file(tmp_path: Path, form: list[str]) -> None:
     assert one == two != three
 
 
+@pytest.mark.full
 def test_a_smaller_file_is_the_beginning_of_a_larger_one(tmp_path: Path) -> None:
     many = make_quest.BLOCK + 100  # over the end of a block
     for baskets in (300, many):

@@ -71,6 +71,7 @@ def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
 
 
+@pytest.mark.full
 def test_every_kind_of_source_is_held_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LONG_ROWS", "LIST_ROWS", "ENTRIES"):
         monkeypatch.setattr(chunk_sizes, name, 1_000)
@@ -103,6 +104,7 @@ def test_blank_lines_are_free(tmp_path: Path) -> None:
     assert fim.read_transactions(path, max_memory="40MB").baskets > 29_000_000
 
 
+@pytest.mark.full
 def test_rows_of_endless_fields(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,b\n" + b'"x\ny",' * 300_000)

@@ -225,6 +225,7 @@ def test_a_mechanism_that_the_units_suffice_for_comes_first() -> None:
     assert plan(units=60, max_rank=1000).recommended == "limited-domain"
 
 
+@pytest.mark.full
 def test_the_least_epsilon_is_planned_for() -> None:
     found = plan(epsilon=1e-9)
     assert {m.name for m in found.mechanisms if m.required_support is not None} == {

@@ -720,6 +720,7 @@ def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> N
 # ------------------------------------------------------------------------- every source, one answer
 
 
+@pytest.mark.full
 def test_a_one_hot_frame_gives_what_the_file_gives_under_every_seed(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
     cells = random.random((60, 8)) < 0.4

@@ -22,8 +22,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_data import CORNER_SHOP
 from small_data import ITEMS, Database, column, databases, neighbouring, supports_of
 from sources import SOURCES, writers
+from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
@@ -459,3 +461,15 @@ def test_of_users_the_choice_counts_users() -> None:
     assert (
         Counter(fim.mine(visits.slice(0, 30), user="customer", size="auto:1-2", seed=s).size for s in range(9))[1] > 6
     )
+
+
+def test_the_command_gives_what_the_library_gives() -> None:
+    from fim_private.cli.commands import app
+
+    asked = ["mine", str(CORNER_SHOP), "--user", "customer", "--size", "auto:2-5", "--seed", "1", "--format", "json"]
+    found = json.loads(CliRunner().invoke(app, asked).stdout)
+    assert found["chosen_from"] == [2, 3, 4, 5]
+    assert found == json.loads(fim.mine(CORNER_SHOP, user="customer", size="auto:2-5", seed=1).to_json())
+    wrong = CliRunner().invoke(app, ["mine", str(CORNER_SHOP), "--size", "auto:3"])
+    assert isinstance(wrong.exception, ParameterError)
+    assert "must have several sizes to choose from, such as auto:2-4" in str(wrong.exception)

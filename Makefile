@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 KERNELS = fim_private/counting/kernel.pyx fim_private/counting/candidate_kernel.pyx
 COMPILE = $(BIN)/python -m compileall -q fim_private
 
-.PHONY: help demo test test-all fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
+.PHONY: help demo test test-all test-every fuzz fuzz-bytes sanitize lint format dist benchmarks benchmark-speed benchmark-counting corner-shop reference clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,8 +20,11 @@ demo: .venv/installed ## Install, then mine the corner shop
 test: .venv/installed-test ## Run the tests that every change has to pass; they need no data and no compiler
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-all: .venv/installed-bench ## Run every test: all statistics, the studies, the peers, a PostgreSQL server, an object store, a browser and Apache Spark (Debian's postgresql, chromium and openjdk-17-jre-headless), and real data (see datasets/README.md)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m ''
+test-all: .venv/installed-bench ## Run every test, of each up to eight cases: all statistics, the studies, the peers, a PostgreSQL server, an object store, a browser and Apache Spark (Debian's postgresql, chromium and openjdk-17-jre-headless), and real data (see datasets/README.md)
+	$(BIN)/python -m pytest -n auto --dist loadgroup --durations 40 -m 'not rare'
+
+test-every: .venv/installed-bench ## Run every case of every test, where test-all runs eight of each (an hour on two cores)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m ''
 
 fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 100 of each
 	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile fuzz tests/fuzz

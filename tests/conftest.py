@@ -27,8 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
 
 
-# Of a test with more cases make test runs so many.
-CASES = 2
+# Of a test with more cases make test runs so many, and make test-all so many.
+CASES, MOST_CASES = 2, 8
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
@@ -44,22 +44,21 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def beside(cases: list[pytest.Item], count: int) -> Iterator[pytest.Item]:
+    """Yield all but so many of the cases, which lie evenly among them."""
+    for number, item in enumerate(cases):
+        if len(cases) > count and number * count // len(cases) == (number - 1) * count // len(cases):
+            yield item
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four.
 
     Of a test with very many cases, and no mark that says that each is another test, only some are run each time, evenly
-    spread.
+    spread: by make test CASES of those that are not full, by make test-all MOST_CASES of all. Others are marked rare.
     """
     place: defaultdict[str, int] = defaultdict(int)
-    alike = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("full") is None and item.get_closest_marker("every_case") is None:
-            alike[item.nodeid.partition("[")[0]].append(item)
-    for cases in alike.values():
-        for number, item in enumerate(cases):
-            if len(cases) > CASES and number * CASES // len(cases) == (number - 1) * CASES // len(cases):
-                item.add_marker("full")
     for item in items:
         if sliced := item.get_closest_marker("one_in"):
             function = item.nodeid.partition("[")[0]
@@ -68,3 +67,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             place[function] += 1
         if item.nodeid == NEEDS_OPENDP:
             item.add_marker("full")
+    alike, all_alike = defaultdict(list), defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("every_case") is None:
+            all_alike[item.nodeid.partition("[")[0]].append(item)
+            if item.get_closest_marker("full") is None:
+                alike[item.nodeid.partition("[")[0]].append(item)
+    for cases in alike.values():
+        for item in beside(cases, CASES):
+            item.add_marker("full")
+    for cases in all_alike.values():
+        # What make test runs make test-all does, too.
+        quick = sum(item.get_closest_marker("full") is None for item in cases)
+        longer = [item for item in cases if item.get_closest_marker("full") is not None]
+        for item in beside(longer, max(MOST_CASES - quick, 0)):
+            item.add_marker("rare")

@@ -103,10 +103,10 @@ def _boxes(results: Results) -> Section:
         rows.append((int(columns), int(number), found["share"], found["mean"], found["runs"], asked.get(columns)))
         if found["share"] >= 0.95:
             enough.setdefault(columns, int(number))
-    told = ", ".join(f"{number:,} rows of {columns}" for columns, number in enough.items())
+    told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
         f"At ε = {EPSILON:g}, 16 bits, uniform rows of which half are in the box: the error on new rows is {ALPHA:g} "
-        f"or less in 95 % of the runs from {told or 'no number tried of'} columns on. Promised is what Theorem 26 asks "
+        f"or less in 95 % of the runs from {told or 'no number tried'} on. Promised is what Theorem 26 asks "
         "for, for an error of as much on the rows at hand, whatever they are."
     )
     header = ("columns", "rows", f"share of runs with error ≤ {ALPHA:g}", "mean error", "runs", "promised")

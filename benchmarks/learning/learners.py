@@ -17,9 +17,9 @@ from benchmarks.learning import concept_sizes, densities, sanitizers
 
 ERROR, EPSILON, DELTA, ALPHA = 0.05, 1.0, 1e-6, 0.1
 # Rows, and runs, by columns: the middle one is what the box is expected to need for an error of 0.1.
-BOXES = {1: ((700, 1000, 1400), 80), 2: ((2800, 4000, 5600), 40), 4: ((8000, 11_000, 16_000), 20)}
+BOXES = {1: ((700, 1000, 1400), 400), 2: ((2800, 4000, 5600), 200), 4: ((11_000, 16_000, 20_000), 100)}
 # Way: the n to begin with, the n to end with, and how often.
-POINTS = {"SanPoints": (10_000, 100_000, 60), "mine": (1500, 20_000, 20)}
+POINTS = {"SanPoints": (10_000, 100_000, 100), "mine": (1500, 20_000, 60)}
 THRESHOLDS = {"SanThresholds": (100_000, 100_000_000, 20), "quantiles": (100, 20_000, 100)}
 DENSITIES = (300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
@@ -103,11 +103,11 @@ def _boxes(results: Results) -> Section:
         rows.append((int(columns), int(number), found["share"], found["mean"], found["runs"], asked.get(columns)))
         if found["share"] >= 0.95:
             enough.setdefault(columns, int(number))
-    told = ", ".join(f"{number:,} rows for {columns} columns" for columns, number in enough.items())
+    told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
         f"At ε = {EPSILON:g}, 16 bits, uniform rows of which half are in the box: the error on new rows is {ALPHA:g} "
-        f"or less in 95 % of the runs from {told or 'no number tried'} on. Promised is what Theorem 26 asks for, for "
-        "an error of as much on the rows at hand, whatever they are."
+        f"or less in 95 % of the runs from {told or 'no number tried'} on. Promised is what Theorem 26 asks "
+        "for, for an error of as much on the rows at hand, whatever they are."
     )
     header = ("columns", "rows", f"share of runs with error ≤ {ALPHA:g}", "mean error", "runs", "promised")
     return Section("Boxes", reading, tables=(Table(header, tuple(rows)),))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fim_private as fim
+from fim_private.learning import quantiles
 from fim_private.mechanisms import Choosing
 from fim_private.spectrum import SupportSpectrum
 
@@ -196,8 +197,6 @@ class SanThresholds:
 
 def thresholds_right(way: str, shape: str, n: int, alpha: float, runs: int, seed: int) -> float:
     """Return the share of runs in which no threshold's estimate errs by more than alpha n, at epsilon 1, delta 1e-6."""
-    from fim_private.learning import quantiles
-
     counts = THRESHOLDS[shape](n, seed)
     generator, true = np.random.default_rng(seed), np.cumsum(counts)
     values = np.repeat(np.arange(len(counts)), counts) if way == "quantiles" else counts

@@ -39,7 +39,7 @@ QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW,
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set, size, mechanism, relation of neighbours, ε and δ."""
     if options.quick:
-        how = {"counts": [1, 10], "trials": 10, "seed": options.seed}
+        how = {"counts": [1, 10], "trials": 24, "seed": options.seed}
         small = replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")
         entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
         parts = (small, (1,), FIRST + THEN), (small, (2,), FIRST), (corner_shop(), (1,), FIRST)

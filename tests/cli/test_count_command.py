@@ -73,6 +73,7 @@ def test_users_and_columns(folder: Path) -> None:
     assert "units" not in release
 
 
+@pytest.mark.full
 def test_standard_input(folder: Path) -> None:
     for arguments, stdin in ((["-", "--itemsets", "pairs.csv"], BASKETS), (["baskets.dat", "--itemsets", "-"], "41\n")):
         done = run(folder, *arguments, stdin=stdin)

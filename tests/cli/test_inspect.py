@@ -23,6 +23,7 @@ def run(folder: Path, *words: str, stdin: bytes = b"") -> subprocess.CompletedPr
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.mark.full
 def test_the_command_it_names_runs(tmp_path: Path) -> None:
     done = run(tmp_path, "inspect", str(SALES), "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -81,6 +82,7 @@ def test_standard_input_of_any_form(tmp_path: Path) -> None:
     assert "--delimiter" in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", ["mine", "count"])
 def test_on_a_terminal_it_says_what_it_read(command: str, tmp_path: Path) -> None:

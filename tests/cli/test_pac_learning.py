@@ -61,6 +61,7 @@ def test_the_bound_holds(results: dict[str, Any]) -> None:
     assert all(found["quantile"] <= found["bound"] for found in learned if found["bound"] is not None)
 
 
+@pytest.mark.full
 def test_t_star_shrinks_with_n(results: dict[str, Any]) -> None:
     promised = results["answers"]["shape|generated"]["promised"]
     known = [entry for entry in promised if entry["t*"] is not None]

@@ -75,6 +75,7 @@ def test_plan_for_many(tmp_path: Path) -> None:
     assert "levelwise (items of a typical basket)" in table.stdout
 
 
+@pytest.mark.full
 def test_audit_is_kept_and_says_how_much_is_used() -> None:
     audit = as_json("audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20)
     assert audit["holds"] is True

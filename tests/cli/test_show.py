@@ -76,6 +76,7 @@ def test_what_cannot_be_shown_is_one_line(words: list[str], said: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.full
 def test_rules_of_a_release_that_was_not_mined_for_them(tmp_path: Path) -> None:
     done = run("show", str(mined(tmp_path, "r.json", "--supports")), "--rules")
     assert done.returncode == 2

@@ -99,6 +99,7 @@ def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", [*PLANS, "audit --mechanism distance --trials 0"])
 @pytest.mark.one_in(2)
 def test_an_ascii_table_is_aligned(command: str) -> None:
@@ -170,6 +171,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
     return text
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -223,6 +225,7 @@ def run_with(tmp_path: Path, lines: str, *arguments: str, **modules: str) -> sub
 OUT_OF_MEMORY = "Error: memory ran out, and nothing was written; free some, or ask for less\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "place", ["engines.read_parts", "checked_options", "engines.LocalSource", "one_release.Release"]
 )

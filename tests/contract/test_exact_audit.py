@@ -140,6 +140,7 @@ def test_every_mechanism_is_private_elsewhere(name: str, neighbors: str, epsilon
     assert audit(mechanism, trials=100, seed=5).holds
 
 
+@pytest.mark.full
 def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
     """An audit that never finds anything would pass as well: these four guarantees are used up nearly wholly."""
     for name in ("limited-domain", "choosing", "tight-margin"):

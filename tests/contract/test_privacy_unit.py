@@ -83,6 +83,7 @@ UNIVERSES: dict[str, Universe] = {
 random_user = st.lists(st.lists(st.integers(0, 8), max_size=5), min_size=1, max_size=4)
 
 
+@pytest.mark.full
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("known", UNIVERSES)
 @settings(max_examples=25)

@@ -240,6 +240,7 @@ def test_decimals_reach_where_doubles_do_not() -> None:
     assert np.isclose(float(lead), 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["distance", "large-margin"])
 def test_progress_goes_from_0_to_1(name: str) -> None:
     [mechanism] = auditable(name, 1.0, 1e-3, "add-remove")

@@ -340,6 +340,7 @@ def test_merging_reduces_the_variance_as_far_as_one_step_can(zcdp: bool) -> None
                 assert mean_variance([*rest, union], queries, power) >= reached * (1 - 1e-5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("zcdp", [False, True])
 def test_estimates_of_several_bases_are_averaged_with_the_least_variance(source: Source, zcdp: bool) -> None:
     # Item 0 is a sum of 8 bins in one basis and of 2 in the other: variance 1 / (1/8 + 1/2) of a bin's.

@@ -30,6 +30,7 @@ from benchmarks.frame.support_spectra import part, spectrum, transactions
 from fim_private.counting.source import LocalSource
 from fim_private.dp.parameters import Neighbors
 from fim_private.mechanisms.exponential_weights import exponential_rate, top
+from fim_private.mechanisms.top_k import TopK
 from fim_private.mining import size_choice
 from fim_private.mining.budget import allocate
 from fim_private.mining.needed_support import needed_support
@@ -77,7 +78,8 @@ allocated = cache(allocate)
 def named(data: Mapping[int, Any], size: int, asked: MiningOptions) -> float:
     """Return with which probability an itemset of a size is named."""
     [run] = [one.run for one in allocated(asked).selections if one.sizes == (size,)]
-    law = run.mechanism.distribution(data[size])  # type: ignore[union-attr]
+    assert isinstance(run, TopK)
+    law = run.mechanism.distribution(data[size])
     return float(1 - law.abstain)
 
 

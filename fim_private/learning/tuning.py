@@ -64,9 +64,9 @@ def _chosen(
     """Choose as validate does among scores that are made once all that is public has been checked."""
     mechanism, step = _rounded_choice(stability, epsilon)
     randomness = Randomness.of_seed(seed)
-    steps = scaled(scores(), step)
     if randomness.private:
         warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=3)
+    steps = scaled(scores(), step)
     chosen = choose_index(steps, mechanism, randomness)
     assert chosen is not None, "permute-and-flip never abstains"
     return chosen

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from fim_private import defaults
 from fim_private.counting import Progress
@@ -22,6 +22,7 @@ from fim_private.learning.questions import Question
 from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
 from fim_private.mining.charging import account_of, bill, rows_asked
+from fim_private.mining.mine_options import SourceOptions
 from fim_private.mining.scope import Scope
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
@@ -33,26 +34,6 @@ from fim_private.reading.where import where_of
 from fim_private.spectrum import SupportSpectrum
 
 _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
-
-
-class SourceOptions(TypedDict, total=False):
-    """How purchases are read, and what of them counts, as in `mine`: all of it public, and nothing of it needed."""
-
-    user: str | None
-    missing_user: str | None
-    basket: str | None
-    item: str | Sequence[str] | None
-    items: str | None
-    delimiter: str | None
-    header: bool | None
-    encoding: str | None
-    input_format: str | None
-    query: str | None
-    where: str | None
-    exclude: Any
-    min_basket: int | None
-    together: str
-    max_memory: int | str | None
 
 
 def vote(

@@ -1,4 +1,7 @@
-"""The options of `mine` as types, for programs that check them: those without which it gives one release."""
+"""The options of `mine` as types, for programs that check them: those without which it gives one release.
+
+Those that say how purchases are read are of others, too.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,27 @@ from typing import Any, TypedDict
 from fim_private.counting import Progress
 
 
-class MineOptions(TypedDict, total=False):
+class SourceOptions(TypedDict, total=False):
+    """How purchases are read, and what of them counts: all of it public, and nothing of it needed."""
+
+    user: str | None
+    missing_user: str | None
+    basket: str | None
+    item: str | Sequence[str] | None
+    items: str | None
+    delimiter: str | None
+    header: bool | None
+    encoding: str | None
+    input_format: str | None
+    query: str | None
+    where: str | None
+    exclude: Any
+    min_basket: int | None
+    together: str
+    max_memory: int | str | None
+
+
+class MineOptions(SourceOptions, total=False):
     """The options of `mine`, but for those of segments."""
 
     size: int | str | Iterable[int]
@@ -31,22 +54,7 @@ class MineOptions(TypedDict, total=False):
     max_baskets: int | None
     catalogue: Any
     universe_size: int | None
-    user: str | None
-    missing_user: str | None
-    basket: str | None
-    item: str | Sequence[str] | None
-    items: str | None
-    delimiter: str | None
-    header: bool | None
-    encoding: str | None
-    input_format: str | None
-    query: str | None
-    where: str | None
-    exclude: Any
-    min_basket: int | None
-    together: str
     max_work: int
-    max_memory: int | str | None
     progress: Progress | None
     engine: str | None
     spark_conf: Mapping[str, str] | None

@@ -17,7 +17,7 @@ _NEEDED = {
 }
 
 
-class RulesFrame(pd.DataFrame):  # type: ignore[misc]
+class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas tells no types
     """A frame of rules. A notebook shows of each rule what people read first; what is made of it is a plain frame.
 
     decimals: with how many of them shares are told, in per cent. unit: what has an itemset, "basket" or "user".

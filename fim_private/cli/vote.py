@@ -114,8 +114,7 @@ def vote(
 ) -> None:
     """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
 
-    Baskets (or users) are dealt to blocks by lot, each block answers by itself, and an answer on which enough of them
-    agree is released.
+    Each of some random blocks of baskets (or users) answers by itself. An answer is released if enough blocks agree.
     """
     from fim_private.cli.progress import progress_bar
     from fim_private.learning.questions import named_question

@@ -74,7 +74,8 @@ def vote(
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers.
+    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a class of your own == must never
+    fail: it is asked of answers of different blocks.
     Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
     Warns as mine does.
 

@@ -226,9 +226,7 @@ OUT_OF_MEMORY = "Error: memory ran out, and nothing was written; free some, or a
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "place", ["engines.read_parts", "checked_options", "engines.LocalSource", "one_release.Release"]
-)
+@pytest.mark.parametrize("place", ["engines.read_parts", "request_of", "engines.LocalSource", "one_release.Release"])
 @pytest.mark.one_in(2)
 def test_memory_that_runs_out_is_one_line(tmp_path: Path, place: str) -> None:
     (tmp_path / "b.dat").write_text("1 2\n" * 700)
@@ -236,6 +234,7 @@ def test_memory_that_runs_out_is_one_line(tmp_path: Path, place: str) -> None:
         from fim_private import mining
         from fim_private.mining import engines, one_release
         def fail(*_, **__): raise MemoryError("so many bytes")
+        assert callable(mining.{place})
         mining.{place} = fail
     """
     done = run_with(tmp_path, lines, "mine", str(tmp_path / "b.dat"), "--output", str(tmp_path / "out.json"))

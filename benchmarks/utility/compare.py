@@ -39,7 +39,7 @@ QUICK = ("levelwise", *(entry for entry in tasks.ENTRIES if entry not in (*SLOW,
 def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each data set, size, mechanism, relation of neighbours, ε and δ."""
     if options.quick:
-        how = {"counts": [1, 10], "trials": 24, "seed": options.seed}
+        how = {"counts": [1, 10], "trials": 24, "of_slow": 4, "seed": options.seed}
         small = replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")
         entries = (*tasks.ENTRIES, WITHOUT_SUPPORTS)
         parts = (small, (1,), FIRST + THEN), (small, (2,), FIRST), (corner_shop(), (1,), FIRST)
@@ -49,7 +49,7 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     found, missing = sources(options.data)
     baskets = [source for name, source in found.items() if options.takes(name)]
     users = [source for name, source in user_sources(found).items() if options.takes(name)]
-    how = {"counts": COUNTS, "trials": TRIALS, "seed": options.seed}
+    how = {"counts": COUNTS, "trials": TRIALS, "of_slow": OF_SLOW, "seed": options.seed}
     plan: list[tuple[list[Source], tuple[str, ...], list[Budget]]] = [
         (users + baskets, QUICK, FIRST),
         (users, QUICK, THEN),
@@ -87,8 +87,9 @@ def _tasks(
             continue
         name = key(source.name, size, entry, USER if source.by_user else BASKET, neighbors, epsilon, delta)
         budget = {"source": source, "sizes": size, "epsilon": epsilon, "delta": delta, "neighbors": neighbors, **how}
+        of_slow = budget.pop("of_slow")
         if entry in SLOW:
-            budget["trials"] = min(OF_SLOW, how["trials"])
+            budget["trials"] = of_slow
         if entry in RUNS:
             yield Task(name, shipped, {**budget, "entry": entry})
         elif entry in tasks.OURS:

@@ -28,7 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of a test with more cases make test runs so many, and make test-all so many.
-CASES, MOST_CASES = 2, 8
+CASES, MOST_CASES = 2, 4
+
+# In make test-all a worker runs whole files, so that what a file shares is made once: first those that take longest.
+LONGEST = ("tests/services/test_spark.py", "tests/cli/test_studies.py")
 
 # Not to be imported where only the extra test is installed. The tests in it are marked full.
 collect_ignore = [] if find_spec("opendp") else ["unit/test_opendp.py"]
@@ -58,6 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Of a test with very many cases, and no mark that says that each is another test, only some are run each time, evenly
     spread: by make test CASES of those that are not full, by make test-all MOST_CASES of all. Others are marked rare.
     """
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     place: defaultdict[str, int] = defaultdict(int)
     for item in items:
         if sliced := item.get_closest_marker("one_in"):

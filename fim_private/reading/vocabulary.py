@@ -1,7 +1,8 @@
 """The vocabulary: which label each item code stands for, and when a text is a number.
 
-Codes are canonical: integers ascending, then strings ascending. Two sources that hold the same baskets give the same
-codes, hence, under one seed, the same release.
+Codes are canonical: integers ascending, also those that are texts, then other texts ascending. Two sources that hold
+the same baskets give the same codes, hence, under one seed, the same release: also CSV, in which 39 is a number, and
+Parquet with a column of texts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ INTEGER_TOKEN = r"^(0|-?[1-9][0-9]{0,17})$"
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, strictly ascending.
+    integers: (a,) int64, strictly ascending. strings: (b,) Arrow string, distinct: those that print like integers
+    ascending as these, then the others ascending.
     """
 
     integers: NDArray[np.int64]
@@ -82,21 +84,19 @@ def canonical_vocabulary(labels: pa.Array, *, tokens: bool) -> tuple[Vocabulary,
     """
     position = np.arange(len(labels), dtype=np.int32)
     if pa.types.is_integer(labels.type):
-        integers, is_integer = numpy_of(labels), np.ones(len(labels), dtype=bool)
-        strings = pa.nulls(0, pa.string())
-    elif tokens:
-        is_integer = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
-        integers = numpy_of(labels.filter(arrow_of(is_integer)).cast(pa.int64()))
-        strings = labels.filter(arrow_of(~is_integer))
+        is_number, numbers, texts = np.ones(len(labels), dtype=bool), numpy_of(labels), pa.nulls(0, pa.string())
     else:
-        integers, is_integer = np.empty(0, dtype=np.int64), np.zeros(len(labels), dtype=bool)
-        strings = labels
-    integer_order = np.argsort(integers, kind="stable")
-    string_order = numpy_of(pc.sort_indices(strings))
-    order = np.concatenate([position[is_integer][integer_order], position[~is_integer][string_order]])
+        is_number = numpy_of(pc.match_substring_regex(labels, INTEGER_TOKEN))
+        numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
+        texts = labels.filter(arrow_of(~is_number))
+    number_order = np.argsort(numbers, kind="stable")
+    text_order = numpy_of(pc.sort_indices(texts))
+    order = np.concatenate([position[is_number][number_order], position[~is_number][text_order]])
     code = np.empty(len(labels), dtype=np.int32)
     code[order] = position
-    return Vocabulary(integers[integer_order].astype(np.int64), strings.take(arrow_of(string_order))), code
+    if tokens or pa.types.is_integer(labels.type):
+        return Vocabulary(numbers[number_order].astype(np.int64), texts.take(arrow_of(text_order))), code
+    return Vocabulary(np.empty(0, dtype=np.int64), labels.take(arrow_of(order))), code
 
 
 def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int32]]:

@@ -26,8 +26,6 @@ from benchmarks.utility.runs import MOST_RUNS, RUNS, WITHOUT_SUPPORTS
 from benchmarks.utility.tasks import OURS, PEERS
 from fim_private.mechanisms import LargeMargin
 
-# Each study is run once, for all tests that look at it.
-pytestmark = pytest.mark.xdist_group("studies")
 NEIGHBORS = ["replace-one", "add-remove"]
 
 

@@ -13,6 +13,8 @@ import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
+# Texts, of which most look like numbers.
+CODES = ["10", "9", "100", "85123A", "007", "22469", "-3", "POST", "22470", "0", "20", "1e3"]
 COLUMNS: dict[str, Any] = {"user": "customer_id", "basket": "order_id", "item": "product"}
 QUERY = "select * from sales"
 
@@ -26,12 +28,20 @@ def sales(seed: int = 1, orders: int = 400) -> pa.Table:
         customer = None if order % 50 == 7 else draw.randrange(150)
         bought = {products[min(int(draw.expovariate(0.4)), 11)] for _ in range(4)}
         rows += [
-            (customer, order, product, ["France", "Spain", None][order % 3], f"2011-{order % 12 + 1:02}-15", price)
+            (
+                customer,
+                order,
+                product,
+                ["France", "Spain", None][order % 3],
+                f"2011-{order % 12 + 1:02}-15",
+                price,
+                code,
+            )
             for product in sorted(bought)
-            for price in [round(draw.random() * 20, 2)]
+            for price, code in [(round(draw.random() * 20, 2), CODES[products.index(product)])]
         ]
     draw.shuffle(rows)
-    names = ["customer_id", "order_id", "product", "country", "day", "price"]
+    names = ["customer_id", "order_id", "product", "country", "day", "price", "code"]
     table = pa.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
     return table.set_column(4, "day", table["day"].cast(pa.date32()))
 

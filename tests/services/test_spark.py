@@ -39,7 +39,6 @@ from fim_private.spark.tasks import spark_call
 pytestmark = [
     pytest.mark.full,
     pytest.mark.every_case,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]

@@ -720,7 +720,9 @@ def states(mode: str, path: Path, step: int) -> Counter[str]:
     return Counter(told.splitlines())
 
 
-@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "step", [61, pytest.param(5, marks=pytest.mark.full), pytest.param(1, marks=[pytest.mark.full, pytest.mark.rare])]
+)
 def test_killed_anywhere_it_has_charged_what_was_released(path: Path, step: int) -> None:
     found = states("every-line", path, step)
     assert set(found) <= {"0 0", "1 0", "1 1"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from fim_private.reading import read_transactions
 from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
 from fim_private.reading.canonical_baskets import canonical_baskets
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
 
 LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
@@ -43,7 +44,9 @@ def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list
     vocabulary, code = mixed_vocabulary(items)
     numbers = sorted(item for item in items if isinstance(item, int))
     # Arrow orders strings by their UTF-8 bytes, which is the order of code points.
-    texts = sorted(item for item in items if isinstance(item, str))
+    texts = [item for item in items if isinstance(item, str)]
+    like_numbers = {text: int(text) for text in texts if re.fullmatch(INTEGER_TOKEN, text)}
+    texts.sort(key=lambda text: (text not in like_numbers, like_numbers.get(text, 0), text))
     assert labels(vocabulary) == [*numbers, *texts]
     assert [vocabulary.label(int(c)) for c in code] == items
 
@@ -76,6 +79,15 @@ def test_integer_labels_stay_integers() -> None:
     vocabulary, code = canonical_vocabulary(pa.array([7, -3, 2**62]), tokens=False)
     assert labels(vocabulary) == [-3, 7, 2**62]
     assert code.tolist() == [1, 0, 2]
+
+
+@given(st.lists(st.one_of(st.integers(-20, 200).map(str), st.text("019-a", max_size=3)), unique=True))
+def test_codes_do_not_depend_on_whether_numbers_are_kept_as_texts(texts: list[str]) -> None:
+    of_texts, code = canonical_vocabulary(arrow_strings(texts), tokens=False)
+    of_numbers, same = canonical_vocabulary(arrow_strings(texts), tokens=True)
+    assert code.tolist() == same.tolist()
+    assert [*map(str, labels(of_numbers))] == labels(of_texts)
+    assert [texts[place] for place in np.argsort(code)] == labels(of_texts)
 
 
 def test_codes_in_another_vocabulary() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,15 +11,23 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading.vocabulary import Item
+from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
 from fim_private.spark.item_digests import ItemDigests, NewItems, digest
 from fim_private.spark.row_reader import RowReader
 from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
 # The last row of a task has no item, and how many entries there were.
 _NAMES = pa.schema(
-    [("digest", pa.int64()), ("number", pa.int64()), ("text", pa.string()), ("entries", pa.int64())],
+    [
+        ("digest", pa.int64()),
+        ("number", pa.int64()),
+        ("text", pa.string()),
+        ("alike", pa.int64()),  # what a text prints like, where that is a number: by that it is ordered
+        ("entries", pa.int64()),
+    ],
 )
+# In the order of a vocabulary's labels.
+_ORDER = ("number", "alike", "text")
 # Names are kept in so many parts: there are few of them, beside the purchases.
 _NAME_PARTS = 8
 _SALTS = 256
@@ -65,6 +74,7 @@ class _Names:
                     pa.array([digest(item, self.salt) for item in fresh], pa.int64()),
                     pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
                     pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
+                    pa.array([_alike(item) for item in fresh], pa.int64()),
                     pa.array([0] * len(fresh), pa.int64()),
                 ],
                 schema=_NAMES,
@@ -72,13 +82,17 @@ class _Names:
         yield pa.RecordBatch.from_pylist([{"entries": entries}], schema=_NAMES)
 
 
+def _alike(item: Item) -> int | None:
+    return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
+
+
 def numbered(frame: Any, reader: RowReader) -> ItemNames:
     """Return the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
         names = run(frame, _Names(reader, salt), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", "number", "text", FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
-            order = names["number"].asc_nulls_last(), names["text"].asc_nulls_last()
+            names = names.groupBy("digest", *_ORDER, FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
+            order = [names[column].asc_nulls_last() for column in _ORDER]
         try:
             found = collected(names.orderBy(*order).select("digest", "sum(entries)", FAILURE))
         except BaseException:

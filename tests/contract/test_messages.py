@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ from fim_private.cli.commands import app, as_typed
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
 OWN_WORDS = {"cli", "output", "errors.py"}
-SOURCES = {
-    path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    """The package's modules, parsed, by their paths."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
 
 # `parameter`, and what hands a name on to it.
 NAMING = {
@@ -109,7 +116,7 @@ def options() -> dict[str, str]:
 def test_every_marked_name_is_an_option_or_for_python_only() -> None:
     named = {
         text
-        for tree in SOURCES.values()
+        for tree in sources().values()
         for call in ast.walk(tree)
         if called(call) in NAMING and isinstance(call, ast.Call)
         for argument in call.args
@@ -133,7 +140,7 @@ def test_no_parameter_is_named_without_a_mark() -> None:
     unmarked = re.compile(rf"\A({names})\b|\b({'|'.join(name for name in names.split('|') if '_' in name)})\b")
     found = {
         message
-        for tree in SOURCES.values()
+        for tree in sources().values()
         for call in ast.walk(tree)
         if re.fullmatch(r"(Parameter|Data|WorkLimit|Output|Ledger|MissingExtra)Error", called(call))
         for message in messages(call)
@@ -156,7 +163,7 @@ def messages(call: ast.AST) -> Iterator[str]:
 def test_only_the_command_line_spells_options() -> None:
     spelled = {
         (name, text)
-        for name, tree in SOURCES.items()
+        for name, tree in sources().items()
         if name.partition("/")[0] not in OWN_WORDS and not name.endswith("/style.py")  # CSS has such names, too
         for text in texts(tree)
         if re.search(r"(?<![\w-])--[a-z]", text)

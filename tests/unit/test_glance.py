@@ -6,6 +6,7 @@ import dataclasses
 import html.parser
 import pickle
 import re
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -19,18 +20,37 @@ from fim_private.mechanisms import LargeMargin
 from fim_private.mining.release import Itemset, Release
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
-MINED = fim.mine(SHOP, top=3, supports=True, seed=1)
-NOTHING = fim.mine([["milk", "tea"]] * 3)
-OBJECTS: dict[str, Any] = {
-    "release": MINED,
-    "abstained": NOTHING,
-    "plan": fim.plan(units=1000),
-    "top plan": fim.plan_top(typical_basket=5),
-    "comparison": fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
-}
-RULES = fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules()
-SHOWN = {**OBJECTS, "rules": RULES}
-every_object = pytest.mark.parametrize("kind", OBJECTS)
+KINDS = ("release", "abstained", "plan", "top plan", "comparison")
+
+
+@cache
+def mined() -> Release:
+    return fim.mine(SHOP, top=3, supports=True, seed=1)
+
+
+@cache
+def nothing() -> Release:
+    return fim.mine([["milk", "tea"]] * 3)
+
+
+@cache
+def rules() -> Any:
+    return fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules()
+
+
+@cache
+def objects() -> dict[str, Any]:
+    made = (
+        mined(),
+        nothing(),
+        fim.plan(units=1000),
+        fim.plan_top(typical_basket=5),
+        fim.compare([450, 20], [LargeMargin(0.5), LargeMargin(1.0)]),
+    )
+    return dict(zip(KINDS, made, strict=True))
+
+
+every_object = pytest.mark.parametrize("kind", KINDS)
 
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
@@ -110,21 +130,21 @@ def test_what_a_label_holds_is_shown_and_does_nothing(label: str) -> None:
 
 @every_object
 def test_repr_is_a_few_lines_and_no_dump_of_fields(kind: str) -> None:
-    text = repr(OBJECTS[kind])
+    text = repr(objects()[kind])
     assert len(text.splitlines()) <= FEW + 5
     assert not re.search(r"\w=\(|PrivacyCost|Fraction", text)
 
 
-@pytest.mark.parametrize("kind", SHOWN)
+@pytest.mark.parametrize("kind", [*KINDS, "rules"])
 def test_html_is_well_formed_and_takes_the_colours_of_the_notebook(kind: str) -> None:
-    text = SHOWN[kind]._repr_html_()
+    text = (objects() | {"rules": rules()})[kind]._repr_html_()
     Tags(text)
     assert not re.search(r"color|background|<style|class=", text)
 
 
 @every_object
 def test_len_and_iteration_agree(kind: str) -> None:
-    thing = OBJECTS[kind]
+    thing = objects()[kind]
     assert len(thing) == len(list(thing))
     assert bool(thing) is (kind != "abstained")
 
@@ -161,10 +181,10 @@ def test_a_plan_says_what_a_mechanism_lacks() -> None:
 
 
 def test_rules_are_shown_as_people_read_them() -> None:
-    tags = Tags(RULES._repr_html_())
-    assert tags.texts[0] == f"{len(RULES)} association rules"
+    tags = Tags(rules()._repr_html_())
+    assert tags.texts[0] == f"{len(rules())} association rules"
     assert tags.texts[1:7] == ["rule", "share", "confidence", "95 %", "lift", "95 %"]
-    first = RULES.iloc[0]
+    first = rules().iloc[0]
     sides = [", ".join(sorted(first[side])) for side in ("antecedents", "consequents")]
     assert tags.texts[7].removesuffix(" ?") == f"{{{sides[0]}}} → {{{sides[1]}}}"
     assert tags.texts[9] == f"{100 * first['confidence']:.0f} %"
@@ -172,12 +192,12 @@ def test_rules_are_shown_as_people_read_them() -> None:
 
 
 def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:
-    assert isinstance(RULES, pd.DataFrame)
-    assert type(RULES.head(1)) is type(RULES[["lift"]]) is type(RULES.copy()) is pd.DataFrame
-    again = pickle.loads(pickle.dumps(RULES))
-    assert again._repr_html_() == RULES._repr_html_()
-    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(RULES))
-    fewer = pickle.loads(pickle.dumps(RULES))
+    assert isinstance(rules(), pd.DataFrame)
+    assert type(rules().head(1)) is type(rules()[["lift"]]) is type(rules().copy()) is pd.DataFrame
+    again = pickle.loads(pickle.dumps(rules()))
+    assert again._repr_html_() == rules()._repr_html_()
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(rules()))
+    fewer = pickle.loads(pickle.dumps(rules()))
     del fewer["lift"]
     assert "dataframe" in fewer._repr_html_()  # pandas' own
     none = fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules(min_lift=1e6)
@@ -185,7 +205,7 @@ def test_a_frame_of_rules_is_a_frame_as_any_other() -> None:
 
 
 def test_plans_and_comparisons_by_name() -> None:
-    plan, top, comparison = (OBJECTS[kind] for kind in ("plan", "top plan", "comparison"))
+    plan, top, comparison = (objects()[kind] for kind in ("plan", "top plan", "comparison"))
     assert plan[plan.recommended].name == plan.recommended
     assert top[10] == top.best(10)
     assert [comparison[row.name] for row in comparison] == [*comparison.rows]
@@ -198,41 +218,41 @@ def test_plans_and_comparisons_by_name() -> None:
 
 
 def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
-    title, heads, first, *_, last = repr(MINED).splitlines()
-    assert title == f"Release: {MINED.title}"
+    title, heads, first, *_, last = repr(mined()).splitlines()
+    assert title == f"Release: {mined().title}"
     assert heads.split("  ")[1] == "itemset"
     assert re.fullmatch(r"  \{milk, tea\} +\d{3}  \d\d\.\d % +\d{3} to \d{3}", first)
     assert (
         last
-        == MINED.guarantee
+        == mined().guarantee
         == "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
     )
-    assert MINED.columns == ("itemset", "support", "share", "95 % interval")
+    assert mined().columns == ("itemset", "support", "share", "95 % interval")
 
 
 def test_an_abstention_is_visible() -> None:
-    assert repr(NOTHING).startswith("Release: No itemset of 2 items was released: the mechanism abstained.")
-    assert "No itemset of 2 items was released" in NOTHING._repr_html_()
-    assert not NOTHING
-    assert NOTHING.abstained
+    assert repr(nothing()).startswith("Release: No itemset of 2 items was released: the mechanism abstained.")
+    assert "No itemset of 2 items was released" in nothing()._repr_html_()
+    assert not nothing()
+    assert nothing().abstained
 
 
 def test_a_release_is_a_sequence_of_its_itemsets() -> None:
-    first, second, third = MINED.itemsets
-    assert [*MINED] == [*MINED.itemsets]
-    assert (MINED[0], MINED[-1], MINED[1:]) == (first, third, (second, third))
+    first, second, third = mined().itemsets
+    assert [*mined()] == [*mined().itemsets]
+    assert (mined()[0], mined()[-1], mined()[1:]) == (first, third, (second, third))
     for items in ({"milk", "tea"}, frozenset({"milk", "tea"}), ("tea", "milk"), ["milk", "tea"]):
-        assert items in MINED
-        assert MINED[items] == first
-    assert first in MINED
-    assert MINED[Itemset(("milk", "tea"))] == first  # whatever its support
-    assert {"milk"} not in MINED
-    assert {"milk", "tea", "jam"} not in MINED
-    assert Itemset(("milk", "rye")) not in MINED
+        assert items in mined()
+        assert mined()[items] == first
+    assert first in mined()
+    assert mined()[Itemset(("milk", "tea"))] == first  # whatever its support
+    assert {"milk"} not in mined()
+    assert {"milk", "tea", "jam"} not in mined()
+    assert Itemset(("milk", "rye")) not in mined()
     with pytest.raises(KeyError):
-        MINED[{"milk"}]
+        mined()[{"milk"}]
     with pytest.raises(IndexError):
-        MINED[3]
+        mined()[3]
     numbers = of(Itemset((39, 48)))
     assert ({39, 48} in numbers, {"39", "48"} in numbers) == (True, False)
 
@@ -240,14 +260,14 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
 def test_the_outcome_without_a_name_is_no_set() -> None:
     unnamed = of(Itemset(None), Itemset((1, 2)))
     assert Itemset(None) in unnamed
-    assert Itemset(None) not in MINED
+    assert Itemset(None) not in mined()
     assert () not in unnamed
 
 
 @pytest.mark.parametrize("item", ["milk", b"milk", 39, None, 2.5])
 def test_an_item_is_no_itemset(item: Any) -> None:
     with pytest.raises(ParameterError, match=r"^itemset must be a collection of items such as \{'milk', 'tea'\}, not "):
-        item in MINED  # noqa: B015
+        item in mined()  # noqa: B015
 
 
 def test_print_shows_all_of_it() -> None:

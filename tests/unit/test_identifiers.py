@@ -117,17 +117,21 @@ def shop(baskets: Sequence[Sequence[Any]]) -> Transactions:
     return read_transactions(pa.table({"user": ["X"] * len(baskets), "items": pa.array(baskets)}), user="user")
 
 
+def texts(capped: Transactions) -> list[tuple[str, ...]]:
+    """The one unit's baskets, in an order that knows no types."""
+    return sorted(tuple(sorted(map(str, basket))) for basket in units(capped)[0])
+
+
 def test_which_baskets_count_follows_from_what_is_in_them() -> None:
     """Not from their order, nor from the items' type, and a basket bought twice takes one place."""
     rng = np.random.default_rng(5)
     baskets = [sorted({str(item) for item in rng.integers(0, 40, 3)}) for _ in range(30)]
     for count in (1, 3, 10):
-        chosen = sorted(units(shop(baskets).capped(3, count))[0])
+        chosen = texts(shop(baskets).capped(3, count))
         assert len(chosen) == count
-        assert sorted(units(shop(baskets[::-1]).capped(3, count))[0]) == chosen
-        assert sorted(units(shop([*baskets, *baskets, []]).capped(3, count))[0]) != []
-        numbers = units(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count))[0]
-        assert sorted(tuple(sorted(map(str, basket))) for basket in numbers) == chosen
+        assert texts(shop(baskets[::-1]).capped(3, count)) == chosen
+        assert texts(shop([*baskets, *baskets, []]).capped(3, count)) == chosen
+        assert texts(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count)) == chosen
     mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are two items, in one order
     frame = pd.DataFrame({"user": "X", "items": mixed})
     for count in (1, 2, 3):

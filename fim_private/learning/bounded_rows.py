@@ -11,13 +11,15 @@ from fim_private.errors import ParameterError, parameter
 
 # A length of 1 in steps of the whole numbers.
 ONE = 1 << 20
+# With more columns the squares of a row of 64-bit integers, 2^40 each, could have a sum beyond them.
+MOST_COLUMNS = 1 << 22
 Rows = NDArray[np.int64]
 
 
 def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where longer than 1.
 
-    rows: (n, d) finite numbers. center: a number or (d,). scale: a number or (d,), above 0.
+    rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
     Both must be **public**, not computed from these rows: minima, means or deviations of the data would let one row
     change all others. With lowest and highest values that are publicly known, center=low and scale=(high - low) * √d
     map each row into the unit ball; with a public mean and deviation, scale=4 * deviation does for most.
@@ -33,6 +35,7 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     table = _numbers("rows", rows)
     if table.ndim != 2 or not table.shape[1]:
         raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row, and one at least")
+    _check_width(table)
     middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
@@ -44,6 +47,12 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     lengths = np.sqrt(squares[long].astype(np.float64)).astype(np.int64) + 1  # above the root, whatever its rounding
     steps[long] = np.sign(steps[long]) * (np.abs(steps[long]) * ONE // lengths[:, None])
     return steps
+
+
+def _check_width(table: NDArray[Any]) -> None:
+    """Raise ParameterError for a table of more columns than the sum of a row's squares can have."""
+    if table.shape[1] > MOST_COLUMNS:
+        raise ParameterError(f"{parameter('rows')} must have at most {MOST_COLUMNS:,} columns")
 
 
 def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64]:
@@ -71,7 +80,8 @@ def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def check_rows(rows: ArrayLike) -> Rows:
     """Return rows of train_linear as int64: (n, d).
 
-    Raises ParameterError for what is no table of whole numbers, has no row or column, or a row longer than 1.
+    Raises ParameterError for what is no table of whole numbers, has no row or column, more than 2^22 columns, or a row
+    longer than 1.
     """
     try:
         table: NDArray[Any] = np.asarray(rows)
@@ -79,6 +89,7 @@ def check_rows(rows: ArrayLike) -> Rows:
         raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row") from None
     if table.ndim != 2 or not table.size:
         raise ParameterError(f"{parameter('rows')} must be a table with one row and one column at least")
+    _check_width(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
             f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type {table.dtype.name!r}: "

@@ -88,8 +88,9 @@ def train_linear(
 ) -> LinearClassifier:
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
-    rows: (n, d) whole numbers in steps of 2^-20, d at most 2^22, each row with Σ x² <= 2^40, that is no longer than 1: unit_rows makes
-        them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a constant column.
+    rows: (n, d) whole numbers in steps of 2^-20, d at most 2^22, each row with Σ x² <= 2^40, that is no longer than 1:
+        unit_rows makes them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a
+        constant column.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
         1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.

@@ -74,8 +74,9 @@ def vote(
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a class of your own == must never
-    fail: it is asked of answers of different blocks.
+    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all
+    fields count. An object of another class of your own must hold nothing beyond what its == compares and its repr
+    prints, for the very object of one block is returned; and its == must never fail: it is asked across blocks.
     Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
     Warns as mine does.
 

@@ -6,11 +6,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import oracles
@@ -179,6 +181,34 @@ def test_which_answers_are_the_same() -> None:
     assert counted(1, [0.0], [-0.0], [Decimal("1")], [Decimal("1.0")]) == [1, 1, 1, 1]
     assert counted(1, [frozenset({1, 2})], [frozenset({2, 1})], [frozenset({True, 2})]) == [2, 1]
     assert counted(2, ["a", "a", "b"], ["b"]) == [2, 1]
+
+
+@dataclass(frozen=True)
+class Best:
+    item: str
+    units: Any = field(compare=False, repr=False)
+
+
+class Pair(NamedTuple):
+    first: Best
+    second: str
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_an_answer_s_hidden_fields_are_no_way_out() -> None:
+    assert Best("tea", 1) == Best("tea", 2)
+    assert counted(1, [Best("tea", 1)], [Best("tea", 2)], [Best("tea", 1)], [Best("tea", True)]) == [2, 1, 1]
+    assert counted(
+        1, [(Best("tea", 1),)], [(Best("tea", 2),)], [Pair(Best("a", 1), "b")], [Pair(Best("a", 2), "b")]
+    ) == [*[1] * 4]
+    assert counted(1, [Best("tea", Best("milk", 1))], [Best("tea", Best("milk", 2))]) == [1, 1]
+    assert counted(1, [Best("tea", [1])]) == []  # what can be changed is no answer
+    assert counted(1, [Colour.RED], [Colour.RED], [Colour.BLUE], [Best]) == [2, 1, 1]
+    assert counted(1, [Pair(Best("a", 1), "b")], [Pair(Best("a", 1), "b")]) == [2]
 
 
 def test_what_has_no_vote() -> None:

@@ -144,6 +144,12 @@ def whole_number(name: str, value: int, *, least: int, most: int | None = None) 
     return integer
 
 
+def check_function(name: str, value: object) -> None:
+    """Raise ParameterError, which names the parameter, for what cannot be called."""
+    if not callable(value):
+        raise ParameterError(f"{parameter(name)} must be a function, not {shown(value)}")
+
+
 def flag(name: str, value: bool) -> bool:
     """Return the value, True or False of Python or numpy. Raises ParameterError for anything else."""
     if isinstance(value, bool):

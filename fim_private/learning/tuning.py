@@ -17,7 +17,7 @@ import numpy as np
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_number, flag, positive_integer
+from fim_private.dp.parameters import EPSILON_RANGE, check_function, exact_epsilon, exact_number, flag, positive_integer
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import PermuteAndFlip
@@ -118,8 +118,8 @@ def train_and_validate(
     >>> train_and_validate(lambda i: 10 * i, lambda model: -abs(model - 20), 5, stability=1, epsilon=9, seed=1)
     (2, 20)
     """
-    _check_callable("train", train)
-    _check_callable("score", score)
+    check_function("train", train)
+    check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
     models: list[Model] = []
@@ -161,7 +161,7 @@ def best_of(
     >>> best_of(lambda candidate: (Fraction(candidate, 2), "abc"[candidate]), 3, stop=0.05, epsilon=1, seed=1)
     (Fraction(1, 1), 'c')
     """
-    _check_callable("run", run)
+    check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_number(stop)
     if chance is None or not 0 < chance <= 1:
@@ -192,9 +192,3 @@ def _is_exact(value: object) -> bool:
 def _exact(value: int | Fraction) -> Fraction:
     """Return such a value as a Fraction of Python's integers."""
     return value if isinstance(value, Fraction) else Fraction(int(value))
-
-
-def _check_callable(name: str, value: object) -> None:
-    """Raise ParameterError, which names the parameter, for what cannot be called."""
-    if not callable(value):
-        raise ParameterError(f"{parameter(name)} must be a function, not {shown(value)}")

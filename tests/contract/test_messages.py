@@ -33,7 +33,7 @@ NAMING = {
     "_candidates",
     "_rational",
     "_listed",
-    "_check_callable",
+    "check_function",
     "_numbers",
     "_per_column",
 }
@@ -66,6 +66,7 @@ PYTHON_ONLY = {
         "levels",
         "low",
         "high",
+        "progress",
     ),
     # of learning
     *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),

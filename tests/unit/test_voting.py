@@ -480,6 +480,7 @@ def test_the_result_says_what_was_promised() -> None:
         ({"delta": 0}, "delta must be a number above 0 and below 1"),
         ({"neighbors": "none"}, "neighbors must be one of"),
         ({"seed": 1.5}, "seed must be a whole number"),
+        ({"progress": 5}, "progress must be a function, not 5"),
         ({"question": "highest-lift"}, "question must be a function of one block, not 'highest-lift'"),
         ({"question": HighestLift}, "question must be a function of one block, not a"),
         ({"dataset": "sales"}, "dataset goes with ledger"),
@@ -526,6 +527,20 @@ def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
     assert entries == [1, 1, 1]
     with pytest.raises(ParameterError, match="seed and ledger contradict each other"):
         fim.vote([["a"]], watching, ledger=ledger, dataset="sales", seed=1)
+
+
+def test_a_progress_that_is_none_is_refused_before_it_is_charged(tmp_path: Path) -> None:
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5)
+    charged: dict[str, Any] = {"progress": 5, "ledger": ledger, "dataset": "sales"}
+    calls: list[Callable[[], Any]] = [
+        lambda: fim.vote([["a"]] * 5, most_bought, blocks=3, **charged),
+        lambda: fim.mine([["a"]] * 5, **charged),
+        lambda: fim.count([["a"]] * 5, [["a"]], **charged),
+    ]
+    for call in calls:
+        with pytest.raises(ParameterError, match="^progress must be a function, not 5$"):
+            call()
+    assert not ledger.entries
 
 
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,6 +215,11 @@ def test_a_huge_lead_wins_and_huge_numbers_do() -> None:
     assert select([10**30, 10**30 + 10**5, -(10**30)], LargeMargin(), seed=1) == 1
 
 
+@every_mechanism
+def test_scores_of_any_size_are_compared(mechanism: Mechanism) -> None:
+    assert select([0, 10**400, -(10**400), 5], mechanism, seed=1) == 1
+
+
 def test_abstaining_gives_none() -> None:
     @dataclass(frozen=True)
     class Silent(Recorder):

@@ -401,6 +401,11 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
         train_and_validate(never, never, 2, **options)
 
 
+def test_scores_of_any_size_are_compared() -> None:
+    assert validate([0, 10**400], stability=Fraction(1, 500), epsilon=1, seed=1) == 1
+    assert validate([Fraction(0), Fraction(1)], stability=Fraction(1, 10**310), epsilon=1, seed=1) == 1
+
+
 def test_no_error_tells_a_score() -> None:
     refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"]]
     for scores in refused:

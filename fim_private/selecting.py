@@ -7,7 +7,7 @@ module's name is a gerund because `fim.select` is a function, which would hide a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, TypeVar, overload
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
+from fim_private.dp.given_lists import as_list
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
@@ -81,7 +82,7 @@ def select(
     1
     """
     steps = scaled(scores, sensitivity)
-    names: list[Any] = list(range(len(steps))) if labels is None else _listed("labels", labels)
+    names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
     if len(names) != len(steps):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate")
     if any(name is None for name in names):
@@ -107,7 +108,7 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
         raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}")
-    values = [_rational("scores", score) for score in _listed("scores", scores)]
+    values = [_rational("scores", score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
     return [math.floor(value / unit) for value in values]
@@ -144,14 +145,6 @@ def check_mechanism(mechanism: Mechanism) -> None:
     if isinstance(mechanism, NamedExponential):
         # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here all have names.
         raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    """Return the values as a list. Raises ParameterError for what is no list or array in a fixed order."""
-    is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
-    if not is_listed or getattr(values, "ndim", 1) == 0:
-        raise ParameterError(f"{parameter(name)} must be a list or an array, in the order of the candidates")
-    return list(values)
 
 
 def _rational(name: str, value: Any) -> Fraction:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fim_private.dp.given_lists import as_array
 from fim_private.errors import ParameterError, parameter
 
 # A length of 1 in steps of the whole numbers.
@@ -34,7 +35,7 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """
     table = _numbers("rows", rows)
     if table.ndim != 2 or not table.shape[1]:
-        raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row, and one at least")
+        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     _check_width(table)
     middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
     if not (unit > 0).all():
@@ -65,10 +66,7 @@ def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return finite numbers as float64. Raises ParameterError for anything else."""
-    try:
-        numbers: NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise ParameterError(f"{parameter(name)} must be a table: as many numbers in each row") from None
+    numbers = as_array(name, values)
     if numbers.dtype.kind not in "iufb":
         raise ParameterError(f"{parameter(name)} must be numbers, not of the type {numbers.dtype.name!r}")
     numbers = numbers.astype(np.float64)
@@ -83,10 +81,7 @@ def check_rows(rows: ArrayLike) -> Rows:
     Raises ParameterError for what is no table of whole numbers, has no row or column, more than 2^22 columns, or a row
     longer than 1.
     """
-    try:
-        table: NDArray[Any] = np.asarray(rows)
-    except ValueError:
-        raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row") from None
+    table = as_array("rows", rows)
     if table.ndim != 2 or not table.size:
         raise ParameterError(f"{parameter('rows')} must be a table with one row and one column at least")
     _check_width(table)
@@ -108,10 +103,7 @@ def check_rows(rows: ArrayLike) -> Rows:
 
 def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     """Return labels as int64: (n,). Raises ParameterError unless they are -1 and 1, one for each row."""
-    try:
-        given: NDArray[Any] = np.asarray(labels)
-    except ValueError:
-        given = np.zeros(0)
+    given = as_array("labels", labels)
     if given.shape != (rows,):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
     if given.dtype.kind not in "iu" or not ((given == 1) | (given == -1)).all():

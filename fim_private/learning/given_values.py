@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
+from fim_private.dp.given_lists import as_list, as_rows
 from fim_private.dp.parameters import whole_number
 from fim_private.errors import ParameterError, parameter
 
@@ -25,7 +25,7 @@ def points(name: str, values: Iterable[int], bits: int) -> list[int]:
     name: of the parameter, for the ParameterError that is raised for what is no list or array of whole numbers in
     [0, 2**bits).
     """
-    listed = _listed(name, values)
+    listed = as_list(name, values)
     domain = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     for kind in dict.fromkeys(map(type, listed)):
         if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
@@ -42,7 +42,7 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     name: of the parameter, for the ParameterError that is raised for another number of them, and for what is neither
     True nor False, nor 1 or 0.
     """
-    listed = _listed(name, labels)
+    listed = as_list(name, labels)
     for kind in dict.fromkeys(map(type, listed)):
         if not issubclass(kind, int | np.bool_ | np.integer):
             raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
@@ -54,21 +54,13 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
 
 
 def table(name: str, rows: Iterable[Iterable[int]], bits: int) -> list[list[int]]:
-    """Return rows of equally many whole numbers, at least one row and one column.
+    """Return rows of equally many whole numbers, at least one row and one column, of a list, an array or a data frame.
 
     name: of the parameter, for the ParameterError that is raised for anything else.
     """
-    listed = [points(name, row, bits) for row in _listed(name, rows)]
+    listed = [points(name, row, bits) for row in as_rows(name, rows)]
     if not listed or not listed[0]:
         raise ParameterError(f"{parameter(name)} must be at least one, of at least one number each")
     if any(len(row) != len(listed[0]) for row in listed):
         raise ParameterError(f"{parameter(name)} must have equally many numbers each")
     return listed
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    """Return a list or array as a list. Raises ParameterError for anything else."""
-    is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
-    if not is_listed or getattr(values, "ndim", 1) == 0:
-        raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)

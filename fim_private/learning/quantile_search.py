@@ -6,9 +6,8 @@ A middle of all values is drawn first; then one of those below it and one of tho
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.given_lists import as_list
 from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, whole_number
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
@@ -118,15 +118,8 @@ def _bound(name: str, value: Any) -> int:
 
 def _whole_numbers(values: Any) -> list[int]:
     """Return values as integers of Python. Raises ParameterError, which names a type at most, for anything else."""
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        if values.ndim != 1 or values.dtype.kind not in "iu":
-            raise ParameterError(f"{parameter('values')} must be a list of whole numbers, not of type {values.dtype}")
-        return [int(value) for value in values.tolist()]
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ParameterError(f"{parameter('values')} must be a list of whole numbers")
-    found = []
-    for value in values:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise ParameterError(f"{parameter('values')} must be whole numbers, not {type(value).__name__}")
-        found.append(operator.index(value))
-    return found
+    listed = as_list("values", values)
+    for kind in dict.fromkeys(map(type, listed)):
+        if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+            raise ParameterError(f"{parameter('values')} must be whole numbers, not {kind.__name__}")
+    return [*map(int, listed)]

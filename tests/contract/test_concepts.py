@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
+import polars as pl
 import pytest
 import selection_oracles
 from hypothesis import example, given
@@ -330,6 +332,8 @@ def test_sizes_that_are_promised() -> None:
 POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
 THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
 BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
+FLAT = "must be a list or an array of one dimension, not of 2"
+UNMASKED = "must be an array without a mask: none may be missing"
 DOMAIN = "must be whole numbers from 0 to below 2**bits"
 
 
@@ -350,6 +354,11 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_threshold, [-1], [1], THRESHOLD, f"values {DOMAIN}: one is not"),
         (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
         (learn_box, [1, 2], [1, 1], BOX, "rows must be a list or an array, not int"),
+        (learn_point, pd.DataFrame({0: [9]}), [True], POINT, f"values {FLAT}"),
+        (learn_point, [9], pd.DataFrame({1: [1]}), POINT, f"labels {FLAT}"),
+        (learn_point, [9], np.ma.masked_array([1], mask=[1]), POINT, f"labels {UNMASKED}"),
+        (learn_threshold, np.ma.masked_array([9], mask=[1]), [1], THRESHOLD, f"values {UNMASKED}"),
+        (learn_box, np.ma.masked_array([[9]], mask=[[1]]), [1], BOX, f"rows {UNMASKED}"),
         (learn_box, [], [], BOX, "rows must be at least one, of at least one number each"),
         (learn_box, [[]], [1], BOX, "rows must be at least one, of at least one number each"),
         (learn_box, [[300]], [1], BOX, f"rows {DOMAIN}: one is not"),
@@ -362,6 +371,17 @@ def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, 
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message
+
+
+def test_a_box_takes_the_rows_of_a_data_frame() -> None:
+    columns = {"age": [*range(8)] * 5, "income": [*range(8, 16)] * 5}
+    labels = [2 <= age <= 5 for age in columns["age"]]
+    rows = [[*row] for row in zip(*columns.values(), strict=True)]
+    boxes = [
+        learn_box(table, labels, **{**BOX, "epsilon": 1e6})
+        for table in (rows, pd.DataFrame(columns), pl.DataFrame(columns), np.array(rows))
+    ]
+    assert boxes == boxes[:1] * 4
 
 
 def test_a_large_epsilon_is_warned_of_and_numpy_is_welcome() -> None:

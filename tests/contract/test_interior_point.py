@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -308,6 +309,7 @@ def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) 
         ("123", "values must be a list or an array, not str"),
         ({1, 2}, "values must be a list or an array, not set"),
         (7, "values must be a list or an array, not int"),
+        (pd.DataFrame({0: [900]}), "values must be a list or an array of one dimension, not of 2"),
     ],
 )
 def test_no_error_tells_a_value(mechanism: Any, values: Any, message: str) -> None:

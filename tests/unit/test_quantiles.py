@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -262,10 +264,16 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         ([1, True], {}, "values must be whole numbers, not bool"),
         ([1, None], {}, "values must be whole numbers, not NoneType"),
-        (np.array([1.0]), {}, "values must be a list of whole numbers, not of type float64"),
-        (np.array([[1]]), {}, "values must be a list of whole numbers, not of type int64"),
-        ("12", {}, "values must be a list of whole numbers"),
-        (12, {}, "values must be a list of whole numbers"),
+        (np.array([1.0]), {}, "values must be whole numbers, not float64"),
+        (np.array([[1]]), {}, "values must be a list or an array of one dimension, not of 2"),
+        (pd.DataFrame({0: [900], 1: [5]}), {}, "values must be a list or an array of one dimension, not of 2"),
+        (pl.DataFrame({"a": [900]}), {}, "values must be a list or an array of one dimension, not of 2"),
+        (np.ma.masked_array([1, 2], mask=[0, 1]), {}, "values must be an array without a mask: none may be missing"),
+        ("12", {}, "values must be a list or an array, not str"),
+        (bytearray(b"12"), {}, "values must be a list or an array, not bytearray"),
+        ({1: 2}, {}, "values must be a list or an array, not dict"),
+        ({1, 2}, {}, "values must be a list or an array, not set"),
+        (12, {}, "values must be a list or an array, not int"),
     ],
 )
 def test_what_is_wrong_is_said(values: Any, changes: dict[str, Any], message: str) -> None:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -272,7 +273,9 @@ def test_floats_are_refused(value: Any) -> None:
         ([None], "not NoneType"),
         (["1"], "not str"),
         ([1 + 0j], "not complex"),
-        (np.array([[1, 2], [3, 4]]), "not ndarray"),
+        (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
+        (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
+        (np.ma.masked_array([1, 2], mask=[0, 1]), "scores must be an array without a mask: none may be missing"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         ({1, 2}, "scores must be a list or an array"),
@@ -293,7 +296,10 @@ def test_sensitivities_of_the_wrong_kind(sensitivity: Any) -> None:
         select([1], Exponential(1.0), sensitivity=sensitivity)
 
 
-@pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2])
+@pytest.mark.parametrize(
+    "labels",
+    [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2, pd.DataFrame({1: [7], 2: [8]})],
+)
 def test_labels_of_the_wrong_kind(labels: Any) -> None:
     with pytest.raises(ParameterError, match=r"^labels must"):
         select([1, 2], Exponential(1.0), labels=labels)

@@ -538,7 +538,7 @@ def test_a_progress_that_is_none_is_refused_before_it_is_charged(tmp_path: Path)
         lambda: fim.count([["a"]] * 5, [["a"]], **charged),
     ]
     for call in calls:
-        with pytest.raises(ParameterError, match="^progress must be a function, not 5$"):
+        with pytest.raises(ParameterError, match=r"^progress must be a function, not 5$"):
             call()
     assert not ledger.entries
 

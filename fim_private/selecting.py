@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.given_lists import as_list
+from fim_private.dp.parameters import is_whole
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
@@ -155,6 +156,6 @@ def _rational(name: str, value: Any) -> Fraction:
             f"{parameter(name)} must be whole numbers or Fractions, not floats: a float's rounding is no function of "
             "the stated sensitivity; scale and round each unit's share to an integer, or give Fractions"
         )
-    if isinstance(value, bool) or not isinstance(value, int | np.integer | Fraction):
+    if not (is_whole(type(value)) or isinstance(value, Fraction)):
         raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")
     return value if isinstance(value, Fraction) else Fraction(int(value))

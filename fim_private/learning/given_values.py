@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from fim_private.dp.given_lists import as_list, as_rows
-from fim_private.dp.parameters import whole_number
+from fim_private.dp.parameters import is_whole, whole_number
 from fim_private.errors import ParameterError, parameter
 
 # Far above what anybody measures in: a choice among the depths of such a domain is still quick.
@@ -28,7 +28,7 @@ def points(name: str, values: Iterable[int], bits: int) -> list[int]:
     listed = as_list(name, values)
     domain = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     for kind in dict.fromkeys(map(type, listed)):
-        if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+        if not is_whole(kind):
             raise ParameterError(f"{domain}, not {kind.__name__}")
     numbers = [*map(int, listed)]
     if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
@@ -44,7 +44,7 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     """
     listed = as_list(name, labels)
     for kind in dict.fromkeys(map(type, listed)):
-        if not issubclass(kind, int | np.bool_ | np.integer):
+        if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
             raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
     if any(label not in (0, 1) for label in listed):
         raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")

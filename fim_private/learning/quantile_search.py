@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.given_lists import as_list
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, whole_number
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, is_whole, whole_number
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.pieces import Pieces
@@ -111,7 +110,7 @@ def _split(
 
 def _bound(name: str, value: Any) -> int:
     """Return an end of the domain. Raises ParameterError for what is no whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not is_whole(type(value)):
         raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(value)}")
     return int(value)
 
@@ -120,6 +119,6 @@ def _whole_numbers(values: Any) -> list[int]:
     """Return values as integers of Python. Raises ParameterError, which names a type at most, for anything else."""
     listed = as_list("values", values)
     for kind in dict.fromkeys(map(type, listed)):
-        if not issubclass(kind, int | np.integer) or issubclass(kind, bool):
+        if not is_whole(kind):
             raise ParameterError(f"{parameter('values')} must be whole numbers, not {kind.__name__}")
     return [*map(int, listed)]

@@ -13,11 +13,17 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-import numpy as np
-
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import EPSILON_RANGE, check_function, exact_epsilon, exact_number, flag, positive_integer
+from fim_private.dp.parameters import (
+    EPSILON_RANGE,
+    check_function,
+    exact_epsilon,
+    exact_number,
+    flag,
+    is_whole,
+    positive_integer,
+)
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import PermuteAndFlip
@@ -185,8 +191,8 @@ def best_of(
 
 
 def _is_exact(value: object) -> bool:
-    """Whether a value is a whole number or a Fraction, numpy's integers among them; a boolean is not."""
-    return isinstance(value, int | np.integer | Fraction) and not isinstance(value, bool)
+    """Whether a value is a whole number or a Fraction, numpy's integers among them."""
+    return is_whole(type(value)) or isinstance(value, Fraction)
 
 
 def _exact(value: int | Fraction) -> Fraction:

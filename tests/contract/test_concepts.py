@@ -347,6 +347,8 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
         (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
         (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
+        (learn_point, [np.timedelta64(1, "s")], [True], POINT, f"values {DOMAIN}, not timedelta64"),
+        (learn_point, [1], [np.timedelta64(1, "s")], POINT, "labels must be True or False, not timedelta64"),
         (learn_point, [1], ["yes"], POINT, "labels must be True or False, not str"),
         (learn_point, [1], iter([True]), POINT, "labels must be a list or an array, not list_iterator"),
         (learn_threshold, [1], [1], {**THRESHOLD, "private": "x"}, "private must be 'rows' or 'labels', not 'x'"),

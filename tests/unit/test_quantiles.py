@@ -246,6 +246,7 @@ def test_how_far_off_fifteen_quantiles_are(number: int, largest: float) -> None:
 
 # -------------------------------------------------------------------------------------------------- what is refused
 
+SPAN = np.timedelta64(1, "s")  # numpy derives it from its integers
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
 
 
@@ -263,6 +264,11 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2], {"seed": "x"}, "seed must be a whole number, not 'x'"),
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         ([1, True], {}, "values must be whole numbers, not bool"),
+        ([1, SPAN], {}, "values must be whole numbers, not timedelta64"),
+        (np.array([1, 2], dtype="m8[ns]"), {}, "values must be whole numbers, not timedelta64"),
+        ([1, 2], {"low": SPAN}, "low must be a whole number, not np.timedelta64(1,'s')"),
+        ([1, 2], {"levels": SPAN}, "levels must be a whole number of at least 1, not np.timedelta64(1,'s')"),
+        ([1, 2], {"epsilon": SPAN}, "epsilon must be a number above 0, not np.timedelta64(1,'s')"),
         ([1, None], {}, "values must be whole numbers, not NoneType"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
         (np.array([[1]]), {}, "values must be a list or an array of one dimension, not of 2"),

@@ -270,6 +270,7 @@ def test_floats_are_refused(value: Any) -> None:
         ([], "scores must hold at least one candidate"),
         (np.array([], dtype=np.int64), "scores must hold at least one candidate"),
         ([True, False], "scores must be whole numbers or Fractions, not bool"),
+        ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
         ([None], "not NoneType"),
         (["1"], "not str"),
         ([1 + 0j], "not complex"),

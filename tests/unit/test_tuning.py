@@ -386,6 +386,7 @@ BEST: dict[str, Any] = {"stop": Fraction(1, 10), "epsilon": 1, "seed": 1}
     [
         ({"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
         ({"stability": True}, "stability must be a whole number or a Fraction, not bool"),
+        ({"stability": np.timedelta64(1, "s")}, "stability must be a whole number or a Fraction, not timedelta64"),
         ({"stability": 0}, "stability must be above 0, not 0"),
         ({"stability": Fraction(-1, 2)}, r"stability must be above 0, not Fraction\(-1, 2\)"),
         ({"epsilon": 0}, "epsilon must be a number above 0"),
@@ -416,7 +417,9 @@ def test_no_error_tells_a_score() -> None:
         validate([], **VALIDATE)
     with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not floats"):
         train_and_validate(lambda c: c, always(0.5), 2, **VALIDATE)
-    outcomes: list[Any] = [0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
+    with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not timedelta64$"):
+        validate([np.timedelta64(1, "s")], **VALIDATE)
+    outcomes: list[Any] = [(np.timedelta64(1, "s"), "a"), 0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
     for outcome in outcomes:
         with pytest.raises(ParameterError, match=r"^run must return two things: .* and another$") as error:
             best_of(always(outcome), 1, **BEST)

@@ -58,7 +58,7 @@ def _is_long(value: object) -> bool:
     # Numpy's are never long; and its spans of time, which it derives from its integers, have no numerator.
     if not isinstance(value, numbers.Rational) or hasattr(value, "dtype"):
         return False
-    return max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST
+    return bool(max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST)
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too

@@ -244,8 +244,22 @@ def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> 
         return []
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
-    near = np.flatnonzero(ratios >= cut * (1 - _NEARLY)).tolist()
+    near = _first_of_equals(np.flatnonzero(ratios >= cut * (1 - _NEARLY)), above, below, count).tolist()
     return sorted(near, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
+
+
+def _first_of_equals(
+    places: NDArray[np.int64], above: NDArray[np.int64], below: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return places in their order, but of those with the same two numbers the first `count` alone.
+
+    places: (m,) ascending, m >= 1. Those left out cannot be among the first `count`, and there may be millions of them.
+    """
+    order = places[np.lexsort((below[places], above[places]))]  # stable: equal ones stay in their order
+    differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
+    number = np.arange(len(order))
+    rank = number - np.maximum.accumulate(np.where(differs, number, 0))
+    return np.sort(order[rank < count])
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:

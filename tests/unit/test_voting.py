@@ -367,6 +367,20 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
     assert questions._highest(above[:0], below[:0], 3) == []
 
 
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30), st.integers(1, 9))
+def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
+    above, below = np.array(ratios, dtype=np.int64).T
+    slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
+    assert questions._highest(above, below, count) == slowly[:count]
+
+
+def test_millions_of_ties_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(questions, "Fraction", lambda *given: made.append(1) or Fraction(*given))
+    assert questions._highest(np.ones(10**6, dtype=np.int64), np.full(10**6, 20), 3) == [0, 1, 2]
+    assert len(made) == 3
+
+
 def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "_MOST_LISTED", 5)
     held = Ballots(1)

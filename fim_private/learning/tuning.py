@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
@@ -34,6 +34,8 @@ Found = TypeVar("Found")
 
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the noise does.
 STEPS = 1024
+# With a smaller chance to stop there would be more than 10^9 runs on average: nobody means that.
+_LEAST_STOP = Fraction(1, 10**9)
 
 
 def validate(scores: Scores, *, stability: int | Fraction, epsilon: float | Fraction, seed: int | None = None) -> int:
@@ -130,9 +132,12 @@ def train_and_validate(
     again = flag("retrain", retrain)
     models: list[Model] = []
 
-    def scores() -> list[int | Fraction]:
-        models.extend(train(candidate) for candidate in range(count))
-        return [score(model) for model in models]
+    def scores() -> list[Fraction]:
+        found = []
+        for candidate in range(count):
+            models.append(train(candidate))
+            found.append(_checked_score(score(models[-1])))
+        return found
 
     chosen = _chosen(scores, stability, epsilon, seed)
     return chosen, train(chosen) if again else models[chosen]
@@ -152,7 +157,7 @@ def best_of(
         is better) and anything else. **Each run, score included, must be (epsilon / 3, 0)-private by itself**, with
         fresh randomness: so a score on private data has to be noisy.
     candidates: >= 1; each run takes one at random, all equally likely.
-    stop: above 0 and at most 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
+    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
         depend on the data. The best score is among the best share s of a run's scores with probability
         s / (stop + (1 - stop) s).
     epsilon: what all of it spends. seed: for tests only; it is of the candidates and the coin, not of the runs.
@@ -170,8 +175,8 @@ def best_of(
     check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_number(stop)
-    if chance is None or not 0 < chance <= 1:
-        raise ParameterError(f"{parameter('stop')} must be a number above 0 and at most 1, not {shown(stop)}")
+    if chance is None or not _LEAST_STOP <= chance <= 1:
+        raise ParameterError(f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}")
     exact_epsilon(epsilon)
     randomness = Randomness.of_seed(seed)
     if randomness.private:
@@ -190,7 +195,15 @@ def best_of(
             return best
 
 
-def _is_exact(value: object) -> bool:
+def _checked_score(value: object) -> Fraction:
+    """Return what `score` gave. Raises ParameterError, before more is trained, for what is no exact number."""
+    if not _is_exact(value):
+        kind = type(value).__name__
+        raise ParameterError(f"{parameter('score')} must return a whole number or a Fraction, not {kind}")
+    return _exact(value)
+
+
+def _is_exact(value: object) -> TypeGuard[int | Fraction]:
     """Whether a value is a whole number or a Fraction, numpy's integers among them."""
     return is_whole(type(value)) or isinstance(value, Fraction)
 

@@ -415,8 +415,10 @@ def test_no_error_tells_a_score() -> None:
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
         validate([], **VALIDATE)
-    with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not floats"):
-        train_and_validate(lambda c: c, always(0.5), 2, **VALIDATE)
+    trained: list[int] = []
+    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction, not float$"):
+        train_and_validate(trained.append, always(0.123456), 2, **VALIDATE)
+    assert trained == [0]
     with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not timedelta64$"):
         validate([np.timedelta64(1, "s")], **VALIDATE)
     outcomes: list[Any] = [(np.timedelta64(1, "s"), "a"), 0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
@@ -433,9 +435,10 @@ def test_no_error_tells_a_score() -> None:
         ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
         ({"candidates": 2.5}, "candidates must be a whole number of at least 1, not 2.5"),
         ({"run": 3}, "run must be a function, not 3"),
-        ({"stop": 0}, "stop must be a number above 0 and at most 1, not 0"),
-        ({"stop": 1.5}, "stop must be a number above 0 and at most 1, not 1.5"),
-        ({"stop": math.nan}, "stop must be a number above 0 and at most 1, not nan"),
+        ({"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
+        ({"stop": 1.5}, "stop must be a number from 1e-9 to 1, not 1.5"),
+        ({"stop": 5e-324}, "stop must be a number from 1e-9 to 1, not 5e-324"),
+        ({"stop": math.nan}, "stop must be a number from 1e-9 to 1, not nan"),
         ({"epsilon": -1}, "epsilon must be a number above 0, not -1"),
         ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
     ],

@@ -32,7 +32,7 @@ EPSILON = 1.5
 Row = tuple[int, bool]
 Law = dict[int, float]
 
-labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
+labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), min_size=1, max_size=10)
 
 
 @pytest.fixture
@@ -88,7 +88,6 @@ def split(rows: Sequence[Row]) -> tuple[list[int], list[bool]]:
 
 
 @given(rows=labelled)
-@example(rows=[])
 @example(rows=[(7, True), (0, False), (3, True), (3, False), (4, False)])
 def test_a_threshold_weighs_how_many_rows_it_is_right_about(rows: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +97,6 @@ def test_a_threshold_weighs_how_many_rows_it_is_right_about(rows: list[Row]) -> 
 
 
 @given(rows=labelled)
-@example(rows=[])
 def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
@@ -346,6 +344,8 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_point, [256], [True], POINT, f"values {DOMAIN}: one is not"),
         (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
         (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
+        (learn_point, [], [], POINT, "values must hold at least one number"),
+        (learn_threshold, [], [], THRESHOLD, "values must hold at least one number"),
         (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
         (learn_point, [np.timedelta64(1, "s")], [True], POINT, f"values {DOMAIN}, not timedelta64"),
         (learn_point, [1], [np.timedelta64(1, "s")], POINT, "labels must be True or False, not timedelta64"),

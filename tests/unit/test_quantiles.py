@@ -191,7 +191,7 @@ def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.Monkey
 
 
 @given(
-    st.lists(st.integers(-(2**70), 2**70), max_size=20),
+    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=20),
     st.integers(1, 4),
     st.integers(-(2**65), 2**65),
     st.integers(1, 2**66),
@@ -225,8 +225,8 @@ def test_the_quantiles_of_basket_sizes() -> None:
     assert quantiles(sizes, levels=3, low=0, high=200, epsilon=1.0, seed=1) == exact
 
 
-def test_none_at_all() -> None:
-    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)
+def test_none_at_all_is_answered_where_their_number_is_not_public() -> None:
+    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, neighbors="add-remove", seed=1)
     assert len(found) == 7
     assert found == sorted(found)
 
@@ -257,6 +257,8 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2], {"levels": 0}, "levels must be a whole number of at least 1, not 0"),
         ([1, 2], {"levels": 17}, "levels must be at most 16, not 17"),
         ([1, 2], {"low": 10}, "low must be below high: the domain is low, ..., high - 1"),
+        ([1, 2], {"high": (1 << 65_536) + 1}, "high must be at most 2^65,536 above low"),
+        ([], {}, "values must hold at least one number"),
         ([1, 2], {"low": 0.5}, "low must be a whole number, not 0.5"),
         ([1, 2], {"high": True}, "high must be a whole number, not True"),
         ([1, 2], {"epsilon": 0}, "epsilon must be a number above 0, not 0"),

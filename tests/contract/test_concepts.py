@@ -365,7 +365,8 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_box, [[]], [1], BOX, "rows must be at least one, of at least one number each"),
         (learn_box, [[300]], [1], BOX, f"rows {DOMAIN}: one is not"),
         (learn_box, [[1]] * 7, [1] * 7, BOX, "rows must be at least 4 times their columns divided by error"),
-        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1}, "error must be a number above 0 and below 1, not 1"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1.5}, "error must be a number above 0 and at most 1, not 1.5"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 0}, "error must be a number above 0 and at most 1, not 0"),
         (learn_box, [[1]] * 8, [1] * 8, {**BOX, "seed": 0.5}, "seed must be a whole number, not 0.5"),
     ],
 )
@@ -373,6 +374,12 @@ def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, 
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message
+
+
+def test_a_box_of_the_fewest_rows_may_be_wrong_about_all() -> None:
+    [(low, high)] = learn_box([[1], [2], [3], [4]], [True] * 4, **{**BOX, "error": 1, "epsilon": 1e6})
+    assert 1 <= low <= 2
+    assert 3 <= high <= 4
 
 
 def test_a_box_takes_the_rows_of_a_data_frame() -> None:

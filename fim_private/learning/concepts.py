@@ -133,8 +133,8 @@ def learn_box(
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
     rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
-    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n must be at least
-    4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n must be at
+    least 4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of

@@ -27,6 +27,7 @@ NAMING = {
     "public_integer",
     "whole_number",
     "exact_fraction",
+    "exact_share",
     "flag",
     "_within",
     "_check",

@@ -359,6 +359,11 @@ def test_questions_count_users_once() -> None:
     assert MostFrequent(1)(block) == [("c",)]
 
 
+def test_a_share_may_be_in_percent() -> None:
+    assert HighestLift("4%").asked == HighestLift(0.04).asked == {"min_share": Fraction(1, 25)}
+    assert HighestConfidence("0.5").asked == {"min_share": Fraction(1, 2)}
+
+
 def test_what_nearly_ties_is_compared_exactly() -> None:
     above = np.array([10**9, 10**9 + 1, 5], dtype=np.int64)
     below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
@@ -396,7 +401,7 @@ def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.Monkey
         ("highest-lift", {}, "question highest-lift needs min_share: which share of a block must have a pair"),
         ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question highest-confidence is about"),
         ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has no use for it"),
-        ("highest-lift", {"min_share": 1.5}, "min_share must be a number above 0 and below 1, not 1.5"),
+        ("highest-lift", {"min_share": 1.5}, "min_share must be a share above 0 and below 1, such as 0.04"),
         ("most-frequent", {"size": 17}, "size must be at most 16, not 17"),
     ],
 )

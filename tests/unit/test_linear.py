@@ -378,11 +378,11 @@ TRAIN: dict[str, Any] = {
         # Squares that would come to 2^64, which is 0 in 64 bits.
         ({"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]}, "rows must have at most 4,194,304 col"),
         (
-            {"rows": np.ma.masked_array([[1, 0]], mask=[[1, 0]])},
+            {"rows": np.ma.masked_array([[1, 0]], mask=[[True, False]])},
             "rows must be an array without a mask: none may be missing",
         ),
         (
-            {"labels": np.ma.masked_array([1, -1], mask=[1, 0])},
+            {"labels": np.ma.masked_array([1, -1], mask=[True, False])},
             "labels must be an array without a mask: none may be missing",
         ),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),

@@ -276,7 +276,11 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         (np.array([[1]]), {}, "values must be a list or an array of one dimension, not of 2"),
         (pd.DataFrame({0: [900], 1: [5]}), {}, "values must be a list or an array of one dimension, not of 2"),
         (pl.DataFrame({"a": [900]}), {}, "values must be a list or an array of one dimension, not of 2"),
-        (np.ma.masked_array([1, 2], mask=[0, 1]), {}, "values must be an array without a mask: none may be missing"),
+        (
+            np.ma.masked_array([1, 2], mask=[False, True]),
+            {},
+            "values must be an array without a mask: none may be missing",
+        ),
         ("12", {}, "values must be a list or an array, not str"),
         (bytearray(b"12"), {}, "values must be a list or an array, not bytearray"),
         ({1: 2}, {}, "values must be a list or an array, not dict"),

@@ -276,7 +276,7 @@ def test_floats_are_refused(value: Any) -> None:
         ([1 + 0j], "not complex"),
         (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
-        (np.ma.masked_array([1, 2], mask=[0, 1]), "scores must be an array without a mask: none may be missing"),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask: none may be missing"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         ({1, 2}, "scores must be a list or an array"),

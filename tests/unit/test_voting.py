@@ -380,8 +380,13 @@ def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: 
 
 
 def test_millions_of_ties_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    monkeypatch.setattr(questions, "Fraction", lambda *given: made.append(1) or Fraction(*given))
+    made: list[tuple[int, ...]] = []
+
+    def counting(*given: int) -> Fraction:
+        made.append(given)
+        return Fraction(*given)
+
+    monkeypatch.setattr(questions, "Fraction", counting)
     assert questions._highest(np.ones(10**6, dtype=np.int64), np.full(10**6, 20), 3) == [0, 1, 2]
     assert len(made) == 3
 

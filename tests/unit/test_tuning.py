@@ -220,10 +220,6 @@ def test_that_audit_sees_half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None
 def test_each_candidate_is_trained_once_and_the_winner_again() -> None:
     trained: list[int] = []
 
-    def train(candidate: int) -> int:
-        trained.append(candidate)
-        return candidate
-
     def train(candidate: int) -> tuple[int, int]:
         trained.append(candidate)
         return candidate, len(trained)

@@ -45,12 +45,20 @@ def shown(value: object) -> str:
     """
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
-    if isinstance(value, numbers.Rational) and max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST:
+    if _is_long(value):
         return f"a number of more than {_LONGEST} digits"
     if value is None or isinstance(value, numbers.Number):
         return repr(value)
     kind = type(value).__name__
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
+def _is_long(value: object) -> bool:
+    """Tell whether a rational number has more digits than are shown."""
+    # Numpy's are never long; and its spans of time, which it derives from its integers, have no numerator.
+    if not isinstance(value, numbers.Rational) or hasattr(value, "dtype"):
+        return False
+    return bool(max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST)
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too

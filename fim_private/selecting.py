@@ -7,7 +7,7 @@ module's name is a gerund because `fim.select` is a function, which would hide a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, TypeVar, overload
 
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
+from fim_private.dp.given_lists import as_list
+from fim_private.dp.parameters import is_whole
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
@@ -81,7 +83,7 @@ def select(
     1
     """
     steps = scaled(scores, sensitivity)
-    names: list[Any] = list(range(len(steps))) if labels is None else _listed("labels", labels)
+    names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
     if len(names) != len(steps):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate")
     if any(name is None for name in names):
@@ -107,7 +109,7 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
         raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}")
-    values = [_rational("scores", score) for score in _listed("scores", scores)]
+    values = [_rational("scores", score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
     return [math.floor(value / unit) for value in values]
@@ -146,14 +148,6 @@ def check_mechanism(mechanism: Mechanism) -> None:
         raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    """Return the values as a list. Raises ParameterError for what is no list or array in a fixed order."""
-    is_listed = isinstance(values, Collection) and not isinstance(values, str | bytes | Mapping | Set)
-    if not is_listed or getattr(values, "ndim", 1) == 0:
-        raise ParameterError(f"{parameter(name)} must be a list or an array, in the order of the candidates")
-    return list(values)
-
-
 def _rational(name: str, value: Any) -> Fraction:
     """Return an exact number as a Fraction. Raises ParameterError for a float, a boolean or another type."""
     # The message names the type, never the value: an error is an output.
@@ -162,6 +156,6 @@ def _rational(name: str, value: Any) -> Fraction:
             f"{parameter(name)} must be whole numbers or Fractions, not floats: a float's rounding is no function of "
             "the stated sensitivity; scale and round each unit's share to an integer, or give Fractions"
         )
-    if isinstance(value, bool) or not isinstance(value, int | np.integer | Fraction):
+    if not (is_whole(type(value)) or isinstance(value, Fraction)):
         raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")
     return value if isinstance(value, Fraction) else Fraction(int(value))

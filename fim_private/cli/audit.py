@@ -9,9 +9,9 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import audited_names, relations
-from fim_private.cli.destination import Format, OutputFile, destination, screen_for
+from fim_private.cli.destination import Format, OutputFile, TableOrJson, destination, screen_for, table_or_json
 from fim_private.cli.mechanism_help import some_mechanisms
-from fim_private.cli.release_options import BUDGET, WRITTEN
+from fim_private.cli.release_options import BUDGET
 
 EPILOG = "Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6"
 
@@ -44,9 +44,7 @@ def audit(
     seed: Annotated[
         int, typer.Option(help="Seed of that search; the audit itself has no noise.", rich_help_panel=_AUDITED)
     ] = defaults.AUDIT_SEED,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
-    ] = Format.TABLE,
+    output_format: TableOrJson = None,
     output: OutputFile = None,
 ) -> None:
     """Compute, exactly, how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
@@ -57,6 +55,7 @@ def audit(
     from fim_private.auditing.audit import auditable
     from fim_private.cli.progress import parts_of, progress_bar
 
+    form = table_or_json(output_format, output)
     with destination(output) as write:
         subjects = auditable(mechanism, epsilon, delta, neighbors)
         with progress_bar("Auditing") as progress:
@@ -64,7 +63,7 @@ def audit(
                 audited(subject, trials=trials, seed=seed, progress=part)
                 for subject, part in zip(subjects, parts_of(progress, len(subjects)), strict=True)
             ]
-        if output_format is Format.JSON:
+        if form is Format.JSON:
             found = [report.to_dict() for report in reports]
             write.json(json.dumps(found if mechanism == "all" else found[0]))
         else:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.completion import compositions, relations, units
-from fim_private.cli.destination import Format, OutputFile, destination, screen_for
-from fim_private.cli.release_options import BUDGET, WRITTEN
+from fim_private.cli.destination import Format, OutputFile, TableOrJson, destination, screen_for, table_or_json
+from fim_private.cli.release_options import BUDGET
 
 HELP = "Keep the budget of a data set in a ledger: create one, and show what is spent and left."
 CREATE_EPILOG = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
@@ -98,17 +98,16 @@ def create(
 
 def show(
     path: _LedgerFile,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
-    ] = Format.TABLE,
+    output_format: TableOrJson = None,
     output: OutputFile = None,
 ) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It tells nothing of the data."""
     from fim_private.ledger import Ledger
 
+    form = table_or_json(output_format, output)
     with destination(output, inputs=[path]) as write:
         statement = Ledger(path).statement()
-        if output_format is Format.JSON:
+        if form is Format.JSON:
             write.json(json.dumps(statement.to_dict()))
         else:
             from fim_private.output.budget_table import render_statement

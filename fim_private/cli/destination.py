@@ -49,10 +49,37 @@ class Write:
 
 
 class Format(StrEnum):
-    """How a plan or an audit is written."""
+    """How a plan, an audit, a vote, a statement or what was inspected is written."""
 
     TABLE = "table"
     JSON = "json"
+
+
+# Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
+_OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
+TableOrJson = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="table or json; unless given a table, or JSON where --output ends in .json.",
+        show_default=False,
+        rich_help_panel=WRITTEN,
+    ),
+]
+
+
+def table_or_json(given: Format | None, output: Path | None) -> Format:
+    """Return the form to write: as given, or as the output's name ends.
+
+    Raises OutputError for a name of another form, before anything is spent.
+    """
+    ending = "" if output is None else output.suffix.lower()
+    if given is None and ending in _OTHER_FORMS:
+        raise OutputError(
+            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or say which {parameter('output_format')} it is"
+        )
+    return given or (Format.JSON if ending == ".json" else Format.TABLE)
 
 
 def output_path(text: str) -> Path:
@@ -80,10 +107,13 @@ OutputFile = Annotated[
 
 
 @contextmanager
-def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> Iterator[Write]:
+def destination(
+    output: Path | None, *, inputs: Sequence[str | None] = (), given: str = parameter("output")
+) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
     inputs: what the command reads, as it was typed, which the output must not overwrite.
+    given: the parameter that gave the path, marked for messages.
     Raises OutputError for an input, a closed screen and what cannot be written: at once, as far as can be known then.
     """
     if output is None or str(output) == "-":
@@ -92,10 +122,10 @@ def destination(output: Path | None, *, inputs: Sequence[str | None] = ()) -> It
         yield Write(_to_screen, _is_utf8(sys.stdout.encoding))
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
-        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {parameter('output')}")
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
     from fim_private.whole_files import staged
 
-    with staged(output) as write:
+    with staged(output, given=given) as write:
         yield Write(write)
 
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import typer
-
-from fim_private.cli.destination import Format, OutputFile, destination, screen_for
-from fim_private.cli.release_options import WRITTEN
+from fim_private.cli.destination import Format, OutputFile, TableOrJson, destination, screen_for, table_or_json
 from fim_private.cli.source_options import (
     BasketColumn,
     Delimiter,
@@ -45,9 +41,7 @@ def inspect(
     query: Query = None,
     where: Where = None,
     max_memory: MaxMemory = None,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
-    ] = Format.TABLE,
+    output_format: TableOrJson = None,
     output: OutputFile = None,
 ) -> None:
     """Show how a file would be read, what is in it, and the mine command that fits. For whoever holds the data only.
@@ -57,6 +51,7 @@ def inspect(
     from fim_private.output.inspection_table import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
+    form = table_or_json(output_format, output)
     with destination(output, inputs=[data]) as write:
         seen = inspect_source(
             data,
@@ -73,7 +68,7 @@ def inspect(
             where=where,
             max_memory=max_memory,
         )
-        if output_format is Format.JSON:
+        if form is Format.JSON:
             write.json(json.dumps(seen.to_dict() | {"command": command_for(seen)}))
         else:
             write(render_inspection(seen, screen_for(output)))

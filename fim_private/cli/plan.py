@@ -10,7 +10,15 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import relations
-from fim_private.cli.destination import Format, OutputFile, destination, output_path, screen_for
+from fim_private.cli.destination import (
+    Format,
+    OutputFile,
+    TableOrJson,
+    destination,
+    output_path,
+    screen_for,
+    table_or_json,
+)
 from fim_private.cli.release_options import BUDGET, PUBLIC, WRITTEN
 from fim_private.cli.typed_numbers import typed_number, typed_whole
 from fim_private.errors import ParameterError, parameter
@@ -133,9 +141,7 @@ def plan(
             rich_help_panel=WRITTEN,
         ),
     ] = None,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
-    ] = Format.TABLE,
+    output_format: TableOrJson = None,
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
@@ -151,7 +157,7 @@ def plan(
             f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to compare, and where "
             "to draw them"
         )
-    if figure is not None and (output is not None or output_format is not Format.TABLE):
+    if figure is not None and (output is not None or output_format not in (None, Format.TABLE)):
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
             f"{parameter('output_format')}"
@@ -187,9 +193,10 @@ def plan(
 
         draw_top_plan_figure(plan_top(**public), figure)
         return
+    form = table_or_json(output_format, output)
     with destination(output) as write:
         found = plan_top(**public) if many else planning.plan(**public)
-        if output_format is Format.JSON:
+        if form is Format.JSON:
             write.json(json.dumps(found.to_dict()))
         else:
             write(_rendered(found, screen_for(output)))

@@ -133,7 +133,7 @@ def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Call
     if path is None:
         yield lambda *_: None
         return
-    with destination(path, inputs=inputs) as write:
+    with destination(path, inputs=inputs, given=parameter("report")) as write:
 
         def write_page(release: Release | SegmentedRelease, rules: Any) -> None:
             from fim_private.reporting.page import page

@@ -9,11 +9,10 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import questions
-from fim_private.cli.destination import Format, OutputFile, destination, screen_for
+from fim_private.cli.destination import Format, OutputFile, TableOrJson, destination, screen_for, table_or_json
 from fim_private.cli.release_options import (
     ASKED,
     PUBLIC,
-    WRITTEN,
     DataSet,
     Delta,
     Epsilon,
@@ -64,10 +63,10 @@ def vote(
         ),
     ],
     min_share: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             metavar="SHARE",
-            help="For highest-lift and highest-confidence: only pairs count that such a share of a block has, as 0.04.",
+            help="For highest-lift and highest-confidence: only pairs that such a share of a block has: 0.04 or 4%.",
             show_default=False,
             rich_help_panel=ASKED,
         ),
@@ -104,9 +103,7 @@ def vote(
     min_basket: MinBasket = None,
     together: Together = defaults.TOGETHER,
     max_memory: MaxMemory = None,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="table or json.", rich_help_panel=WRITTEN)
-    ] = Format.TABLE,
+    output_format: TableOrJson = None,
     output: OutputFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
@@ -121,6 +118,7 @@ def vote(
     from fim_private.learning.voting import voted
 
     asked = named_question(question, min_share=min_share, size=size)
+    form = table_or_json(output_format, output)
     with destination(output, inputs=[data, exclude, ledger]) as write:  # fails before any privacy is spent
         with reading_is_told(), progress_bar("Asking blocks") as progress:
             found = voted(
@@ -151,7 +149,7 @@ def vote(
                 dataset=dataset,
                 seed=seed,
             )
-        if output_format is Format.JSON:
+        if form is Format.JSON:
             write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
             from fim_private.output.vote_table import render_vote

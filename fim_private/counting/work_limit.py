@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private.counting.threads import HelperThreads
 from fim_private.defaults import MAX_WORK
-from fim_private.dp.parameters import positive_integer
+from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 
 # Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
@@ -39,7 +39,7 @@ class Effort:
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
     progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
         what it raises ends the count.
-    Raises ParameterError for a number out of range.
+    Raises ParameterError for a number out of range, and for a progress that is no function.
     """
 
     threads: int | None = None
@@ -50,6 +50,7 @@ class Effort:
         if self.threads is not None:
             positive_integer("threads", self.threads)
         positive_integer("max_work", self.max_work)
+        check_function("progress", self.progress)
 
     @property
     def workers(self) -> int:

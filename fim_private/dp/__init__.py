@@ -1,6 +1,7 @@
 """Differential privacy itself: parameters, costs, composition, and exact randomness. Nothing here knows itemsets.
 
 parameters         ε, δ, ρ and the neighbour relation, checked and made exact.
+given_lists        Lists and arrays that a caller gives, and what is taken for one.
 cost               What a mechanism spends, as exact numbers; how a guarantee is written: exactly, or rounded up.
 charge             What a release is charged with before it is made, and what an account says of it.
 cautions           What is allowed but promises little.

@@ -10,6 +10,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fim_private.dp.cost import by_digits
 from fim_private.errors import ParameterError, parameter, shown
 
@@ -75,12 +77,21 @@ def exact_fraction(name: str, value: float | Fraction) -> Fraction:
     return number
 
 
+def is_whole(kind: type) -> bool:
+    """Tell whether a type is one of whole numbers, of Python or numpy: a boolean is none, nor is a span of time.
+
+    >>> is_whole(np.uint8), is_whole(np.timedelta64)  # which numpy derives from its integers
+    (True, False)
+    """
+    return issubclass(kind, int | np.integer) and not issubclass(kind, bool | np.timedelta64)
+
+
 def exact_number(value: Any) -> Fraction | None:
     """Return a finite number, numpy's among them, as the rational its digits say; None for anything else.
 
-    A boolean is no number.
+    A boolean is no number, nor is a span of time.
     """
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.timedelta64):
         return None
     if isinstance(value, Fraction):
         return value
@@ -142,6 +153,12 @@ def whole_number(name: str, value: int, *, least: int, most: int | None = None) 
         limit = f"{most:,}" if most < 10**15 else f"1e{len(str(most)) - 1}"
         raise ParameterError(f"{parameter(name)} must be at most {limit}, not {shown(value)}")
     return integer
+
+
+def check_function(name: str, value: object) -> None:
+    """Raise ParameterError, which names the parameter, for what cannot be called."""
+    if not callable(value):
+        raise ParameterError(f"{parameter(name)} must be a function, not {shown(value)}")
 
 
 def flag(name: str, value: bool) -> bool:

@@ -1,14 +1,15 @@
 """What blocks answer: at most so many answers each, no matter what a question does, and which answers are the same.
 
 Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are three answers, and so
-are 0.0 and -0.0. Otherwise the one that is returned could tell which block gave it.
+are 0.0 and -0.0; and so are their parts, of tuples, frozensets and dataclasses, also those that a dataclass leaves out
+of its == or of what it prints. Otherwise the one that is returned could tell which block gave it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from fim_private.reading.transactions import Transactions
@@ -76,7 +77,14 @@ def _key(answer: Hashable) -> _Key:
     if type(answer) is frozenset:
         return frozenset, frozenset(map(_key, answer))
     hash(answer)
-    return type(answer), repr(answer), answer
+    return type(answer), repr(answer), answer, *map(_key, _parts(answer))
+
+
+def _parts(answer: Any) -> Iterable[Any]:
+    """Return what a named tuple or a dataclass holds, of which its own == and repr may leave some out."""
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return [getattr(answer, part.name) for part in fields(answer)]
+    return answer if isinstance(answer, tuple) else ()
 
 
 def _canonical(answer: Hashable) -> Hashable:

@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fim_private.dp.given_lists import as_array
 from fim_private.errors import ParameterError, parameter
 
 # A length of 1 in steps of the whole numbers.
 ONE = 1 << 20
+# With more columns the squares of a row of 64-bit integers, 2^40 each, could have a sum beyond them.
+MOST_COLUMNS = 1 << 22
 Rows = NDArray[np.int64]
 
 
 def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where longer than 1.
 
-    rows: (n, d) finite numbers. center: a number or (d,). scale: a number or (d,), above 0.
+    rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
     Both must be **public**, not computed from these rows: minima, means or deviations of the data would let one row
     change all others. With lowest and highest values that are publicly known, center=low and scale=(high - low) * √d
     map each row into the unit ball; with a public mean and deviation, scale=4 * deviation does for most.
@@ -32,7 +35,8 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     """
     table = _numbers("rows", rows)
     if table.ndim != 2 or not table.shape[1]:
-        raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row, and one at least")
+        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
+    _check_width(table)
     middle, unit = _per_column("center", center, table.shape[1]), _per_column("scale", scale, table.shape[1])
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
@@ -46,6 +50,12 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     return steps
 
 
+def _check_width(table: NDArray[Any]) -> None:
+    """Raise ParameterError for a table of more columns than the sum of a row's squares can have."""
+    if table.shape[1] > MOST_COLUMNS:
+        raise ParameterError(f"{parameter('rows')} must have at most {MOST_COLUMNS:,} columns")
+
+
 def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64]:
     """Return a number for each column: (d,) float64. Raises ParameterError for anything else."""
     numbers = _numbers(name, given)
@@ -56,10 +66,7 @@ def _per_column(name: str, given: ArrayLike, columns: int) -> NDArray[np.float64
 
 def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return finite numbers as float64. Raises ParameterError for anything else."""
-    try:
-        numbers: NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise ParameterError(f"{parameter(name)} must be a table: as many numbers in each row") from None
+    numbers = as_array(name, values)
     if numbers.dtype.kind not in "iufb":
         raise ParameterError(f"{parameter(name)} must be numbers, not of the type {numbers.dtype.name!r}")
     numbers = numbers.astype(np.float64)
@@ -71,14 +78,13 @@ def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def check_rows(rows: ArrayLike) -> Rows:
     """Return rows of train_linear as int64: (n, d).
 
-    Raises ParameterError for what is no table of whole numbers, has no row or column, or a row longer than 1.
+    Raises ParameterError for what is no table of whole numbers, has no row or column, more than 2^22 columns, or a row
+    longer than 1.
     """
-    try:
-        table: NDArray[Any] = np.asarray(rows)
-    except ValueError:
-        raise ParameterError(f"{parameter('rows')} must be a table: as many numbers in each row") from None
+    table = as_array("rows", rows)
     if table.ndim != 2 or not table.size:
         raise ParameterError(f"{parameter('rows')} must be a table with one row and one column at least")
+    _check_width(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
             f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type {table.dtype.name!r}: "
@@ -97,10 +103,7 @@ def check_rows(rows: ArrayLike) -> Rows:
 
 def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     """Return labels as int64: (n,). Raises ParameterError unless they are -1 and 1, one for each row."""
-    try:
-        given: NDArray[Any] = np.asarray(labels)
-    except ValueError:
-        given = np.zeros(0)
+    given = as_array("labels", labels)
     if given.shape != (rows,):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
     if given.dtype.kind not in "iu" or not ((given == 1) | (given == -1)).all():

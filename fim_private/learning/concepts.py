@@ -18,7 +18,7 @@ from typing import Literal
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import exact_epsilon, exact_fraction
+from fim_private.dp.parameters import exact_epsilon, exact_number
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, shown, warn
@@ -133,8 +133,8 @@ def learn_box(
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
     rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
-    bits: 1 to 65,536. error: above 0 and below 1, the share of rows that the box may be wrong about; n must be at least
-    4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n must be at
+    least 4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
@@ -147,7 +147,7 @@ def learn_box(
     ((31, 49),)
     """
     bits = checked_bits(bits)
-    share, exact = exact_fraction("error", error), exact_epsilon(epsilon)
+    share, exact = _share(error), exact_epsilon(epsilon)
     randomness = _randomness(seed, PrivacyCost(epsilon, 0))
     listed = table("rows", rows, bits)
     kept = truths("labels", labels, len(listed))
@@ -165,6 +165,14 @@ def learn_box(
         high = top - _cut([top - value for value in reversed(inside)], rank, bits, rate, randomness)
         box.append((low, high))
     return tuple(box)
+
+
+def _share(error: float | Fraction) -> Fraction:
+    """Return the error as the rational its digits say. Raises ParameterError unless it is above 0 and at most 1."""
+    share = exact_number(error)
+    if share is None or not 0 < share <= 1:
+        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
+    return share
 
 
 def _randomness(seed: int | None, cost: PrivacyCost) -> Randomness:

@@ -22,7 +22,7 @@ from fim_private.dp.intervals import exp_bounds, power_bounds
 from fim_private.dp.parameters import exact_epsilon, exact_number, positive_integer, short, whole_number
 from fim_private.dp.randomness import Randomness, discrete_laplace
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.bounded_rows import ONE, Rows, check_labels, check_rows
+from fim_private.learning.bounded_rows import MOST_COLUMNS, ONE, Rows, check_labels, check_rows
 
 _REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
 _MOST_STEPS = 10**6
@@ -88,8 +88,9 @@ def train_linear(
 ) -> LinearClassifier:
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
-    rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40, that is no longer than 1: unit_rows makes
-        them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a constant column.
+    rows: (n, d) whole numbers in steps of 2^-20, d at most 2^22, each row with Σ x² <= 2^40, that is no longer than 1:
+        unit_rows makes them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a
+        constant column.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
         1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
@@ -123,7 +124,7 @@ def train_linear(
 def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
     """Return the most that replacing one row moves the weights of train_linear before noise, as a length: public.
 
-    rows: n >= 1. columns: d >= 1. regularization, steps: as of train_linear.
+    rows: n >= 1. columns: d, 1 to 2^22. regularization, steps: as of train_linear.
     With λ and T for these it is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g
     is the grid of the weights: nearly 2/(λn) after many steps. The noise itself does not depend on the rows, so this is
     as well how far the weights of train_linear move while its randomness is held fixed.
@@ -135,7 +136,7 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
     0.002
     """
     strength = _regularization(regularization)
-    n, d = positive_integer("rows", rows), positive_integer("columns", columns)
+    n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     quarter = Fraction(1, 4) + strength
     each = Fraction(2, n) + Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))

@@ -124,7 +124,7 @@ class MajorityPath:
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
         """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
 
-        values: a list or array of n >= 0 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
+        values: a list or array of n >= 1 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
         ParameterError for anything else.
         """
         stops = self.path(sorted(points("values", values, self.bits)))
@@ -218,7 +218,7 @@ class ExponentialInterior:
     def select(self, values: Iterable[int], randomness: Randomness) -> int:
         """Choose a point, exactly with the probabilities that distribution returns.
 
-        values: a list or array of n >= 0 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
+        values: a list or array of n >= 1 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
         ParameterError for anything else.
         """
         pieces, distances = self._weighed(values)

@@ -1,4 +1,4 @@
-"""Quantiles of whole numbers by the exponential mechanism, exactly, over domains of any size.
+"""Quantiles of whole numbers by the exponential mechanism, exactly, over domains of up to 2^65,536 points.
 
 A middle of all values is drawn first; then one of those below it and one of those above, and so on, level by level.
 (The module has a longer name than its function, which would hide it.)
@@ -6,20 +6,20 @@ A middle of all values is drawn first; then one of those below it and one of tho
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, whole_number
+from fim_private.dp.given_lists import as_list
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, is_whole, whole_number
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.learning.given_values import MOST_BITS, check_some
 from fim_private.learning.pieces import Pieces
 
 _MOST_LEVELS = 16
@@ -40,11 +40,11 @@ def quantiles(
     """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.
 
     values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those below low count as
-        low, those above high - 1 as high - 1: each is moved by itself. There may be none.
+        low, those above high - 1 as high - 1: each is moved by itself. Under "add-remove" there may be none.
     levels: 1 to 16. One level is the median, two levels are quartiles, three are eighths, and so on; each has
         epsilon / levels.
-    low, high: the public domain low, low + 1, ..., high - 1, of any size. It must not be taken from the data. A wide
-        one costs little: the error in ranks grows with the logarithm of its size.
+    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points. It must not be taken from the
+        data. A wide one costs little: the error in ranks grows with the logarithm of its size.
     epsilon: 1e-9 to 1e9. neighbors: "replace-one" (any one value could have been any other; their number is public) or
         "add-remove", with half the noise.
     seed: for tests only: with a seed, nothing is private.
@@ -67,11 +67,15 @@ def quantiles(
     low, high = _bound("low", low), _bound("high", high)
     if low >= high:
         raise ParameterError(f"{parameter('low')} must be below {parameter('high')}: the domain is low, ..., high - 1")
+    if high - low > 1 << MOST_BITS:
+        raise ParameterError(f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}")
     cost, rate = PrivacyCost(exact_epsilon(epsilon), 0), _rate(epsilon, levels, neighbors)
     randomness = Randomness.of_seed(seed)
     if randomness.private:
         warn(cautions(cost), stacklevel=2)
     exact = _whole_numbers(values)
+    if exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
+        check_some("values", exact)
     lots = randomness.words(len(exact), 8).tolist()
     fine = sorted(
         min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
@@ -111,22 +115,15 @@ def _split(
 
 def _bound(name: str, value: Any) -> int:
     """Return an end of the domain. Raises ParameterError for what is no whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not is_whole(type(value)):
         raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(value)}")
     return int(value)
 
 
 def _whole_numbers(values: Any) -> list[int]:
     """Return values as integers of Python. Raises ParameterError, which names a type at most, for anything else."""
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        if values.ndim != 1 or values.dtype.kind not in "iu":
-            raise ParameterError(f"{parameter('values')} must be a list of whole numbers, not of type {values.dtype}")
-        return [int(value) for value in values.tolist()]
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ParameterError(f"{parameter('values')} must be a list of whole numbers")
-    found = []
-    for value in values:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise ParameterError(f"{parameter('values')} must be whole numbers, not {type(value).__name__}")
-        found.append(operator.index(value))
-    return found
+    listed = as_list("values", values)
+    for kind in dict.fromkeys(map(type, listed)):
+        if not is_whole(kind):
+            raise ParameterError(f"{parameter('values')} must be whole numbers, not {kind.__name__}")
+    return [*map(int, listed)]

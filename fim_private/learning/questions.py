@@ -20,8 +20,9 @@ from fim_private import defaults
 from fim_private.counting.counter import Counter
 from fim_private.counting.counter_registry import counter_for
 from fim_private.dp.cost import at_least
-from fim_private.dp.parameters import exact_fraction, whole_number
+from fim_private.dp.parameters import whole_number
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.mining.min_support import exact_share
 from fim_private.mining.wording import braces
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
@@ -72,28 +73,29 @@ class Question(ABC):
 class _OfPairs(Question):
     """A question about pairs of items that many units have.
 
-    min_share: above 0 and below 1; the pair has to be in so many of the block's units, as a share of them.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction; the pair has to be in so many of the block's
+        units, as a share of them.
     Raises ParameterError for another.
     """
 
-    min_share: float | Fraction
+    min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
-        exact_fraction("min_share", self.min_share)
+        exact_share("min_share", self.min_share)
 
     @property
     def asked(self) -> dict[str, int | Fraction]:
         """Its public parameters, as exact numbers."""
-        return {"min_share": exact_fraction("min_share", self.min_share)}
+        return {"min_share": exact_share("min_share", self.min_share)}
 
     def _among(self, unit: str) -> str:
         """Return which pairs are compared, in words."""
-        percent = 100 * exact_fraction("min_share", self.min_share)
+        percent = 100 * exact_share("min_share", self.min_share)
         return f"among pairs of items that {at_least(percent)} % of the {unit}s have"
 
     def _pairs(self, block: Transactions) -> tuple[Counter, NDArray[np.int64], NDArray[np.int64]]:
         """Return a counter, the codes of the pairs that units enough have, (m, 2) and ascending, and their supports."""
-        least = max(1, math.ceil(exact_fraction("min_share", self.min_share) * block.units))
+        least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
@@ -211,7 +213,7 @@ class MostFrequent(Question):
 QUESTIONS: dict[str, type[Question]] = {kind.name: kind for kind in (HighestLift, HighestConfidence, MostFrequent)}
 
 
-def named_question(name: str, *, min_share: float | Fraction | None = None, size: int | None = None) -> Question:
+def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
     """Return the question of a name: "highest-lift", "highest-confidence" or "most-frequent".
 
     min_share: of the first two, which need it. size: of the last one; 2 unless given.
@@ -244,8 +246,22 @@ def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> 
         return []
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
-    near = np.flatnonzero(ratios >= cut * (1 - _NEARLY)).tolist()
+    near = _first_of_equals(np.flatnonzero(ratios >= cut * (1 - _NEARLY)), above, below, count).tolist()
     return sorted(near, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
+
+
+def _first_of_equals(
+    places: NDArray[np.int64], above: NDArray[np.int64], below: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return places in their order, but of those with the same two numbers the first `count` alone.
+
+    places: (m,) ascending, m >= 1. Those left out cannot be among the first `count`, and there may be millions of them.
+    """
+    order = places[np.lexsort((below[places], above[places]))]  # stable: equal ones stay in their order
+    differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
+    number = np.arange(len(order))
+    rank = number - np.maximum.accumulate(np.where(differs, number, 0))
+    return np.sort(order[rank < count])
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:

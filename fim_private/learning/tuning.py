@@ -11,13 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeVar
-
-import numpy as np
+from typing import TypeGuard, TypeVar
 
 from fim_private.dp.cautions import cautions
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon, exact_number, flag, positive_integer
+from fim_private.dp.parameters import (
+    EPSILON_RANGE,
+    check_function,
+    exact_epsilon,
+    exact_number,
+    flag,
+    is_whole,
+    positive_integer,
+)
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import PermuteAndFlip
@@ -28,6 +34,8 @@ Found = TypeVar("Found")
 
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the noise does.
 STEPS = 1024
+# With a smaller chance to stop there would be more than 10^9 runs on average: nobody means that.
+_LEAST_STOP = Fraction(1, 10**9)
 
 
 def validate(scores: Scores, *, stability: int | Fraction, epsilon: float | Fraction, seed: int | None = None) -> int:
@@ -118,15 +126,18 @@ def train_and_validate(
     >>> train_and_validate(lambda i: 10 * i, lambda model: -abs(model - 20), 5, stability=1, epsilon=9, seed=1)
     (2, 20)
     """
-    _check_callable("train", train)
-    _check_callable("score", score)
+    check_function("train", train)
+    check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
     models: list[Model] = []
 
-    def scores() -> list[int | Fraction]:
-        models.extend(train(candidate) for candidate in range(count))
-        return [score(model) for model in models]
+    def scores() -> list[Fraction]:
+        found = []
+        for candidate in range(count):
+            models.append(train(candidate))
+            found.append(_checked_score(score(models[-1])))
+        return found
 
     chosen = _chosen(scores, stability, epsilon, seed)
     return chosen, train(chosen) if again else models[chosen]
@@ -146,7 +157,7 @@ def best_of(
         is better) and anything else. **Each run, score included, must be (epsilon / 3, 0)-private by itself**, with
         fresh randomness: so a score on private data has to be noisy.
     candidates: >= 1; each run takes one at random, all equally likely.
-    stop: above 0 and at most 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
+    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
         depend on the data. The best score is among the best share s of a run's scores with probability
         s / (stop + (1 - stop) s).
     epsilon: what all of it spends. seed: for tests only; it is of the candidates and the coin, not of the runs.
@@ -161,11 +172,11 @@ def best_of(
     >>> best_of(lambda candidate: (Fraction(candidate, 2), "abc"[candidate]), 3, stop=0.05, epsilon=1, seed=1)
     (Fraction(1, 1), 'c')
     """
-    _check_callable("run", run)
+    check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_number(stop)
-    if chance is None or not 0 < chance <= 1:
-        raise ParameterError(f"{parameter('stop')} must be a number above 0 and at most 1, not {shown(stop)}")
+    if chance is None or not _LEAST_STOP <= chance <= 1:
+        raise ParameterError(f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}")
     exact_epsilon(epsilon)
     randomness = Randomness.of_seed(seed)
     if randomness.private:
@@ -184,17 +195,19 @@ def best_of(
             return best
 
 
-def _is_exact(value: object) -> bool:
-    """Whether a value is a whole number or a Fraction, numpy's integers among them; a boolean is not."""
-    return isinstance(value, int | np.integer | Fraction) and not isinstance(value, bool)
+def _checked_score(value: object) -> Fraction:
+    """Return what `score` gave. Raises ParameterError, before more is trained, for what is no exact number."""
+    if not _is_exact(value):
+        kind = type(value).__name__
+        raise ParameterError(f"{parameter('score')} must return a whole number or a Fraction, not {kind}")
+    return _exact(value)
+
+
+def _is_exact(value: object) -> TypeGuard[int | Fraction]:
+    """Whether a value is a whole number or a Fraction, numpy's integers among them."""
+    return is_whole(type(value)) or isinstance(value, Fraction)
 
 
 def _exact(value: int | Fraction) -> Fraction:
     """Return such a value as a Fraction of Python's integers."""
     return value if isinstance(value, Fraction) else Fraction(int(value))
-
-
-def _check_callable(name: str, value: object) -> None:
-    """Raise ParameterError, which names the parameter, for what cannot be called."""
-    if not callable(value):
-        raise ParameterError(f"{parameter(name)} must be a function, not {shown(value)}")

@@ -13,7 +13,14 @@ from fim_private import defaults
 from fim_private.counting import Progress
 from fim_private.dp.cautions import cautions, cautions_of_units
 from fim_private.dp.cost import ZcdpCost, at_least
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, whole_number
+from fim_private.dp.parameters import (
+    Neighbors,
+    check_function,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    whole_number,
+)
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.ballots import Ballots
@@ -74,8 +81,9 @@ def vote(
         with the fraction done. seed: for tests and benchmarks only: with a seed, nothing is private.
 
     Returns the answer, or None where the vote abstained, which also spends the budget. Two answers are the same if they
-    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a class of your own == must never
-    fail: it is asked of answers of different blocks.
+    are of one type, print alike and are equal; 1, True and 1.0 are three answers. Of a dataclass all
+    fields count. An object of another class of your own must hold nothing beyond what its == compares and its repr
+    prints, for the very object of one block is returned; and its == must never fail: it is asked across blocks.
     Raises ParameterError, DataError, LedgerError or MemoryLimitError; what the question raises stays in the block.
     Warns as mine does.
 
@@ -134,6 +142,8 @@ def voted(
     if votes is None:
         votes = defaults.VOTES if isinstance(question, Question) else 1
     votes = whole_number("votes", votes, least=1, most=_MOST_VOTES)
+    if progress is not None:
+        check_function("progress", progress)
     mechanism = Choosing(exact_epsilon(epsilon), exact_delta(delta), votes, Neighbors.REPLACE_ONE)
     relation, cost = exact_neighbors(neighbors), mechanism.cost
     randomness = Randomness.of_seed(seed)

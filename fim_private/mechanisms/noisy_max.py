@@ -26,6 +26,8 @@ _FIRST_BITS = 64
 # Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
 # out which could have the highest key.
 _SLACK = 1e-12
+# A level that is further below drops out as if it were so far: beyond 2^1024 units there is no double.
+_FURTHEST = 1 << 900
 
 
 class Keys(Protocol):
@@ -96,7 +98,8 @@ def _contenders(
     with np.errstate(divide="ignore"):
         left = np.log(complement) - _FIRST_BITS * math.log(2)
     logarithm = np.array([math.log(multiplicities[index]) for index in at.tolist()])
-    chance = keys.log_exceeds(np.array([distances[index] for index in at.tolist()], dtype=np.float64), lowest)
+    far = np.array([min(distances[index], _FURTHEST) for index in at.tolist()], dtype=np.float64)
+    chance = keys.log_exceeds(far, lowest)
     slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
     return [*map(int, at[left <= logarithm + chance + slack])]
 

@@ -12,9 +12,9 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from fim_private.dp.parameters import is_whole
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.known_itemsets import GivenItemsets
@@ -111,7 +111,7 @@ def _item(value: Any, what: str, error: type[FimPrivateError]) -> Item:
         if is_missing(value):
             raise error(f"{what} holds a text that stands for no item, such as NULL; leave it out")
         return value.strip()
-    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
+    if is_whole(type(value)):
         return int(value) if int(value) in _INT64 else str(int(value))
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")
 

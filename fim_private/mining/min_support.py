@@ -70,6 +70,19 @@ class MinSupport:
         return lowest >= self.share * units.within(UNITS_CONFIDENCE)[1]
 
 
+def exact_share(name: str, value: Any) -> Fraction:
+    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction.
+
+    Raises ParameterError, which names the parameter, for anything else.
+    """
+    share = _exact(value)
+    if share is None or not 0 < share < 1:
+        raise ParameterError(
+            f"{parameter(name)} must be a share above 0 and below 1, such as 0.04 or '4%', not {shown(value)}"
+        )
+    return Fraction(share)
+
+
 def _exact(value: Any) -> int | Fraction | None:
     """Return what was given as a number: a whole one, or a rational that need not be; None for what is none."""
     if not isinstance(value, str):

@@ -14,6 +14,7 @@ from fim_private.errors import ParameterError, parameter, shown
 _MOST_SIZES = 64
 # Before a range of which one size is chosen privately.
 AUTO_SIZE = "auto:"
+_CHOICE = re.compile(rf"{AUTO_SIZE}([0-9]{{1,9}})-([0-9]{{1,9}})")
 _SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
 
 
@@ -47,16 +48,18 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 def sizes_to_choose_from(size: Any) -> tuple[int, ...] | None:
     """Return the sizes of which one is to be chosen, ascending, of "auto:2-4"; None where sizes are named.
 
-    Raises ParameterError as parse_sizes does, and for a single size.
+    Raises ParameterError for what begins so and is none.
     """
-    if not (isinstance(size, str) and size.startswith(AUTO_SIZE)):
+    if not (isinstance(size, str) and size.startswith(AUTO_SIZE.rstrip(":"))):
         return None
-    sizes = parse_sizes(size.removeprefix(AUTO_SIZE))
-    if len(sizes) == 1:
+    match = _CHOICE.fullmatch(size)
+    first, last = (1, 0) if match is None else map(int, match.groups())
+    if not (1 <= first < last < first + _MOST_SIZES):
         raise ParameterError(
-            f"{parameter('size')} must have several sizes to choose from, such as auto:2-4, not {shown(size)}"
+            f"{parameter('size')} must have several sizes to choose from, at most {_MOST_SIZES} and each at least 1, "
+            f"such as auto:2-4, not {shown(size)}"
         )
-    return sizes
+    return tuple(range(first, last + 1))
 
 
 def listed(values: Any) -> Iterable[Any]:

@@ -95,7 +95,7 @@ def _python_label(value: object) -> Item | None:
         return None
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64):
         return int(value)
     raise DataError(f"items must be whole numbers or strings, not {type(value).__name__}; convert them first")
 

@@ -13,6 +13,7 @@ import pytest
 from patience import PATIENCE
 from real_data import real_data
 
+import fim_private as fim
 from fim_private.mechanisms import registry
 
 NAMES = [*registry.single()]
@@ -53,6 +54,30 @@ def test_plan_says_what_to_take() -> None:
     assert re.search(r"│ +margin │ margin if │.*\n.*│ +needed │ +10 tie │", done.stdout)
     small = run("plan", "--units", 20)
     assert "20 units are too few" in small.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "--epsilon", 1],
+        ["audit", "--mechanism", "exponential", "--trials", 0],
+        ["budget", "show", "sales.ledger"],
+        ["inspect", "baskets.dat"],
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.one_in(4)
+def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], tmp_path: Path) -> None:
+    (tmp_path / "baskets.dat").write_text("1 2\n1 3\n")
+    fim.Ledger.create(tmp_path / "sales.ledger", epsilon=1, delta=1e-6)
+    assert run(*words, "--output", "found.JSON", folder=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "found.JSON").read_text(encoding="utf-8"))
+    refused = run(*words, "--output", "found.csv", folder=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("Error: cannot write 'found.csv': what is written here is a table or JSON")
+    assert refused.stderr.count("\n") == 1
+    assert run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
+    assert (tmp_path / "found.csv").read_text(encoding="utf-8")[0] not in "[{"
 
 
 @pytest.mark.full

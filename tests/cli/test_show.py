@@ -110,6 +110,9 @@ def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["mine", SHOP, "--report", "missing/p.html"], "Error: cannot write 'missing/p.html': the folder"),
+        (["mine", SHOP, "--report", "/"], "Error: cannot write '/': it names a folder; name a file"),
+        (["mine", SHOP, "--report", "."], "Error: cannot write '.': it is a folder; give --report a file name"),
+        (["mine", SHOP, "--report", SHOP], f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
         (["mine", SHOP, "--report", "p.html", "--output", "p.html"], "Error: cannot write 'p.html': it is --output; "),
         (["report", "missing.json"], "Error: 'missing.json' cannot be read: No such file or directory\n"),
         (["report", SHOP], f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),

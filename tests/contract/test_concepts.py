@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
+import polars as pl
 import pytest
 import selection_oracles
 from hypothesis import example, given
@@ -30,7 +32,7 @@ EPSILON = 1.5
 Row = tuple[int, bool]
 Law = dict[int, float]
 
-labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
+labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), min_size=1, max_size=10)
 
 
 @pytest.fixture
@@ -86,7 +88,6 @@ def split(rows: Sequence[Row]) -> tuple[list[int], list[bool]]:
 
 
 @given(rows=labelled)
-@example(rows=[])
 @example(rows=[(7, True), (0, False), (3, True), (3, False), (4, False)])
 def test_a_threshold_weighs_how_many_rows_it_is_right_about(rows: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -96,7 +97,6 @@ def test_a_threshold_weighs_how_many_rows_it_is_right_about(rows: list[Row]) -> 
 
 
 @given(rows=labelled)
-@example(rows=[])
 def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
@@ -330,6 +330,8 @@ def test_sizes_that_are_promised() -> None:
 POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
 THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
 BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
+FLAT = "must be a list or an array of one dimension, not of 2"
+UNMASKED = "must be an array without a mask: none may be missing"
 DOMAIN = "must be whole numbers from 0 to below 2**bits"
 
 
@@ -342,7 +344,11 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_point, [256], [True], POINT, f"values {DOMAIN}: one is not"),
         (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
         (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
+        (learn_point, [], [], POINT, "values must hold at least one number"),
+        (learn_threshold, [], [], THRESHOLD, "values must hold at least one number"),
         (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
+        (learn_point, [np.timedelta64(1, "s")], [True], POINT, f"values {DOMAIN}, not timedelta64"),
+        (learn_point, [1], [np.timedelta64(1, "s")], POINT, "labels must be True or False, not timedelta64"),
         (learn_point, [1], ["yes"], POINT, "labels must be True or False, not str"),
         (learn_point, [1], iter([True]), POINT, "labels must be a list or an array, not list_iterator"),
         (learn_threshold, [1], [1], {**THRESHOLD, "private": "x"}, "private must be 'rows' or 'labels', not 'x'"),
@@ -350,11 +356,17 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
         (learn_threshold, [-1], [1], THRESHOLD, f"values {DOMAIN}: one is not"),
         (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
         (learn_box, [1, 2], [1, 1], BOX, "rows must be a list or an array, not int"),
+        (learn_point, pd.DataFrame({0: [9]}), [True], POINT, f"values {FLAT}"),
+        (learn_point, [9], pd.DataFrame({1: [1]}), POINT, f"labels {FLAT}"),
+        (learn_point, [9], np.ma.masked_array([1], mask=[True]), POINT, f"labels {UNMASKED}"),
+        (learn_threshold, np.ma.masked_array([9], mask=[True]), [1], THRESHOLD, f"values {UNMASKED}"),
+        (learn_box, np.ma.masked_array([[9]], mask=[[True]]), [1], BOX, f"rows {UNMASKED}"),
         (learn_box, [], [], BOX, "rows must be at least one, of at least one number each"),
         (learn_box, [[]], [1], BOX, "rows must be at least one, of at least one number each"),
         (learn_box, [[300]], [1], BOX, f"rows {DOMAIN}: one is not"),
         (learn_box, [[1]] * 7, [1] * 7, BOX, "rows must be at least 4 times their columns divided by error"),
-        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1}, "error must be a number above 0 and below 1, not 1"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1.5}, "error must be a number above 0 and at most 1, not 1.5"),
+        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 0}, "error must be a number above 0 and at most 1, not 0"),
         (learn_box, [[1]] * 8, [1] * 8, {**BOX, "seed": 0.5}, "seed must be a whole number, not 0.5"),
     ],
 )
@@ -362,6 +374,23 @@ def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, 
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message
+
+
+def test_a_box_of_the_fewest_rows_may_be_wrong_about_all() -> None:
+    [(low, high)] = learn_box([[1], [2], [3], [4]], [True] * 4, **{**BOX, "error": 1, "epsilon": 1e6})
+    assert 1 <= low <= 2
+    assert 3 <= high <= 4
+
+
+def test_a_box_takes_the_rows_of_a_data_frame() -> None:
+    columns = {"age": [*range(8)] * 5, "income": [*range(8, 16)] * 5}
+    labels = [2 <= age <= 5 for age in columns["age"]]
+    rows = [[*row] for row in zip(*columns.values(), strict=True)]
+    boxes = [
+        learn_box(table, labels, **{**BOX, "epsilon": 1e6})
+        for table in (rows, pd.DataFrame(columns), pl.DataFrame(columns), np.array(rows))
+    ]
+    assert boxes == boxes[:1] * 4
 
 
 def test_a_large_epsilon_is_warned_of_and_numpy_is_welcome() -> None:

@@ -258,6 +258,7 @@ REFUSED: list[tuple[Any, str]] = [
     ([[{"a"}, "b"]], "itemsets: itemset 1 must hold whole numbers and strings, not set"),
     ([[1.0]], "itemsets: itemset 1 must hold whole numbers and strings, not float"),
     ([[True]], "itemsets: itemset 1 must hold whole numbers and strings, not bool"),
+    ([[np.timedelta64(1, "s")]], "itemsets: itemset 1 must hold whole numbers and strings, not timedelta64"),
     ([["a", None]], "itemsets: itemset 1 must hold whole numbers and strings, not NoneType"),
     ([[float("nan")]], "itemsets: itemset 1 must hold whole numbers and strings, not float"),
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),

@@ -369,14 +369,24 @@ TRAIN: dict[str, Any] = {
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
         ({"rows": []}, "rows must be a table with one row and one column at least"),
-        ({"rows": [[1], [2, 3]]}, "rows must be a table: as many numbers in each row"),
+        ({"rows": [[1], [2, 3]]}, "rows must have as many numbers in each row"),
         ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'"),
         ({"rows": [[True, False]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'bool'"),
         ({"rows": [[ONE, 1], [0, 0]]}, r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows"),
         ({"rows": np.array([[2**63, 0], [0, 0]], dtype=np.uint64)}, "rows must have a length of at most 1"),
         ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
+        # Squares that would come to 2^64, which is 0 in 64 bits.
+        ({"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]}, "rows must have at most 4,194,304 col"),
+        (
+            {"rows": np.ma.masked_array([[1, 0]], mask=[[True, False]])},
+            "rows must be an array without a mask: none may be missing",
+        ),
+        (
+            {"labels": np.ma.masked_array([1, -1], mask=[True, False])},
+            "labels must be an array without a mask: none may be missing",
+        ),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
-        ({"labels": [[1, 2], [3]]}, "labels must be as many as rows: one for each"),
+        ({"labels": [[1, 2], [3]]}, "labels must have as many numbers in each row"),
         ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
         ({"labels": [1.0, -1.0]}, "labels must be -1 or 1, whole numbers"),
     ],
@@ -392,6 +402,8 @@ def test_the_bound_and_scores_refuse_the_same() -> None:
     for given_, message in (((0, 1), "rows"), ((1, 0), "columns"), ((1.5, 1), "rows")):
         with pytest.raises(ParameterError, match=f"^{message} must be a whole number of at least 1"):
             linear_sensitivity(*given_, regularization=1, steps=1)
+    with pytest.raises(ParameterError, match=r"^columns must be at most 4,194,304, not 4194305$"):
+        linear_sensitivity(1, (1 << 22) + 1, regularization=1, steps=1)
     model = train_linear(**TRAIN)
     with pytest.raises(ParameterError, match=r"^rows must have as many columns as those that it was trained on$"):
         model.margins([[1]])
@@ -403,10 +415,27 @@ def test_the_bound_and_scores_refuse_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": [1.0]}, "rows must be a table: as many numbers in each row, and one at least"),
-        ({"rows": [[1.0], [1.0, 2.0]]}, "rows must be a table: as many numbers in each row"),
+        ({"rows": [1.0]}, "rows must be a table with one column at least"),
+        ({"rows": [[1.0], [1.0, 2.0]]}, "rows must have as many numbers in each row"),
+        ({"rows": np.broadcast_to(1.0, (1, (1 << 22) + 1))}, "rows must have at most 4,194,304 columns"),
         ({"rows": [["77"]]}, "rows must be numbers, not of the type"),
         ({"rows": [[math.nan]]}, "rows must be finite numbers: none may be missing or infinite"),
+        (
+            {"rows": np.ma.masked_array([[77.0]], mask=[[True]])},
+            "rows must be an array without a mask: none may be missing",
+        ),
+        (
+            {"rows": [np.ma.masked_array([77.0], mask=[True])]},
+            "rows must be an array without a mask: none may be missing",
+        ),
+        (
+            {"center": np.ma.masked_array([77.0], mask=[True])},
+            "center must be an array without a mask: none may be missing",
+        ),
+        (
+            {"scale": np.ma.masked_array([77.0], mask=[True])},
+            "scale must be an array without a mask: none may be missing",
+        ),
         ({"center": [1, 2]}, "center must be one number, or one for each column of rows"),
         ({"scale": [[1]]}, "scale must be one number, or one for each column of rows"),
         ({"scale": 0}, "scale must be above 0"),

@@ -138,3 +138,10 @@ def test_a_level_of_more_candidates_than_doubles_reach(make: Any) -> None:
     # 1 - V is a sixteenth of what the second level's best needs to come in time.
     assert chosen_level(mechanism, levels, [WORD // 2, WORD - (WORD >> 5)]) == 1
     assert chosen_level(mechanism, levels, [WORD // 2, 1 << 60]) == 9_211
+
+
+@pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1), Fraction(10**9)])
+def test_a_level_further_below_than_doubles_reach(make: Any, epsilon: Fraction) -> None:
+    for distance in (1 << 899, 1 << 900, 10**400, 10**30_000):
+        assert chosen_level(make(epsilon), [(distance + 1, 1), (1, 10**60)], [WORD // 2, WORD - 1]) == distance + 1

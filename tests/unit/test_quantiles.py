@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import oracles
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,7 +191,7 @@ def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.Monkey
 
 
 @given(
-    st.lists(st.integers(-(2**70), 2**70), max_size=20),
+    st.lists(st.integers(-(2**70), 2**70), min_size=1, max_size=20),
     st.integers(1, 4),
     st.integers(-(2**65), 2**65),
     st.integers(1, 2**66),
@@ -223,8 +225,8 @@ def test_the_quantiles_of_basket_sizes() -> None:
     assert quantiles(sizes, levels=3, low=0, high=200, epsilon=1.0, seed=1) == exact
 
 
-def test_none_at_all() -> None:
-    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)
+def test_none_at_all_is_answered_where_their_number_is_not_public() -> None:
+    found = quantiles([], levels=3, low=0, high=1000, epsilon=1.0, neighbors="add-remove", seed=1)
     assert len(found) == 7
     assert found == sorted(found)
 
@@ -244,6 +246,7 @@ def test_how_far_off_fifteen_quantiles_are(number: int, largest: float) -> None:
 
 # -------------------------------------------------------------------------------------------------- what is refused
 
+SPAN = np.timedelta64(1, "s")  # numpy derives it from its integers
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
 
 
@@ -254,6 +257,8 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2], {"levels": 0}, "levels must be a whole number of at least 1, not 0"),
         ([1, 2], {"levels": 17}, "levels must be at most 16, not 17"),
         ([1, 2], {"low": 10}, "low must be below high: the domain is low, ..., high - 1"),
+        ([1, 2], {"high": (1 << 65_536) + 1}, "high must be at most 2^65,536 above low"),
+        ([], {}, "values must hold at least one number"),
         ([1, 2], {"low": 0.5}, "low must be a whole number, not 0.5"),
         ([1, 2], {"high": True}, "high must be a whole number, not True"),
         ([1, 2], {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
@@ -261,11 +266,26 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2], {"seed": "x"}, "seed must be a whole number, not 'x'"),
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         ([1, True], {}, "values must be whole numbers, not bool"),
+        ([1, SPAN], {}, "values must be whole numbers, not timedelta64"),
+        (np.array([1, 2], dtype="m8[ns]"), {}, "values must be whole numbers, not timedelta64"),
+        ([1, 2], {"low": SPAN}, "low must be a whole number, not np.timedelta64(1,'s')"),
+        ([1, 2], {"levels": SPAN}, "levels must be a whole number of at least 1, not np.timedelta64(1,'s')"),
+        ([1, 2], {"epsilon": SPAN}, "epsilon must be a number above 0, not np.timedelta64(1,'s')"),
         ([1, None], {}, "values must be whole numbers, not NoneType"),
-        (np.array([1.0]), {}, "values must be a list of whole numbers, not of type float64"),
-        (np.array([[1]]), {}, "values must be a list of whole numbers, not of type int64"),
-        ("12", {}, "values must be a list of whole numbers"),
-        (12, {}, "values must be a list of whole numbers"),
+        (np.array([1.0]), {}, "values must be whole numbers, not float64"),
+        (np.array([[1]]), {}, "values must be a list or an array of one dimension, not of 2"),
+        (pd.DataFrame({0: [900], 1: [5]}), {}, "values must be a list or an array of one dimension, not of 2"),
+        (pl.DataFrame({"a": [900]}), {}, "values must be a list or an array of one dimension, not of 2"),
+        (
+            np.ma.masked_array([1, 2], mask=[False, True]),
+            {},
+            "values must be an array without a mask: none may be missing",
+        ),
+        ("12", {}, "values must be a list or an array, not str"),
+        (bytearray(b"12"), {}, "values must be a list or an array, not bytearray"),
+        ({1: 2}, {}, "values must be a list or an array, not dict"),
+        ({1, 2}, {}, "values must be a list or an array, not set"),
+        (12, {}, "values must be a list or an array, not int"),
     ],
 )
 def test_what_is_wrong_is_said(values: Any, changes: dict[str, Any], message: str) -> None:

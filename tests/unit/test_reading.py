@@ -580,6 +580,7 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         ([SECRET.encode()], "not bytes"),
         ([5], "not int"),
         ([[True]], "not bool"),
+        ([[np.timedelta64(1, "ns")]], "not timedelta64"),
         ([[1, 1.5]], "not float"),
         ([[1, (SECRET,)]], "not tuple"),
         ([[b"wine"]], "not bytes"),

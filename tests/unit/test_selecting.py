@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -215,6 +216,11 @@ def test_a_huge_lead_wins_and_huge_numbers_do() -> None:
     assert select([10**30, 10**30 + 10**5, -(10**30)], LargeMargin(), seed=1) == 1
 
 
+@every_mechanism
+def test_scores_of_any_size_are_compared(mechanism: Mechanism) -> None:
+    assert select([0, 10**400, -(10**400), 5], mechanism, seed=1) == 1
+
+
 def test_abstaining_gives_none() -> None:
     @dataclass(frozen=True)
     class Silent(Recorder):
@@ -264,10 +270,13 @@ def test_floats_are_refused(value: Any) -> None:
         ([], "scores must hold at least one candidate"),
         (np.array([], dtype=np.int64), "scores must hold at least one candidate"),
         ([True, False], "scores must be whole numbers or Fractions, not bool"),
+        ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
         ([None], "not NoneType"),
         (["1"], "not str"),
         ([1 + 0j], "not complex"),
-        (np.array([[1, 2], [3, 4]]), "not ndarray"),
+        (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
+        (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask: none may be missing"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         ({1, 2}, "scores must be a list or an array"),
@@ -288,7 +297,10 @@ def test_sensitivities_of_the_wrong_kind(sensitivity: Any) -> None:
         select([1], Exponential(1.0), sensitivity=sensitivity)
 
 
-@pytest.mark.parametrize("labels", [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2])
+@pytest.mark.parametrize(
+    "labels",
+    [[], ["a"], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, {"a", "b"}, "ab", 2, pd.DataFrame({1: [7], 2: [8]})],
+)
 def test_labels_of_the_wrong_kind(labels: Any) -> None:
     with pytest.raises(ParameterError, match=r"^labels must"):
         select([1, 2], Exponential(1.0), labels=labels)

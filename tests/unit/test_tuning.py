@@ -386,6 +386,7 @@ BEST: dict[str, Any] = {"stop": Fraction(1, 10), "epsilon": 1, "seed": 1}
     [
         ({"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
         ({"stability": True}, "stability must be a whole number or a Fraction, not bool"),
+        ({"stability": np.timedelta64(1, "s")}, "stability must be a whole number or a Fraction, not timedelta64"),
         ({"stability": 0}, "stability must be above 0, not 0"),
         ({"stability": Fraction(-1, 2)}, r"stability must be above 0, not Fraction\(-1, 2\)"),
         ({"epsilon": 0}, "epsilon must be a number above 0"),
@@ -401,17 +402,29 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
         train_and_validate(never, never, 2, **options)
 
 
+def test_scores_of_any_size_are_compared() -> None:
+    assert validate([0, 10**400], stability=Fraction(1, 500), epsilon=1, seed=1) == 1
+    assert validate([Fraction(0), Fraction(1)], stability=Fraction(1, 10**310), epsilon=1, seed=1) == 1
+
+
 def test_no_error_tells_a_score() -> None:
-    refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"]]
+    refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"], [np.timedelta64(123456, "s")]]
     for scores in refused:
         with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions") as error:
             validate(scores, **VALIDATE)
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
         validate([], **VALIDATE)
-    with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions, not floats"):
-        train_and_validate(lambda c: c, always(0.5), 2, **VALIDATE)
-    outcomes: list[Any] = [0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
+    trained: list[int] = []
+
+    def train(candidate: int) -> int:
+        trained.append(candidate)
+        return candidate
+
+    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction, not float$"):
+        train_and_validate(train, always(0.123456), 2, **VALIDATE)
+    assert trained == [0]
+    outcomes: list[Any] = [(np.timedelta64(1, "s"), "a"), 0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
     for outcome in outcomes:
         with pytest.raises(ParameterError, match=r"^run must return two things: .* and another$") as error:
             best_of(always(outcome), 1, **BEST)
@@ -425,9 +438,10 @@ def test_no_error_tells_a_score() -> None:
         ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
         ({"candidates": 2.5}, "candidates must be a whole number of at least 1, not 2.5"),
         ({"run": 3}, "run must be a function, not 3"),
-        ({"stop": 0}, "stop must be a number above 0 and at most 1, not 0"),
-        ({"stop": 1.5}, "stop must be a number above 0 and at most 1, not 1.5"),
-        ({"stop": math.nan}, "stop must be a number above 0 and at most 1, not nan"),
+        ({"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
+        ({"stop": 1.5}, "stop must be a number from 1e-9 to 1, not 1.5"),
+        ({"stop": 5e-324}, "stop must be a number from 1e-9 to 1, not 5e-324"),
+        ({"stop": math.nan}, "stop must be a number from 1e-9 to 1, not nan"),
         ({"epsilon": -1}, "epsilon must be a number above 0, not -1"),
         ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
     ],

@@ -6,11 +6,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import oracles
@@ -181,6 +183,34 @@ def test_which_answers_are_the_same() -> None:
     assert counted(2, ["a", "a", "b"], ["b"]) == [2, 1]
 
 
+@dataclass(frozen=True)
+class Best:
+    item: str
+    units: Any = field(compare=False, repr=False)
+
+
+class Pair(NamedTuple):
+    first: Best
+    second: str
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_an_answer_s_hidden_fields_are_no_way_out() -> None:
+    assert Best("tea", 1) == Best("tea", 2)
+    assert counted(1, [Best("tea", 1)], [Best("tea", 2)], [Best("tea", 1)], [Best("tea", True)]) == [2, 1, 1]
+    assert counted(
+        1, [(Best("tea", 1),)], [(Best("tea", 2),)], [Pair(Best("a", 1), "b")], [Pair(Best("a", 2), "b")]
+    ) == [*[1] * 4]
+    assert counted(1, [Best("tea", Best("milk", 1))], [Best("tea", Best("milk", 2))]) == [1, 1]
+    assert counted(1, [Best("tea", [1])]) == []  # what can be changed is no answer
+    assert counted(1, [Colour.RED], [Colour.RED], [Colour.BLUE], [Best]) == [2, 1, 1]
+    assert counted(1, [Pair(Best("a", 1), "b")], [Pair(Best("a", 1), "b")]) == [2]
+
+
 def test_what_has_no_vote() -> None:
     def failing(block: Transactions) -> list[str]:
         raise ValueError(labels(block))
@@ -329,12 +359,36 @@ def test_questions_count_users_once() -> None:
     assert MostFrequent(1)(block) == [("c",)]
 
 
+def test_a_share_may_be_in_percent() -> None:
+    assert HighestLift("4%").asked == HighestLift(0.04).asked == {"min_share": Fraction(1, 25)}
+    assert HighestConfidence("0.5").asked == {"min_share": Fraction(1, 2)}
+
+
 def test_what_nearly_ties_is_compared_exactly() -> None:
     above = np.array([10**9, 10**9 + 1, 5], dtype=np.int64)
     below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
     assert questions._highest(above, below, 2) == [1, 0]
     assert questions._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
     assert questions._highest(above[:0], below[:0], 3) == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30), st.integers(1, 9))
+def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
+    above, below = np.array(ratios, dtype=np.int64).T
+    slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
+    assert questions._highest(above, below, count) == slowly[:count]
+
+
+def test_millions_of_ties_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[tuple[int, ...]] = []
+
+    def counting(*given: int) -> Fraction:
+        made.append(given)
+        return Fraction(*given)
+
+    monkeypatch.setattr(questions, "Fraction", counting)
+    assert questions._highest(np.ones(10**6, dtype=np.int64), np.full(10**6, 20), 3) == [0, 1, 2]
+    assert len(made) == 3
 
 
 def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +406,7 @@ def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.Monkey
         ("highest-lift", {}, "question highest-lift needs min_share: which share of a block must have a pair"),
         ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question highest-confidence is about"),
         ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has no use for it"),
-        ("highest-lift", {"min_share": 1.5}, "min_share must be a number above 0 and below 1, not 1.5"),
+        ("highest-lift", {"min_share": 1.5}, "min_share must be a share above 0 and below 1, such as 0.04"),
         ("most-frequent", {"size": 17}, "size must be at most 16, not 17"),
     ],
 )
@@ -450,6 +504,7 @@ def test_the_result_says_what_was_promised() -> None:
         ({"delta": 0}, "delta must be a number above 0 and below 1"),
         ({"neighbors": "none"}, "neighbors must be one of"),
         ({"seed": 1.5}, "seed must be a whole number"),
+        ({"progress": 5}, "progress must be a function, not 5"),
         ({"question": "highest-lift"}, "question must be a function of one block, not 'highest-lift'"),
         ({"question": HighestLift}, "question must be a function of one block, not a"),
         ({"dataset": "sales"}, "dataset goes with ledger"),
@@ -496,6 +551,20 @@ def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
     assert entries == [1, 1, 1]
     with pytest.raises(ParameterError, match="seed and ledger contradict each other"):
         fim.vote([["a"]], watching, ledger=ledger, dataset="sales", seed=1)
+
+
+def test_a_progress_that_is_none_is_refused_before_it_is_charged(tmp_path: Path) -> None:
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5)
+    charged: dict[str, Any] = {"progress": 5, "ledger": ledger, "dataset": "sales"}
+    calls: list[Callable[[], Any]] = [
+        lambda: fim.vote([["a"]] * 5, most_bought, blocks=3, **charged),
+        lambda: fim.mine([["a"]] * 5, **charged),
+        lambda: fim.count([["a"]] * 5, [["a"]], **charged),
+    ]
+    for call in calls:
+        with pytest.raises(ParameterError, match=r"^progress must be a function, not 5$"):
+            call()
+    assert not ledger.entries
 
 
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

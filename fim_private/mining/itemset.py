@@ -14,8 +14,8 @@ from fim_private.reading.vocabulary import Item
 class Itemset:
     """A released itemset.
 
-    items: integers, then strings, ascending; None for the one outcome that has no name: an itemset of a universe of
-        which only the size is public, in no basket or in too few to be named privately.
+    items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
+        itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
     support: a noisy support in units, >= 0; None where supports were not released.
     interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
     doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the

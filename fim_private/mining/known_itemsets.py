@@ -21,7 +21,7 @@ _ITEMS_AT_ONCE = 8_192
 class GivenItemsets:
     """Itemsets in the order given, all different.
 
-    itemsets: (k,) their items, each once: integers, then strings, ascending. vocabulary: of all their items.
+    itemsets: (k,) their items, each once, in the order of the vocabulary. vocabulary: of all their items.
     codes: (k,) the codes of their items in it, ascending.
     """
 

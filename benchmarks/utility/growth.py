@@ -45,7 +45,7 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     if options.quick:
         small = {"quest": replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")}
         factors = {what: [Fraction(1, 2), Fraction(1), Fraction(2)] for what in FACTORS}
-        return list(_all(small, factors, {"trials": 20, "seed": options.seed})), []
+        return list(_all(small, factors, {"trials": 6, "seed": options.seed})), []
     found, _ = sources(options.data)
     missing = [name for name in DATA if name not in found]
     taken = {name: found[name] for name in DATA if name in found and options.takes(name)}

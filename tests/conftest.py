@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of a test with more cases make test runs so many, and make test-all so many.
-CASES, MOST_CASES = 2, 3
+CASES, MOST_CASES = 1, 3
 
 # In make test-all a worker runs whole files, so that what a file shares is made once: first those that take longest.
 LONGEST = ("tests/services/test_spark.py", "tests/cli/test_studies.py")

@@ -26,7 +26,7 @@ test-all: .venv/installed-bench ## Run every test, of each up to three cases: al
 test-every: .venv/installed-bench ## Run every case of every test, where test-all runs three of each (an hour on two cores)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m ''
 
-fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 100 of each
+fuzz: .venv/installed-bench ## Give 20,000 inputs of each kind to all readers, options and commands (an hour on two cores); test-all does 50 of each
 	$(BIN)/python -m pytest -n auto --dist worksteal -m '' --hypothesis-profile fuzz tests/fuzz
 
 fuzz-bytes: .venv/installed-fuzz ## Give changed bytes to every reader of files for an hour, in one process (atheris, with coverage)

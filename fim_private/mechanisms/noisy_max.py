@@ -26,7 +26,8 @@ _FIRST_BITS = 64
 # Doubles decide which levels drop out, with this much slack: hundreds of times their rounding error, so that none drops
 # out which could have the highest key.
 _SLACK = 1e-12
-# A level that is further below drops out as if it were so far: beyond 2^1024 units there is no double.
+# A level further below drops out as if it were only so far: that errs towards keeping it, and the exact keys decide.
+# Doubles end at 2^1024, and rates, which it is multiplied by, at some 2^30.
 _FURTHEST = 1 << 900
 
 

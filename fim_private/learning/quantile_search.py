@@ -34,7 +34,7 @@ def quantiles(
     low: int,
     high: int,
     epsilon: float | Fraction,
-    neighbors: str = Neighbors.REPLACE_ONE,
+    neighbors: str = Neighbors.ADD_REMOVE,
     seed: int | None = None,
 ) -> list[int]:
     """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.

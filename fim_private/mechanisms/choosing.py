@@ -35,7 +35,7 @@ class Choosing(ExponentialWeights):
     epsilon: float | Fraction
     delta: float | Fraction
     max_itemsets: int
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

@@ -35,7 +35,7 @@ class Distance:
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

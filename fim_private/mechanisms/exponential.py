@@ -32,7 +32,7 @@ class Exponential(PurelyPrivate, ExponentialWeights):
     bounded_range: ClassVar[str] = "Theorem 8"
 
     epsilon: float | Fraction
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -66,7 +66,7 @@ class NamedExponential(ExponentialWeights):
     epsilon: float | Fraction
     delta: float | Fraction
     universe_size: int
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

@@ -48,7 +48,7 @@ class LargeMargin:
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = defaults.MAX_RANK
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ class LimitedDomain(ExponentialWeights):
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = defaults.MAX_RANK
     max_itemsets: int | None = None
 

@@ -41,7 +41,7 @@ class MaxOfLaplaces(PurelyPrivate):
     """
 
     epsilon: float | Fraction
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

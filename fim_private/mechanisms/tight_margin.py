@@ -54,7 +54,7 @@ class TightMargin:
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
-    neighbors: str = Neighbors.REPLACE_ONE
+    neighbors: str = Neighbors.ADD_REMOVE
     max_rank: int = defaults.MAX_RANK
     shared_share: Fraction = SHARED_SHARE
     step_share: Fraction = STEP_SHARE

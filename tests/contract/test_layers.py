@@ -50,7 +50,6 @@ MAY_IMPORT = {
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}
-MAXIMUM_LINES = 300
 
 
 def modules() -> dict[str, Path]:
@@ -218,11 +217,6 @@ def test_the_glossary_of_each_room_names_its_modules() -> None:
         named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
         inside = {name.rpartition(".")[2] for name in {*MODULES, *COMPILED} if name.startswith(f"{package}.")}
         assert inside - mechanisms <= named, package
-
-
-@every_module
-def test_modules_are_small(module: str) -> None:
-    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= MAXIMUM_LINES
 
 
 def test_every_dependency_is_used_and_what_is_used_is_one() -> None:

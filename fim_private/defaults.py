@@ -9,7 +9,7 @@ TOP_REACHING = 1_000
 TOP_PICKED_REACHING = 100
 # Takes what public numbers say is best; see mining/choice.py.
 MECHANISM = "auto"
-# What OpenDP, Tumult and PipelineDP mean by ε; it hides how many units there are. "replace-one" is the relation of the paper.
+# What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is that of the paper.
 NEIGHBORS = "add-remove"
 # What an itemset has to be in: one basket, or all baskets of a user.
 TOGETHER = "basket"

@@ -28,11 +28,14 @@ def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]
         )
 
 
-def segments_are_public(unit: str) -> str:
-    """Return what is to be said of segments under replace-one. unit: "basket" or "user"."""
+def chosen_units_show(unit: str) -> str:
+    """Return what is to be said under replace-one where a condition, a query or segments choose units.
+
+    unit: "basket" or "user".
+    """
     return (
-        f"under {parameter('neighbors')} replace-one how many {unit}s count in each segment is told exactly, and in "
-        f"which one a {unit} counts is not hidden; {parameter('neighbors')} add-remove hides that, too"
+        f"{parameter('neighbors')} replace-one does not hide which {unit}s are chosen by a condition, a query or "
+        f"segments; {parameter('neighbors')} add-remove hides that, too"
     )
 
 

@@ -60,6 +60,7 @@ def _block(
         missing_user=data.missing_user,
         blank=blank,
         where=data.where,
+        query=data.query,
     ).of_occurring_items()
 
 

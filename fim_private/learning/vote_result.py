@@ -92,7 +92,11 @@ class Vote:
         if not self.private:
             return wording.SEEDED
         protected = wording.protected(self.privacy_unit, self.missing_user)
-        return wording.guarantee("vote", self.cost, wording.change(self.neighbors, protected))
+        return wording.guarantee(
+            "vote",
+            self.cost,
+            wording.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query),
+        )
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -119,6 +123,7 @@ class Vote:
             "delta": float(self.cost.delta),
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
+            "guarantee": self.guarantee,
             **{name: value for name, value in optional.items() if value is not None},
             **self.scope.to_dict(),
             "abstained": self.abstained,

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from fim_private import defaults
 from fim_private.counting import Progress
-from fim_private.dp.cautions import cautions, cautions_of_units
+from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
 from fim_private.dp.cost import ZcdpCost, at_least
 from fim_private.dp.parameters import (
     Neighbors,
@@ -30,7 +30,7 @@ from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
 from fim_private.mining.charging import account_of, bill, rows_asked
 from fim_private.mining.mine_options import SourceOptions
-from fim_private.mining.scope import Scope
+from fim_private.mining.scope import Scope, rows_of
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
@@ -149,6 +149,8 @@ def voted(
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     reading, scope = _read_how(data, source)
+    chosen = scope.chooses_units(rows_of(data, reading)[0])
+    public = relation == Neighbors.REPLACE_ONE and not chosen
     due = bill(
         account,
         command="vote",
@@ -161,6 +163,8 @@ def voted(
     )
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
+        if chosen and relation == Neighbors.REPLACE_ONE:
+            warn([chosen_units_show("user" if _by_user(data, source) else "basket")], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
     purchases, scope = scope.applied(read), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
@@ -168,7 +172,7 @@ def voted(
     if randomness.private:
         if read.read_as is not None:
             warn(read.read_as.cautions(), stacklevel=stacklevel)
-        if relation == Neighbors.REPLACE_ONE:
+        if public:
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
     ballots = _asked_of_all(purchases, question, blocks, votes, randomness, progress)
     return Vote(
@@ -180,7 +184,7 @@ def voted(
         neighbors=relation,
         privacy_unit=unit,
         private=randomness.private,
-        units=purchases.units if relation == Neighbors.REPLACE_ONE else None,
+        units=purchases.units if public else None,
         missing_user=purchases.missing_user,
         where=purchases.where,
         scope=scope,
@@ -191,13 +195,6 @@ def voted(
 def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
     """Return how to read purchases, and what of them counts, checked. A list of what is left out is read."""
     limit = MemoryLimit.of(source.get("max_memory"))
-    with held_to(limit):
-        scope = Scope.of(
-            exclude=source.get("exclude"),
-            min_basket=source.get("min_basket"),
-            together=source.get("together", defaults.TOGETHER),
-            by_user=_by_user(data, source),
-        )
     reading = Options(
         user=source.get("user"),
         basket=source.get("basket"),
@@ -212,6 +209,14 @@ def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
         memory=limit,
     )
     check_query(data, reading.query)
+    with held_to(limit):
+        scope = Scope.of(
+            exclude=source.get("exclude"),
+            min_basket=source.get("min_basket"),
+            together=source.get("together", defaults.TOGETHER),
+            by_user=_by_user(data, source),
+            query=rows_of(data, reading)[1],
+        )
     return reading, scope
 
 

@@ -157,9 +157,17 @@ class Statement:
             said = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
             return f"It is for {said}; its first release decides the rest." if said else _UNDECIDED
         who = "one user, with all their baskets" if unit == "user" else "one basket"
-        apart = any("segments" in entry.parameters for entry in self.entries) and str(relation) == Neighbors.REPLACE_ONE
-        same = " by another that counts in the same segments of all these releases" if apart else ""
+        same = self._alike if relation == Neighbors.REPLACE_ONE else ""
         return f"It is about {who}, under {relation}{same}."
+
+    @property
+    def _alike(self) -> str:
+        """For what another a unit is exchanged under replace-one, where entries chose units: in words."""
+        asked = {name for entry in self.entries for name in entry.parameters}
+        chosen_by = [name for key, name in (("where", "condition"), ("query", "query")) if key in asked]
+        kept = [f"every {' and every '.join(chosen_by)} keeps as well"] if chosen_by else []
+        alike = [*kept, *(["counts in the same segments"] if "segments" in asked else [])]
+        return f": replacing it by any other that {' and '.join(alike)}" if alike else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md).
@@ -171,6 +179,7 @@ class Statement:
             "dataset": self.dataset,
             "privacy_unit": self.privacy_unit,
             "neighbors": self.neighbors,
+            "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},

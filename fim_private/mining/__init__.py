@@ -52,7 +52,7 @@ from typing import Any, Unpack, overload
 
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
-from fim_private.dp.cautions import cautions, cautions_of_units, segments_are_public
+from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
 from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
@@ -61,7 +61,7 @@ from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import cost_of
 from fim_private.mining.release import Release
-from fim_private.mining.scope import Scope
+from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.segmented import SegmentedRelease
 from fim_private.mining.size_choice import job_of, request_of
 from fim_private.reading import reads_users
@@ -156,7 +156,7 @@ def mine(
     by: column of segments, such as stores. segments: which, a public list of names, or one text with commas between
         them. There is one release for each then, of its rows, and what is returned is a SegmentedRelease, a mapping.
         max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
-        release has 1/max_segments of the budget. Under "replace-one" it stays public in which segments a unit counts.
+        release has 1/max_segments of the budget. Under "replace-one" it is not hidden in which segments a unit counts.
     size: items per itemset, >= 1; or a range, "2-4" or range(2, 5). Levelwise counts all of its sizes in one run,
         others take one selection for each size, with equal shares of the budget. "auto:2-4": one of these, for a tenth
         of the budget: most likely the largest at which `top` come out (Release.chosen_from tells).
@@ -171,9 +171,10 @@ def mine(
         default, "auto", takes "limited-domain" for one itemset and "levelwise" for several, or what suits a catalogue
         or a cap better: Release.mechanism and Release.reason tell. "large-margin" is Algorithm 1 of the paper;
         "exponential" is one of those over a public universe; "choosing" needs max_basket.
-    neighbors: what the guarantee hides. Under "replace-one" any one basket (with user: any one user) could have been
-        any other, and how many there are is public. Under "add-remove" any one could also have been there or not, and
-        how many there are is private, too.
+    neighbors: what the guarantee hides. Under "add-remove", the default, any one basket (with user: any one user) could
+        have been there or not, and how many there are is private. Under "replace-one", the relation of the large margin
+        paper, any one could have been any other, and how many there are is public. With where, query or by it could
+        have been any other that these treat alike; how many there are is then released only with count.
     top: how many itemsets of each size are wanted, 1 to 100,000, 1 unless given; fewer come out where the mechanism
         abstains. With min_support: at most so many, of all sizes together, 1,000 unless given (100 where they are
         picked one by one).
@@ -191,8 +192,8 @@ def mine(
     rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its
         itemsets are then released, too (Release.parts), and the number of units, under the same budget. Turns on
         supports and count.
-    count: whether the number of units is released, so that supports can be told as shares. Under "replace-one" it is
-        public, and always released; under "add-remove" 5 % of the budget buys a noisy one.
+    count: whether the number of units is released, with noise for 5 % of the budget, so that supports have shares.
+        Under "replace-one" without where, query and by it is public: always released, exactly and for nothing.
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
@@ -238,9 +239,14 @@ def mine(
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    scope = Scope.of(exclude=exclude, min_basket=min_basket, together=together, by_user=by_user)
     parts = segments_of(by, segments, max_segments)
+    dialect = Dialect(delimiter, header, encoding, input_format)
+    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
+    condition, queried = rows_of(data, reading)
     with held_to(limit):
+        scope = Scope.of(
+            exclude=exclude, min_basket=min_basket, together=together, by_user=by_user, query=queried, by=by
+        )
         options = request_of(
             size=size,
             by=by,
@@ -264,10 +270,9 @@ def mine(
             rules=rules,
             by_user=by_user,
             scope=scope,
+            where=condition,
         )
     engine_of.check(data, query)
-    dialect = Dialect(delimiter, header, encoding, input_format)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     most = 1 if parts is None else parts.most
     job = job_of(options.part(most), randomness)
     cost, concentrated = cost_of(options, job, most)
@@ -283,15 +288,15 @@ def mine(
     )
     if randomness.private:
         warn(cautions(cost, rho=options.rho), stacklevel=2)
-        if parts is not None and options.neighbors == Neighbors.REPLACE_ONE:
-            warn([segments_are_public("user" if by_user else "basket")], stacklevel=2)
+        if options.chosen and options.neighbors == Neighbors.REPLACE_ONE:
+            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=2)
 
     with engine_of.opened(data, reading, scope, effort) as read:
         unit = "user" if read[0].source.by_user else "basket"
         charged = None if due is None else due.pay(unit)
         if randomness.private and read[0].read_as is not None:
             warn(read[0].read_as.cautions(), stacklevel=2)
-        if randomness.private and options.neighbors == Neighbors.REPLACE_ONE:
+        if randomness.private and options.units_are_public:
             told = [told for one in read for told in cautions_of_units(cost, one.source.units, unit)]
             warn(dict.fromkeys(told), stacklevel=2)
         releases = [job.release(one) for one in read]

@@ -10,7 +10,6 @@ from fim_private.counting.found import Found
 from fim_private.counting.source import SupportSource
 from fim_private.counting.universe import Universe, UnknownUniverse
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.dp.parameters import Neighbors
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.reaching import Reaching
@@ -244,10 +243,10 @@ def told(
 
 
 def counted_units(
-    source: SupportSource, neighbors: str, budget: SupportsBudget | None, randomness: Randomness
+    source: SupportSource, budget: SupportsBudget | None, randomness: Randomness, *, public: bool
 ) -> UnitCount | None:
-    """Return how many units there are, exactly where neighbours have equally many; None where nobody paid for it."""
-    if neighbors == Neighbors.REPLACE_ONE:
+    """Return how many units there are, exactly where that is public; None where it is not, and nobody paid for it."""
+    if public:
         return UnitCount(source.units)
     return None if budget is None else UnitCount.noisy(source.units, budget.noise(1), randomness)
 

@@ -11,10 +11,9 @@ from fim_private.dp.charge import Account, Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.options import MiningOptions
-from fim_private.mining.scope import Scope
+from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.sizes import AUTO_SIZE
 from fim_private.reading.options import Options
-from fim_private.reading.transactions import Transactions
 
 
 @dataclass(frozen=True)
@@ -105,13 +104,13 @@ def asked(options: MiningOptions) -> dict[str, Any]:
 def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
     """Return what a ledger keeps of which rows count: the condition, and that there was a query, but not which.
 
-    data: the purchases; of what was read before, it is the condition of then. Of segments it keeps how many.
+    Of segments it keeps how many.
     """
-    said = data.where if isinstance(data, Transactions) else reading.where
+    where, query = rows_of(data, reading)
     by = reading.by
     return {
-        **({} if said is None else {"where": str(said)}),
-        **({} if reading.query is None else {"query": True}),
+        **({} if where is None else {"where": where}),
+        **({"query": True} if query else {}),
         **scope.charged,
         **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
     }

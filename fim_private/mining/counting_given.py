@@ -13,7 +13,7 @@ from typing import Any
 
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
-from fim_private.dp.cautions import cautions, cautions_of_units
+from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.dp.privacy_budget import PrivacyBudget
@@ -29,7 +29,7 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
-from fim_private.mining.scope import Scope
+from fim_private.mining.scope import Scope, rows_of
 from fim_private.reading import reads_users
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
@@ -102,14 +102,16 @@ def count(
     engine_of = Engine.of(data, engine, spark_conf)
     engine_of.check(data, query)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user)
     dialect = Dialect(delimiter, header, encoding, input_format)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
+    condition, queried = rows_of(data, reading)
+    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, query=queried)
     with held_to(limit):
         given = given_itemsets(itemsets)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
-    relation = exact_neighbors(neighbors)
-    allocated = _allocated(budget, given, count=flag("count", count) and relation == Neighbors.ADD_REMOVE)
+    relation, chosen = exact_neighbors(neighbors), scope.chooses_units(condition)
+    public = relation == Neighbors.REPLACE_ONE and not chosen
+    allocated = _allocated(budget, given, count=flag("count", count) and not public)
     due = bill(
         account,
         command="count",
@@ -122,6 +124,8 @@ def count(
     )
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)
+        if chosen and relation == Neighbors.REPLACE_ONE:
+            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=2)
 
     with engine_of.opened(data, reading, scope, effort) as (opened,):
         source = opened.source
@@ -129,9 +133,9 @@ def count(
         charged = None if due is None else due.pay(unit)
         if randomness.private and opened.read_as is not None:
             warn(opened.read_as.cautions(), stacklevel=2)
-        if randomness.private and relation == Neighbors.REPLACE_ONE:
+        if randomness.private and public:
             warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
-        units = counted_units(source, relation, allocated.count, randomness)
+        units = counted_units(source, allocated.count, randomness, public=public)
         values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
     return Release(
         mechanism=GIVEN,

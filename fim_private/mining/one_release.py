@@ -51,7 +51,7 @@ class Job:
         source, scope = opened.source, opened.scope
         if options.max_basket is not None:
             source = source.capped(options.max_basket, options.max_baskets or 1)
-        units = counted_units(source, options.neighbors, self.allocation.count, randomness)
+        units = counted_units(source, self.allocation.count, randomness, public=options.units_are_public)
         threshold = None if options.min_support is None else options.min_support.threshold(units)
         taken, found = self.allocation.find(source, randomness, threshold)
         count_parts = (

@@ -58,7 +58,8 @@ class MiningOptions:
     rules: whether supports of all parts of the itemsets are released, too, as association rules need.
     ways: where the size is chosen privately, what is asked for at each, with what of the budget is left then.
     keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
-    was left to "auto". by_user: whether users are protected, not baskets.
+    was left to "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or
+    segments choose units.
     """
 
     mechanism: MechanismSpec
@@ -81,6 +82,12 @@ class MiningOptions:
     min_support: MinSupport | None = None
     rules: bool = False
     ways: tuple[MiningOptions, ...] = ()
+    chosen: bool = False
+
+    @property
+    def units_are_public(self) -> bool:
+        """Whether neighbouring data have equally many units (docs/privacy.md, "The number of units")."""
+        return self.neighbors == Neighbors.REPLACE_ONE and not self.chosen
 
     @property
     def most_supports(self) -> int:
@@ -167,11 +174,13 @@ def checked_options(
     by_user: bool,
     rules: bool = False,
     scope: Scope | None = None,
+    where: str | None = None,
 ) -> MiningOptions:
     """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
-    by_user: whether users are protected, not baskets. scope: what counts of the data. Raises ParameterError for what is
-    out of range, missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
+    by_user: whether users are protected, not baskets. scope: what counts of the data. where: which rows do, as a
+    condition. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and DataError for
+    a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)
@@ -207,7 +216,8 @@ def checked_options(
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
     share = _supports_share(spec, supports, supports_share, least, rules_of_users=rules and by_user)
-    counted = COUNT_SHARE if count and relation == Neighbors.ADD_REMOVE else None
+    chosen = scope.chooses_units(where)
+    counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
     if share is not None and counted is not None and share + counted >= 1:
         raise ParameterError(
             f"{parameter('supports_share')} must be below {float(1 - counted)} with {parameter('count')}, which takes "
@@ -233,6 +243,7 @@ def checked_options(
         counted,
         least,
         rules,
+        chosen=chosen,
     )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
         raise ParameterError(

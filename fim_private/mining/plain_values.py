@@ -11,8 +11,8 @@ from fim_private.mining.outcome import Outcome
 SCHEMA = 1
 
 
-def plain_values(outcome: Outcome) -> dict[str, Any]:
-    """Return what leaves as plain values, in the order of the JSON schema (docs/architecture.md).
+def plain_values(outcome: Outcome, guarantee: str) -> dict[str, Any]:
+    """Return what leaves as plain values, in the order of the JSON schema (docs/architecture.md), with its guarantee.
 
     What was not asked for has no key: top, union, caps, shares, noise, intervals, parts and keep_all; nor has the
     reason where the mechanism was named, nor the units where their number is not known. noise is None where nothing was
@@ -45,6 +45,7 @@ def plain_values(outcome: Outcome) -> dict[str, Any]:
         **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
         "neighbors": str(outcome.neighbors),
         "privacy_unit": outcome.privacy_unit,
+        "guarantee": guarantee,
         **{name: value for name, value in optional.items() if value is not None},
         **outcome.scope.to_dict(),
         "abstained": outcome.abstained,

@@ -65,7 +65,13 @@ class Release(Pictured):
         """The guarantee, in one sentence."""
         if not self.private:
             return wording.SEEDED
-        change = wording.change(self.neighbors, self.protected, in_segments=self.scope.segment is not None)
+        change = wording.change(
+            self.neighbors,
+            self.protected,
+            where=self.where is not None,
+            query=self.scope.query,
+            segments=self.scope.by is not None,
+        )
         return wording.guarantee(self.mechanism, self.cost, change) + wording.concentrated(self.zcdp)
 
     @property
@@ -119,7 +125,7 @@ class Release(Pictured):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
-        return plain_values(self)
+        return plain_values(self, self.guarantee)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ _OTHERS: _Tests = {
     **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together"), _is_text),
     **dict.fromkeys(("units", "top", "max_basket", "max_baskets", "min_basket", "max_segments"), _is_whole),
     **dict.fromkeys(("epsilon", "delta", "rho", "zcdp_delta", "threshold", "min_support"), _is_number),
-    **dict.fromkeys(("private", "abstained", "union", "keep_all", "capped"), _is_truth),
+    **dict.fromkeys(("private", "abstained", "union", "keep_all", "capped", "query"), _is_truth),
     "segment": lambda value: _is_text(value) and bool(value),
     **dict.fromkeys(("sizes", "chosen_from"), _all(_is_whole)),
     "units_interval": _is_pair,

@@ -14,6 +14,7 @@ from fim_private.dp.parameters import public_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.glance import printable
 from fim_private.reading import read_catalogue
+from fim_private.reading.options import Options
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
@@ -32,7 +33,7 @@ class Scope:
     public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
     together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
     by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
-    many of them a unit counts at most.
+    many of them a unit counts at most. query: whether a query chose the rows.
     """
 
     item: tuple[str, ...] = ()
@@ -42,9 +43,19 @@ class Scope:
     by: str | None = None
     segment: str | None = None
     max_segments: int = 1
+    query: bool = False
 
     @classmethod
-    def of(cls, *, exclude: Any = None, min_basket: Any = None, together: Any = BASKET, by_user: bool) -> Self:
+    def of(
+        cls,
+        *,
+        exclude: Any = None,
+        min_basket: Any = None,
+        together: Any = BASKET,
+        by_user: bool,
+        query: bool = False,
+        by: str | None = None,
+    ) -> Self:
         """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
 
         Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
@@ -58,12 +69,19 @@ class Scope:
         least = None if min_basket is None else public_integer("min_basket", min_basket)
         listed = None if exclude is None else read_catalogue(exclude)
         items = () if listed is None else tuple(map(listed.label, range(len(listed))))
-        return cls(exclude=items, min_basket=least, together=str(together))
+        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query)
 
     @property
     def excluded(self) -> Vocabulary | None:
         """The items that are left out; None for none."""
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
+
+    def chooses_units(self, where: str | None) -> bool:
+        """Whether rows were chosen by what they say, so that it is no public fact who is left. where: the condition.
+
+        Under replace-one neighbours may then have different numbers of units (docs/privacy.md, "The number of units").
+        """
+        return where is not None or self.query or self.by is not None
 
     @property
     def unites(self) -> bool:
@@ -101,13 +119,14 @@ class Scope:
             "by": self.by,
             "segment": self.segment,
             "max_segments": None if self.segment is None else self.max_segments,
+            "query": self.query or None,
         }
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the scope of plain values."""
-        names = ("min_basket", "together", "by", "segment", "max_segments")
+        names = ("min_basket", "together", "by", "segment", "max_segments", "query")
         given: dict[str, Any] = {name: values[name] for name in names if name in values}
         return cls(tuple(values.get("item", ())), tuple(values.get("exclude", ())), **given)
 
@@ -143,6 +162,8 @@ class Scope:
         sentences = []
         if self.segment is not None:
             sentences += [self.of_segment_only, self._membership(unit)]
+        if self.query:
+            sentences.append("Only rows were read that a query returned.")
         if self.item:
             columns = " and ".join(repr(printable(column)) for column in self.item)
             sentences.append(f"An item is what the columns {columns} say together.")
@@ -158,3 +179,13 @@ class Scope:
         if self.together == USER:
             sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
         return tuple(sentences)
+
+
+def rows_of(data: Any, reading: Options) -> tuple[str | None, bool]:
+    """Return by which condition rows are chosen, None for none, and whether a query chooses them.
+
+    data: the purchases; of what was read before, it is how that was read.
+    """
+    if isinstance(data, Transactions):
+        return data.where, data.query
+    return None if reading.where is None else str(reading.where), reading.query is not None

@@ -147,6 +147,7 @@ class SegmentedRelease(Mapping[str, Release]):
             **({} if zcdp is None else {"rho": float(zcdp.rho), "zcdp_delta": float(zcdp.delta)}),
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
+            "guarantee": self.guarantee,
             **{name: value for name, value in self.whole.scope.to_dict().items() if name == _ONCE},
             "releases": [{name: value for name, value in of(one).items() if name != _ONCE} for one in self.releases],
             **({} if self.charged is None else {"ledger": self.charged.to_dict()}),

@@ -110,13 +110,18 @@ def protected(unit: str, missing_user: str | None) -> str:
     return f"{unit} (all their baskets){nobodys}"
 
 
-def change(neighbors: str, unit: str, *, in_segments: bool = False) -> str:
-    """Return what neighbours differ in, in words. unit: as `protected` returns it. in_segments: whether it counts in
-    some parts of the data only, which under replace-one are the same for what it is replaced by.
+def change(neighbors: str, unit: str, *, where: bool = False, query: bool = False, segments: bool = False) -> str:
+    """Return what neighbours differ in, in words. unit: as `protected` returns it.
+
+    where, query, segments: whether a condition, a query or segments choose units: under replace-one a unit is exchanged
+    for another that they treat alike (docs/privacy.md, "The number of units").
     """
-    if neighbors == Neighbors.REPLACE_ONE:
-        return f"replacing any one {unit} by any other{' that counts in the same segments' if in_segments else ''}"
-    return f"adding or removing any one {unit}"
+    if neighbors != Neighbors.REPLACE_ONE:
+        return f"adding or removing any one {unit}"
+    chosen_by = [name for name, chooses in (("condition", where), ("query", query)) if chooses]
+    kept = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
+    alike = [kept] * bool(chosen_by) + [" that counts in the same segments"] * segments
+    return f"replacing any one {unit} by any other{' and'.join(alike)}"
 
 
 def guarantee(mechanism: str, cost: PrivacyCost, change: str) -> str:

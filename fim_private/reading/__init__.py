@@ -189,7 +189,7 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
     told = None if options.where is None else str(options.where)
-    found = replace(found, missing_user=options.missing_user, where=told)
+    found = replace(found, missing_user=options.missing_user, where=told, query=options.query is not None)
     return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
 
 

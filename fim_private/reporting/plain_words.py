@@ -17,10 +17,13 @@ _WEAK = 3
 def promise(release: Release) -> str:
     """Return what the guarantee means to one of those in the data, in a few sentences: its factor, and how strong."""
     who = "customer" if release.privacy_unit == "user" else "basket"
-    of_whom = who if release.where is None else f"{who} whose rows were read"
+    chosen = release.where is not None or release.scope.query
+    of_whom = f"{who} whose rows were read" if chosen else who
     had = "not been in the data" if _may_be_absent(release) else "held anything else"
     if release.privacy_unit == "user" and not _may_be_absent(release):
         had = "bought anything else"
+    if chosen and not _may_be_absent(release):
+        had += ", and its rows been read just as well"
     if release.scope.segment is not None and not _may_be_absent(release):
         had += f" and counted in the same {printable(release.scope.by or '')}"
     bound = growth_bound(release.cost.epsilon)
@@ -41,9 +44,8 @@ def counted(release: Release) -> str | None:
     if release.units is None or release.units_interval is not None:
         return None
     whose = "customers" if release.privacy_unit == "user" else "baskets"
-    met = "" if release.where is None else ", those whose rows meet the condition,"
     hidden = "what one of them holds is hidden, not that it is among them"
-    return f"How many {whose} there are{met} is told exactly: {hidden}."
+    return f"How many {whose} there are is told exactly: {hidden}."
 
 
 def how_to_read(release: Release) -> Iterator[str]:

@@ -36,7 +36,7 @@ def audit(
         float, typer.Option(help="Probability allowed to the guarantee's exception.", rich_help_panel=BUDGET)
     ] = defaults.DELTA,
     neighbors: Annotated[
-        str, typer.Option(help="replace-one or add-remove.", autocompletion=relations, rich_help_panel=BUDGET)
+        str, typer.Option(help="add-remove or replace-one.", autocompletion=relations, rich_help_panel=BUDGET)
     ] = defaults.NEIGHBORS,
     trials: Annotated[
         int, typer.Option(help="Neighbouring pairs that a random search tries besides.", rich_help_panel=_AUDITED)

@@ -57,7 +57,7 @@ def create(
     neighbors: Annotated[
         str | None,
         typer.Option(
-            metavar="replace-one|add-remove",
+            metavar="add-remove|replace-one",
             autocompletion=relations,
             help="The neighbour relation of its releases; unless given, the first release's.",
             show_default=False,

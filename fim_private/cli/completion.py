@@ -67,7 +67,7 @@ def audited_names() -> list[str]:
 
 def relations() -> list[str]:
     """Return what --neighbors takes."""
-    return ["replace-one", "add-remove"]
+    return ["add-remove", "replace-one"]
 
 
 def forms() -> list[str]:

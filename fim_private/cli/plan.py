@@ -92,7 +92,7 @@ def plan(
     neighbors: Annotated[
         str,
         typer.Option(
-            help="replace-one or add-remove: what changing one basket (or user) means.",
+            help="Whether one basket (or user) is there (add-remove), or what it holds (replace-one).",
             autocompletion=relations,
             rich_help_panel=BUDGET,
         ),

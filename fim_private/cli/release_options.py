@@ -38,7 +38,7 @@ Neighbors = Annotated[
     str,
     typer.Option(
         autocompletion=relations,
-        help="Hides what one basket (or user) holds (replace-one), or also whether it is there (add-remove).",
+        help="Hides whether one basket (or user) is there (add-remove), or what it holds (replace-one).",
         rich_help_panel=BUDGET,
     ),
 ]
@@ -54,8 +54,8 @@ Count = Annotated[
     bool,
     typer.Option(
         "--count",
-        help="Release how many baskets (or users) there are, too, so that supports are shares: with --neighbors "
-        "add-remove 5 % of the budget buys a noisy number; with replace-one it is public, and always released.",
+        help="Release how many baskets (or users) there are, too, so that supports are shares: 5 % of the budget buys "
+        "a noisy number. (With --neighbors replace-one it is public, unless rows were chosen.)",
         rich_help_panel=ASKED,
     ),
 ]

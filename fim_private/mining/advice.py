@@ -212,9 +212,9 @@ def _enough(
 def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
     """Yield all changes of a request but for its budget; nothing that gives less where something was found.
 
-    Rules need supports, and itemsets of two items or more.
+    Rules need supports, and itemsets of two items or more. Of several of which some came out, levelwise finds the most.
     """
-    mechanisms: list[str | None] = [None, "limited-domain"]
+    mechanisms: list[str | None] = [None] if found else [None, "limited-domain"]
     if options.reason is None:
         auto = _with(options, {"mechanism": AUTO})
         need = None if auto is None else needed_support(auto)

@@ -66,7 +66,8 @@ _SHARE: _Tests = {
     **dict.fromkeys(("fraction", "epsilon", "delta", "rho", "mu_squared"), _is_number),
 }
 _NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_whole}
-_SAVED: _Tests = {"missing_user": _is_text, "shortfall": _is_whole}
+# Files of earlier versions have advice, which nobody is shown any more.
+_SAVED: _Tests = {"advice": _is_text, "missing_user": _is_text, "shortfall": _is_whole}
 _OTHERS: _Tests = {
     **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together"), _is_text),
     **dict.fromkeys(("units", "top", "max_basket", "max_baskets", "min_basket", "max_segments"), _is_whole),

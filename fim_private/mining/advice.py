@@ -178,7 +178,7 @@ def _least_budget(
 
 
 def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
-    """Return changes of the budget, ascending: none, and then 1, 2 and 5 of each power of ten, as far as is advised."""
+    """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten, and the largest ε."""
     name, given = ("epsilon", options.epsilon) if options.rho is None else ("rho", options.rho)
     assert given is not None
     if options.budget.loss >= LARGEST_EPSILON:
@@ -190,7 +190,7 @@ def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
             if value > given:
                 change: dict[str, Any] = {name: value}
                 if replace(options, **change).budget.loss > LARGEST_EPSILON:
-                    return budgets
+                    return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
                 budgets.append(change)
         exponent += 1
 

@@ -212,8 +212,8 @@ def test_whatever_was_asked_there_is_advice_or_none(
         (
             {"by_user": True},
             40,
-            "fim.mine(..., epsilon=2). An itemset then comes out, with 95 % probability, once 29 users have it (72 % "
-            "of all), not 55. It promises less: a factor of e^2, not e^1. Even that is not likely to be enough for so "
+            "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 users have it (50 % "
+            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is not likely to be enough for so "
             "few users: more of them are needed.",
         ),
     ],

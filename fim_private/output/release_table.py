@@ -66,8 +66,9 @@ def _segments(
         yield from _found(one, rules.get(name))
         yield from (Text(line) for line in told[name] if line not in common)
     yield Rule()
-    if advise:  # a request is for all segments: it follows from the one of which least came out
-        yield from _advice(min(release.releases, key=len), spelled)
+    if advise:  # a request is for all segments: it must not ask for less where some came out
+        some = [one for one in release.releases if one.itemsets] or release.releases
+        yield from _advice(min(some, key=len), spelled)
         yield from _advice_on_rules(release.releases[0], [*rules.values()])
     yield from map(Text, [*common, *release.whole.rows_read])
     yield from _promised(release)

@@ -285,7 +285,9 @@ def test_segments_are_advised_once_and_say_where_nothing_came_out() -> None:
         assert not {word for word in ("To try", "To find more", "fim.mine", "could be asked") if word in text}
     shown = render_table(both, Screen(), rules=rules_by_segment(both))
     assert told in shown
-    assert shown.count("To try: fim.mine(") == 1
+    assert shown.count("fim.mine(") == shown.count("To find more: fim.mine(") == 1
+    neither = fim.mine(pa.Table.from_pylist(rows), **lands, epsilon=1e-3)
+    assert render_table(neither, Screen()).count("To try: fim.mine(") == 1
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ TOP_PICKED_REACHING = 100
 MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is that of the paper.
 NEIGHBORS = "add-remove"
-# What an itemset has to be in: one basket, or all baskets of a user.
-TOGETHER = "basket"
 EPSILON = 1.0
 DELTA = 1e-6
 # The public cap on ranks, and on candidates.

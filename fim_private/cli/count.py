@@ -78,7 +78,7 @@ def count(
     query: Query = None,
     where: Where = None,
     min_basket: MinBasket = None,
-    together: Together = defaults.TOGETHER,
+    together: Together = None,
     count: Count = False,
     max_work: MaxWork = defaults.MAX_WORK,
     max_memory: MaxMemory = None,

@@ -106,8 +106,8 @@ def mine(
     supports_share: Annotated[
         float | None,
         typer.Option(
-            help="The share of the budget that --supports spends: 0.15 with levelwise (0.2 for rules of users, 0.4 "
-            "with --min-support), 1/3 with others.",
+            help="The share of the budget that --supports spends: 0.15 with levelwise (0.4 with --min-support), 1/3 "
+            "with others and for --rules.",
             show_default=False,
             rich_help_panel=ASKED,
         ),
@@ -173,7 +173,7 @@ def mine(
     where: Where = None,
     exclude: ExcludeFile = None,
     min_basket: MinBasket = None,
-    together: Together = defaults.TOGETHER,
+    together: Together = None,
     by: SegmentColumn = None,
     segments: SegmentNames = None,
     max_segments: MaxSegments = None,
@@ -214,9 +214,12 @@ def mine(
     from fim_private.cli.progress import progress_bar
     from fim_private.mining import mine as typed_mine
     from fim_private.mining.segmented import rules_by_segment
+    from fim_private.reading import reads_users
 
     mine_release: Any = typed_mine  # whether there are segments shows when it runs
-    limits, form = rule_limits(rules, min_confidence, min_lift), form_of(context, output_format, output)
+    lifts = together != "basket" or not reads_users(data, user, input_format, basket)
+    limits = rule_limits(rules, min_confidence, min_lift, lifts=lifts)
+    form = form_of(context, output_format, output)
     inputs = [data, catalogue, exclude, ledger]  # no output may be one; both are tried before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():
         raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")

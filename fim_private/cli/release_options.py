@@ -69,11 +69,13 @@ MinBasket = Annotated[
     ),
 ]
 Together = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="basket|user",
         autocompletion=units,
-        help="Whether one basket has to contain an itemset, or it is enough that a user (--user) ever had all of it.",
+        help="Whether one basket has to contain an itemset, or it is enough that a user (--user) ever had all of it. "
+        "Unless given: user for rules and lifts of users, else basket.",
+        show_default=False,
         rich_help_panel=COUNTS,
     ),
 ]

@@ -121,7 +121,9 @@ def write_release(
     else:
         from fim_private.output.release_table import render_table
 
-        write(render_table(release, screen_for(output), spelled=spelled, rules=rules))
+        # A file is handed on: advice is for whoever asked.
+        to_screen = output is None or str(output) == "-"
+        write(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
 
 
 @contextmanager

@@ -30,10 +30,13 @@ MinLift = Annotated[
 ]
 
 
-def rule_limits(with_rules: bool, min_confidence: float | None, min_lift: float | None) -> tuple[float, float] | None:
+def rule_limits(
+    with_rules: bool, min_confidence: float | None, min_lift: float | None, *, lifts: bool = True
+) -> tuple[float, float] | None:
     """Return the least confidence and lift; None where no rules are wanted.
 
-    Raises ParameterError for limits that are out of range, or given without rules.
+    lifts: whether rules will have any. Raises ParameterError for limits that are out of range, or given without rules,
+    or for the least lift where there are none.
     """
     limits = {"min_confidence": min_confidence, "min_lift": min_lift}
     if not with_rules:
@@ -44,4 +47,8 @@ def rule_limits(with_rules: bool, min_confidence: float | None, min_lift: float 
     from fim_private.rules.association import least
 
     first, second = (least(name, limit or 0.0) for name, limit in limits.items())
+    if second and not lifts:
+        from fim_private.mining.wording import no_min_lift
+
+        raise ParameterError(no_min_lift())
     return first, second

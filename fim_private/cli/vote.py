@@ -101,7 +101,7 @@ def vote(
     where: Where = None,
     exclude: ExcludeFile = None,
     min_basket: MinBasket = None,
-    together: Together = defaults.TOGETHER,
+    together: Together = None,
     max_memory: MaxMemory = None,
     output_format: TableOrJson = None,
     output: OutputFile = None,

@@ -39,9 +39,15 @@ class TooManyError(Exception):
 
 
 class Question(ABC):
-    """A question with a name."""
+    """A question with a name.
+
+    of_rules: whether it compares what units have together with what they have of each item, as rules do. of_lift:
+    whether it compares that with independence.
+    """
 
     name: ClassVar[str]
+    of_rules: ClassVar[bool] = False
+    of_lift: ClassVar[bool] = False
 
     def __call__(self, block: Transactions) -> list[tuple[Any, ...]]:
         """Return the best answer of a block, in a list, which is empty where there is none."""
@@ -78,6 +84,7 @@ class _OfPairs(Question):
     Raises ParameterError for another.
     """
 
+    of_rules: ClassVar[bool] = True
     min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
@@ -122,6 +129,7 @@ class HighestLift(_OfPairs):
     """
 
     name: ClassVar[str] = "highest-lift"
+    of_lift: ClassVar[bool] = True
 
     def best(self, block: Transactions, count: int) -> list[tuple[Any, ...]]:
         """Return the pairs of highest lift; see `Question.best`."""

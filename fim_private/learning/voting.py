@@ -31,6 +31,7 @@ from fim_private.mechanisms import Choosing
 from fim_private.mining.charging import account_of, bill, rows_asked
 from fim_private.mining.mine_options import SourceOptions
 from fim_private.mining.scope import Scope, rows_of
+from fim_private.mining.wording import NOT_INDEPENDENCE
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import Dialect
@@ -148,7 +149,7 @@ def voted(
     relation, cost = exact_neighbors(neighbors), mechanism.cost
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
-    reading, scope = _read_how(data, source)
+    reading, scope = _read_how(data, source, question)
     chosen = scope.chooses_units(rows_of(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
     due = bill(
@@ -192,9 +193,9 @@ def voted(
     )
 
 
-def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
+def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options, Scope]:
     """Return how to read purchases, and what of them counts, checked. A list of what is left out is read."""
-    limit = MemoryLimit.of(source.get("max_memory"))
+    limit, by_user = MemoryLimit.of(source.get("max_memory")), _by_user(data, source)
     reading = Options(
         user=source.get("user"),
         basket=source.get("basket"),
@@ -209,13 +210,19 @@ def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
         memory=limit,
     )
     check_query(data, reading.query)
+    named = question if isinstance(question, Question) else None
     with held_to(limit):
         scope = Scope.of(
             exclude=source.get("exclude"),
             min_basket=source.get("min_basket"),
-            together=source.get("together", defaults.TOGETHER),
-            by_user=_by_user(data, source),
+            together=source.get("together"),
+            by_user=by_user,
+            rules=named is not None and named.of_rules,
             query=rows_of(data, reading)[1],
+        )
+    if named is not None and named.of_lift and not scope.has_lifts("user" if by_user else "basket"):
+        raise ParameterError(
+            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
         )
     return reading, scope
 

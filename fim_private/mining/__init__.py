@@ -53,7 +53,7 @@ from typing import Any, Unpack, overload
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.parameters import Neighbors, flag
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
 from fim_private.mining.charging import account_of, asked, bill, rows_asked
@@ -126,7 +126,7 @@ def mine(
     where: str | None = None,
     exclude: Any = None,
     min_basket: int | None = None,
-    together: str = defaults.TOGETHER,
+    together: str | None = None,
     by: str | None = None,
     segments: Any = None,
     max_segments: int | None = None,
@@ -152,7 +152,8 @@ def mine(
         choice, which the release states: do not take it from the data.
     exclude: a public list of items to leave out: a path or an iterable, as a catalogue is. min_basket: baskets of fewer
         different items, of those that are left, count as empty; >= 1. together: "basket" where one basket has to
-        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. The release tells.
+        contain an itemset, "user" (with user) where it is enough that a user ever had all of it. Unless given it is
+        "user" for rules of users, and "basket" elsewhere. The release tells.
     by: column of segments, such as stores. segments: which, a public list of names, or one text with commas between
         them. There is one release for each then, of its rows, and what is returned is a SegmentedRelease, a mapping.
         max_segments: in how many of them a unit counts at most, 1 unless given: where it has the most baskets. Each
@@ -185,8 +186,8 @@ def mine(
         units, as count does.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, unless given 15 % with levelwise (20 % for rules of users, 40 % with
-        min_support) and a third with others; of no use without them.
+        above 0 and below 1, unless given 15 % with levelwise (40 % with min_support), a third with others and for
+        rules; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
     rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its
@@ -239,13 +240,20 @@ def mine(
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
+    rules = flag("rules", rules)
     parts = segments_of(by, segments, max_segments)
     dialect = Dialect(delimiter, header, encoding, input_format)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     condition, queried = rows_of(data, reading)
     with held_to(limit):
         scope = Scope.of(
-            exclude=exclude, min_basket=min_basket, together=together, by_user=by_user, query=queried, by=by
+            exclude=exclude,
+            min_basket=min_basket,
+            together=together,
+            by_user=by_user,
+            rules=rules,
+            query=queried,
+            by=by,
         )
         options = request_of(
             size=size,

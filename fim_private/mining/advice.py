@@ -1,9 +1,9 @@
 """What to ask instead where nothing, or too little, came out: one request that would probably do, and what it gives up.
 
-It follows from what was asked and from how much came out, and so from nothing that is private. Each change of a request
-has a price: a weaker promise by its factor in ε (replacing a unit is removing one and adding another, so under
-add-remove an ε counts twice), fewer or smaller itemsets by how much less they tell. Another mechanism costs nothing. Of
-all that would probably find something, the cheapest is named.
+It is for whoever asks, not for whoever reads what is released. It follows from what was asked and from how much came
+out, and so from nothing that is private. Each change of a request has a price: a larger budget by its factor in ε,
+fewer or smaller itemsets by how much less they tell. Another mechanism costs nothing. Of all that would probably find
+something, the cheapest is named; never an ε above 3, nor another neighbour relation.
 
 "Probably" compares what an itemset then needs with what it needed, which was too much, and where the number of units is
 public with a part of them that the most frequent itemset of most shops is in.
@@ -19,7 +19,6 @@ from itertools import product
 from typing import Any
 
 from fim_private.dp.cost import at_least, rounded_up
-from fim_private.dp.parameters import Neighbors
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, RankCap
 from fim_private.mining.choice import AUTO, choose
@@ -35,12 +34,11 @@ _BLIND = 3
 _SHARES, _LEAST_SHARE = {1: 0.08, 2: 0.025, 3: 0.012}, 0.006
 # Where some came out: the support at a rank falls about so fast, as a power of it.
 _FALL, _FARTHEST = 0.7, 0.25
-# No larger ε is advised.
-_LARGEST_EPSILON = 10
+# No larger ε is advised, nor a ρ that gives one: above it a release is a weak promise to anybody.
+LARGEST_EPSILON = 3
 _TOPS = (10, 3, 1)
-# Prices, in doublings of ε: of add-remove, which promises a little more than twice the ε does under replace-one; of a
-# tenth of the itemsets, of single items, of no supports, and of any change at all.
-_ADD_REMOVE, _FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 0.999, 1.5, 1.5, 0.5, 0.01
+# Prices, in doublings of ε: of a tenth of the itemsets, of single items, of no supports, and of any change at all.
+_FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 1.5, 1.5, 0.5, 0.01
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,6 @@ class Advice:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
         factor, before = _short(self.options.budget.loss), _short(self.asked.budget.loss)
-        if self.options.neighbors != self.asked.neighbors:
-            double = _short(2 * self.options.budget.loss)
-            return (
-                f"It promises less: its factor of e^{factor} is for adding or removing one {self._unit}; for replacing "
-                f"one it is e^{double}, and was e^{before}.{gives}"
-            )
         if factor != before:
             return f"It promises less: a factor of e^{factor}, not e^{before}.{gives}"
         return f"It promises as much.{gives}"
@@ -186,10 +178,10 @@ def _least_budget(
 
 
 def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
-    """Return changes of the budget, ascending: none, and then 1, 2 and 5 of each power of ten, as far as is advised."""
+    """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten, and the largest ε."""
     name, given = ("epsilon", options.epsilon) if options.rho is None else ("rho", options.rho)
     assert given is not None
-    if options.budget.loss >= _LARGEST_EPSILON:
+    if options.budget.loss >= LARGEST_EPSILON:
         return [{}]
     exponent = math.floor(math.log10(given))
     budgets: list[dict[str, Any]] = [{}]
@@ -197,8 +189,8 @@ def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
         for value in (digit * Fraction(10) ** exponent for digit in (1, 2, 5)):
             if value > given:
                 change: dict[str, Any] = {name: value}
-                if replace(options, **change).budget.loss > _LARGEST_EPSILON:
-                    return budgets
+                if replace(options, **change).budget.loss > LARGEST_EPSILON:
+                    return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
                 budgets.append(change)
         exponent += 1
 
@@ -218,19 +210,21 @@ def _enough(
 
 
 def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
-    """Yield all changes of a request but for its budget; nothing that gives less where something was found."""
-    mechanisms: list[str | None] = [None, "limited-domain"]
+    """Yield all changes of a request but for its budget; nothing that gives less where something was found.
+
+    Rules need supports, and itemsets of two items or more. Of several of which some came out, levelwise finds the most.
+    """
+    mechanisms: list[str | None] = [None] if found else [None, "limited-domain"]
     if options.reason is None:
         auto = _with(options, {"mechanism": AUTO})
         need = None if auto is None else needed_support(auto)
         better = need is not None and (before is None or need < before)
         mechanisms = [AUTO] if better else [None]
     tops = [None, *(top for top in _TOPS if top < options.top and not found)]
-    sizes = [None] if found or options.sizes[0] == 1 else [None, 1]
-    supports = [None] if options.supports_share is None else [None, False]
-    relations = [None] if options.neighbors == Neighbors.ADD_REMOVE else [None, Neighbors.ADD_REMOVE.value]
-    for mechanism, top, size, support, relation in product(mechanisms, tops, sizes, supports, relations):
-        given = {"mechanism": mechanism, "size": size, "top": top, "supports": support, "neighbors": relation}
+    sizes = [None] if found or options.rules or options.sizes[0] == 1 else [None, 1]
+    supports = [None] if options.rules or options.supports_share is None else [None, False]
+    for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
+        given = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if size is not None and options.union:
             changes["union"] = False
@@ -245,14 +239,13 @@ def _price(options: MiningOptions, changes: Mapping[str, Any]) -> float:
     budget: dict[str, Any] = {name: changes[name] for name in ("epsilon", "rho") if name in changes}
     if budget:
         price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
-    price += _ADD_REMOVE * ("neighbors" in changes)
     price += _SINGLE * ("size" in changes) + _NO_SUPPORTS * ("supports" in changes)
     return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
 
 
 def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions | None:
     """Return the options with changes; None where these do not go together."""
-    plain: dict[str, Any] = {name: changes[name] for name in ("top", "neighbors", "epsilon", "rho") if name in changes}
+    plain: dict[str, Any] = {name: changes[name] for name in ("top", "epsilon", "rho") if name in changes}
     if "size" in changes:
         plain |= {"sizes": (changes["size"],), "union": False}
     changed = replace(options, **plain)
@@ -272,7 +265,7 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     share: Fraction | None = options.supports_share
     if "supports" in changes:
         share = None
-    elif share == options.mechanism.supports_share:  # what it is where none is given
+    elif not options.rules and share == options.mechanism.supports_share:  # what it is where none is given
         share = spec.supports_share
     return replace(changed, mechanism=spec, reason=reason, supports_share=share)
 

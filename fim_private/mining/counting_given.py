@@ -58,7 +58,7 @@ def count(
     query: str | None = None,
     where: str | None = None,
     min_basket: int | None = None,
-    together: str = defaults.TOGETHER,
+    together: str | None = None,
     count: bool = False,
     max_work: int = defaults.MAX_WORK,
     max_memory: int | str | None = None,

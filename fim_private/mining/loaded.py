@@ -141,7 +141,6 @@ def release_of(values: Mapping[str, Any]) -> Release:
         units_noise=_noise(values.get("units_noise")),
         capped=bool(values.get("capped", False)),
         chosen_from=tuple(values.get("chosen_from") or ()),
-        said_advice=saved.get("advice"),
         shortfall=saved.get("shortfall"),
         missing_user=saved.get("missing_user"),
         charged=None if (said := values.get("ledger")) is None else Charged.of(said),

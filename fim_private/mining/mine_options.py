@@ -28,7 +28,7 @@ class SourceOptions(TypedDict, total=False):
     where: str | None
     exclude: Any
     min_basket: int | None
-    together: str
+    together: str | None
     max_memory: int | str | None
 
 

@@ -37,9 +37,9 @@ _LEAST_SHARE = Fraction(1, 10**6)
 COUNT_SHARE = Fraction(5, 100)
 # The part of the budget for supports that decide which itemsets levelwise releases.
 _REACHING_SHARE = Fraction(40, 100)
-# The same where users are protected and rules are made: so many more supports would be too noisy to stand out from 0.
-# (Of the top 20 pairs of Online Retail's customers 16.0 came out, on average over 24 runs, and 15.2 with 15 %.)
-_RULES_OF_USERS_SHARE = Fraction(20, 100)
+# The part of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
+# levelwise, for the recall that it costs (docs/privacy.md, "Supports of parts, and rules").
+_RULES_SHARE = _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 
@@ -215,7 +215,7 @@ def checked_options(
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
-    share = _supports_share(spec, supports, supports_share, least, rules_of_users=rules and by_user)
+    share = _supports_share(spec, supports, supports_share, least, rules=rules)
     chosen = scope.chooses_units(where)
     counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
     if share is not None and counted is not None and share + counted >= 1:
@@ -271,13 +271,13 @@ def _supports_share(
     share: float | Fraction | None,
     least: MinSupport | None,
     *,
-    rules_of_users: bool,
+    rules: bool,
 ) -> Fraction | None:
     """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        usual = spec.supports_share
-        if spec.composed and (least is not None or rules_of_users):
-            usual = _REACHING_SHARE if least is not None else _RULES_OF_USERS_SHARE
+        usual = _RULES_SHARE if rules else spec.supports_share
+        if spec.composed and least is not None:
+            usual = _REACHING_SHARE
         return usual if supports else None
     if isinstance(share, float) and share == float(_THIRD):
         share = _THIRD  # no decimal is a third: this float means it

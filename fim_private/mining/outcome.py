@@ -54,9 +54,8 @@ class Outcome(Itemsets):
     shortfall: where itemsets were picked one by one: with 95 % probability, none that was passed over has over so many
         units more than one that was picked with it, of its size or, with union, of any. None where no such number
         follows from public parameters.
-    said_advice: of a release that was loaded, what it advised when it was saved; None where it did not.
     charged: what a ledger said when it was charged; None where there was none.
-    request: what was asked for, from which advice follows; None where itemsets were given.
+    request: what was asked for, from which advice follows; None where itemsets were given, and in a loaded release.
     """
 
     mechanism: str
@@ -88,7 +87,6 @@ class Outcome(Itemsets):
     with_parts: bool = False
     max_basket: int | None = None
     max_baskets: int | None = None
-    said_advice: str | None = field(default=None, compare=False)
     charged: Charged | None = None
     chosen_from: tuple[int, ...] = ()
     request: MiningOptions | None = field(default=None, compare=False)

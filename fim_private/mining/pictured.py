@@ -34,11 +34,6 @@ class Pictured(Outcome):
     def certainty(self) -> tuple[str, ...]:
         """How certain it is that these itemsets are what was asked for."""
 
-    @property
-    @abstractmethod
-    def advised(self) -> list[str]:
-        """What to ask instead, if something is missing."""
-
     def chart(self, *, relative: bool = True, most: int | None = _MOST) -> BarChart:
         """Return what is drawn of it: bars and texts.
 
@@ -75,7 +70,7 @@ class Pictured(Outcome):
         return "; ".join([*said, promised] if self.private else said)
 
     def _notes(self) -> Iterator[str]:
-        """Yield what stands below the bars: how to read them, what to ask instead, and what is promised."""
+        """Yield what stands below the bars: how to read them, and what is promised."""
         if self.itemsets and self.has_supports:
             maybe = "; striped, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
             who = "customers" if self.privacy_unit == "user" else "baskets"
@@ -85,7 +80,6 @@ class Pictured(Outcome):
         else:
             yield "The budget of this release is spent all the same."
         yield from self.certainty
-        yield from self.advised
         yield from self.rows_read
         if self.private:
             yield self.guarantee

@@ -11,12 +11,12 @@ from fim_private.mining.outcome import Outcome
 SCHEMA = 1
 
 
-def plain_values(outcome: Outcome, guarantee: str) -> dict[str, Any]:
+def plain_values(outcome: Outcome, guarantee: str, message: str | None = None) -> dict[str, Any]:
     """Return what leaves as plain values, in the order of the JSON schema (docs/architecture.md), with its guarantee.
 
     What was not asked for has no key: top, union, caps, shares, noise, intervals, parts and keep_all; nor has the
     reason where the mechanism was named, nor the units where their number is not known. noise is None where nothing was
-    named.
+    named. message: that nothing came out, in words; None where something did.
     """
     zcdp, sizes = outcome.zcdp, outcome.sizes
     optional: dict[str, Any] = {
@@ -49,6 +49,7 @@ def plain_values(outcome: Outcome, guarantee: str) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value is not None},
         **outcome.scope.to_dict(),
         "abstained": outcome.abstained,
+        **({} if message is None else {"message": message}),
         "itemsets": [_itemset(outcome, itemset) for itemset in outcome.itemsets],
         **({"parts": [_itemset(outcome, itemset) for itemset in outcome.parts]} if outcome.with_parts else {}),
         **({"shares": [share.to_dict() for share in outcome.shares]} if len(outcome.shares) > 1 else {}),

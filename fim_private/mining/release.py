@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from fim_private.errors import ParameterError
-from fim_private.glance import Glance
+from fim_private.glance import Glance, printable
 from fim_private.mining import frames, wording
 from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
@@ -17,7 +17,7 @@ from fim_private.mining.markdown import escaped, markdown
 from fim_private.mining.pictured import Pictured
 from fim_private.mining.plain_values import plain_values
 from fim_private.mining.release_files import save
-from fim_private.mining.release_rules import rules_cells, rules_frame, rules_of, rules_values
+from fim_private.mining.release_rules import rules_cells, rules_frame, rules_json, rules_note, rules_of
 from fim_private.rules.association import Rules
 
 __all__ = ["GIVEN", "Itemset", "Release"]
@@ -42,8 +42,12 @@ class Release(Pictured):
             given = f"supports of the {self.top:,} itemsets" if self.top > 1 else "support of the itemset"
             return f"The {given} given"
         if self.min_support is not None:
+            if not self.itemsets and self.scope.segment is not None:
+                return self.nothing
             least = self._least
             return wording.title_reaching(self.mechanism, self.sizes, found=len(self.itemsets), least=least)
+        if not self.itemsets and self.scope.segment is not None:
+            return self.nothing
         if not self.itemsets:
             return f"No itemset of {wording.of_items(self.sizes)} was released: {self._why_nothing}."
         return wording.title(
@@ -54,6 +58,15 @@ class Release(Pictured):
             of_each=None if self.union or len(self.sizes) == 1 else self.top,
             order=self._order if len(self.itemsets) > 1 else None,
         )
+
+    @property
+    def nothing(self) -> str:
+        """That nothing came out, in plain words: for whoever reads a page, not for whoever made it."""
+        segment = self.scope.segment
+        for_whom = "" if segment is None else f" for {printable(segment)}"
+        if self.min_support is not None:
+            return f"Nothing was found{for_whom} with a noisy support of at least {self._least}."
+        return f"Nothing {'was found' if self.keep_all else 'stood out from the noise'}{for_whom}."
 
     @property
     def protected(self) -> str:
@@ -94,7 +107,8 @@ class Release(Pictured):
     def advice(self) -> Advice | None:
         """What to ask instead where nothing, or less than was asked for, came out; None where there is no such thing.
 
-        It follows from what was asked and from how much came out. It takes a moment to find.
+        It follows from what was asked and from how much came out, and is for whoever asks: no form of a release that is
+        handed on has it. None of a release that was loaded. It takes a moment to find.
         """
         if self.request is None or self.min_support is not None:
             return None
@@ -125,7 +139,7 @@ class Release(Pictured):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
-        return plain_values(self, self.guarantee)
+        return plain_values(self, self.guarantee, self.nothing if self.abstained else None)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -155,15 +169,13 @@ class Release(Pictured):
             self.columns,
             [self.cells(itemset) for itemset in self.itemsets],
             numbers=frozenset(range(1, len(self.columns))),
-            notes=[*self.certainty, *self.advised, *self.rows_read, self.guarantee, *wording.charged(self.charged)],
+            notes=[*self.certainty, *self.rows_read, self.guarantee, *wording.charged(self.charged)],
             rest="release.to_pandas(relative=False)",
         )
 
     @property
-    def advised(self) -> list[str]:
+    def _advised(self) -> list[str]:
         """What to ask instead as a line, if something is missing and there is any."""
-        if self.said_advice is not None:
-            return [self.said_advice]
         if self.advice is None:
             return [self.hopeless] if self.hopeless else []
         return [f"To find more: {self.advice}" if self.itemsets else f"To try: {self.advice}"]
@@ -178,7 +190,7 @@ class Release(Pictured):
         return f"Nothing that could be asked instead is likely to find anything: more {self.privacy_unit}s are needed."
 
     def __repr__(self) -> str:
-        return f"Release: {self._glance().text()}"
+        return "\n".join([f"Release: {self._glance().text()}", *self._advised])  # of a session: nobody hands it on
 
     def __str__(self) -> str:
         return self._glance().text(len(self.itemsets))
@@ -198,23 +210,26 @@ class Release(Pictured):
         min_confidence: 0 to 1. min_lift: >= 0. Rules below either, as estimated, are left out.
         Rules whose lift is high for certain come first (by the lower end of its interval), doubtful ones last. Looking
         at rules spends no privacy: they follow from what is released.
-        Raises ParameterError for limits out of range, and where the release has not what rules need.
+        Of users with together="basket" a pair must share one basket, but each item counts users who ever bought it, so
+        lift 1 is not independence. There is confidence alone then, rules come by it, and doubtful is what may miss it.
+        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and where the release has
+        not what rules need.
         """
         return rules_frame(rules_of(self, min_confidence, min_lift), self)
 
     def kept(self) -> dict[str, Any]:
         """Return to_dict() and, under saved, what it says beyond that: what save() keeps, and fim.load takes."""
-        advice = self.advised[0] if self.advised else None
-        more = {"missing_user": self.missing_user, "shortfall": self.shortfall, "advice": advice}
+        more = {"missing_user": self.missing_user, "shortfall": self.shortfall}
         said = {name: value for name, value in more.items() if value is not None}
         return self.to_dict() | ({"saved": said} if said else {})
 
     def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
         """Return the release as one line of JSON, schema 1 (docs/architecture.md).
 
-        rules: to be added under that key. kept: whether all is added that save() keeps.
+        rules: to be added under that key, with how they are to be read as rules_note. kept: whether all is added that
+            save() keeps.
         """
-        made = {} if rules is None else {"rules": rules_values(rules)}
+        made = {} if rules is None else rules_json(rules)
         return json.dumps((self.kept() if kept else self.to_dict()) | made, ensure_ascii=False)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
@@ -242,9 +257,9 @@ class Release(Pictured):
 
     def to_markdown(self, rules: Rules | None = None) -> str:
         """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
-        notes = [*self.certainty, *self.advised, *self.rows_read]
+        notes = [*self.certainty, *self.rows_read]
         first = markdown(self.title, self.columns, [*map(self.cells, self)], notes)
-        told = "" if rules is None else markdown(*rules_cells(rules, self), [])
+        told = "" if rules is None else markdown(*rules_cells(rules, self), [rules_note(rules)])
         last = "\n\n".join(map(escaped, (self.guarantee, *wording.charged(self.charged))))
         return "\n".join(part for part in (first, told, f"{last}\n") if part)
 

@@ -8,27 +8,27 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter
+from fim_private.mining import wording
 from fim_private.mining.csv_cells import csv_line
 from fim_private.mining.outcome import Outcome
-from fim_private.mining.rule_cells import HEADS, cells, note, title
+from fim_private.mining.rule_cells import cells, heads, note, title
 from fim_private.mining.unit_count import UnitCount
-from fim_private.mining.wording import decimals_of_shares
 from fim_private.reading.vocabulary import Item
 from fim_private.rules.association import KnownSupport, KnownUnits, Rules, association_rules, least
-
-# The metrics that have intervals, in mlxtend's order.
-_MEASURED = ("support", "confidence", "lift", "leverage", "conviction", "zhangs_metric")
 
 
 def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a release, the surest first.
 
-    Raises ParameterError for limits out of range; where the supports, or the number of units, that rules need were not
-    released; and where a part of an itemset is missing.
+    Raises ParameterError for limits out of range, and for min_lift where there are no lifts; where the supports, or the
+    number of units, that rules need were not released; and where a part of an itemset is missing.
     """
     lowest = least("min_confidence", min_confidence), least("min_lift", min_lift)
+    lifts = outcome.scope.has_lifts(outcome.privacy_unit)
+    if lowest[1] and not lifts:
+        raise ParameterError(wording.no_min_lift())
     if outcome.with_parts and (outcome.noise is None or not outcome.units):
-        return association_rules([], _nothing, noisy_units=False)  # it abstained, or there is nobody
+        return association_rules([], _nothing, noisy_units=False, lifts=lifts)  # it abstained, or there is nobody
     noise = outcome.noise
     itemsets = [one for one in outcome.itemsets if one.items is not None and one.interval is not None]
     known = {frozenset(one.items or ()): one for one in (*itemsets, *outcome.parts)}
@@ -58,6 +58,7 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
         [one.items or () for one in itemsets],
         within,
         noisy_units=outcome.units_noise is not None,
+        lifts=lifts,
         min_confidence=lowest[0],
         min_lift=lowest[1],
     )
@@ -65,6 +66,11 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
 
 def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
     return {}, KnownUnits(0, 0, 0)
+
+
+def _measured(rules: Rules) -> tuple[str, ...]:
+    """Return the names of what has intervals, in mlxtend's order."""
+    return ("support", *rules.metrics)
 
 
 def _columns(rules: Rules) -> dict[str, Any]:
@@ -75,7 +81,7 @@ def _columns(rules: Rules) -> dict[str, Any]:
         "support": rules.support,
         **rules.metrics,
     }
-    for name in _MEASURED:
+    for name in _measured(rules):
         columns[f"{name}_lower"], columns[f"{name}_upper"] = rules.bounds[name]
     return columns
 
@@ -91,7 +97,7 @@ def rules_frame(rules: Rules, outcome: Outcome) -> Any:
         for name, each in (("antecedents", rules.antecedents), ("consequents", rules.consequents))
     }
     columns = {**sides, **_columns(rules), "doubtful": rules.doubtful}
-    return RulesFrame.of(columns, decimals=_decimals(outcome), unit=outcome.privacy_unit)
+    return RulesFrame.of(columns, decimals=_decimals(outcome), unit=outcome.privacy_unit, lifts=rules.has_lifts)
 
 
 def rules_values(rules: Rules) -> list[dict[str, Any]]:
@@ -109,7 +115,7 @@ def rules_values(rules: Rules) -> list[dict[str, Any]]:
             "consequent_support": number(rules.consequent_support[place]),
             **{
                 key: value
-                for name in _MEASURED
+                for name in _measured(rules)
                 for key, value in (
                     (name, number(named[name][place])),
                     (f"{name}_interval", [number(end[place]) for end in rules.bounds[name]]),
@@ -119,6 +125,11 @@ def rules_values(rules: Rules) -> list[dict[str, Any]]:
         }
         for place in range(len(rules))
     ]
+
+
+def rules_json(rules: Rules) -> dict[str, Any]:
+    """Return what JSON has of rules: these, and how they are to be read."""
+    return {"rules": rules_values(rules), **({"rules_note": rules_note(rules)} if len(rules) else {})}
 
 
 def rules_csv(rules: Rules, *, spreadsheet_safe: bool = True) -> str:
@@ -141,8 +152,8 @@ def _rows(rules: Rules) -> Iterator[list[float | str]]:
 
 
 def rules_note(rules: Rules) -> str:
-    """Return how the intervals of rules are to be read, and the mark of doubtful ones."""
-    return note(int(rules.doubtful.sum()), len(rules))
+    """Return how many rules are clear of the noise, and how their intervals and the mark of the others are read."""
+    return note(int(rules.doubtful.sum()), len(rules), lifts=rules.has_lifts)
 
 
 def rules_cells(rules: Rules, outcome: Outcome) -> tuple[str, list[str], list[list[str]]]:
@@ -158,9 +169,9 @@ def rules_cells(rules: Rules, outcome: Outcome) -> tuple[str, list[str], list[li
         )
         for place in range(len(rules))
     ]
-    return f"{title(len(rules))} of these itemsets, the surest first", [*HEADS], rows
+    return f"{title(len(rules))} of these itemsets, the surest first", heads(lifts=rules.has_lifts), rows
 
 
 def _decimals(outcome: Outcome) -> int:
     """Return with how many decimals shares are told, in per cent."""
-    return decimals_of_shares(0 if outcome.noise is None else outcome.noise.half_width, outcome.units or 0)
+    return wording.decimals_of_shares(0 if outcome.noise is None else outcome.noise.half_width, outcome.units or 0)

@@ -8,28 +8,27 @@ from typing import Any
 import pandas as pd
 
 from fim_private.glance import Glance
-from fim_private.mining.rule_cells import HEADS, cells, note, title
+from fim_private.mining.rule_cells import cells, heads, note, title
 from fim_private.reading.vocabulary import Item
 
-_NEEDED = {
-    *("antecedents", "consequents", "support", "confidence", "confidence_lower", "confidence_upper"),
-    *("lift", "lift_lower", "lift_upper", "doubtful"),
-}
+_NEEDED = {"antecedents", "consequents", "support", "confidence", "confidence_lower", "confidence_upper", "doubtful"}
+_LIFTS = {"lift", "lift_lower", "lift_upper"}
 
 
 class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas tells no types
     """A frame of rules. A notebook shows of each rule what people read first; what is made of it is a plain frame.
 
-    decimals: with how many of them shares are told, in per cent. unit: what has an itemset, "basket" or "user".
+    decimals: with how many of them shares are told, in per cent. unit: what has an itemset, "basket" or "user". lifts:
+    whether there are any.
     """
 
-    _metadata = ["decimals", "unit"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
+    _metadata = ["decimals", "unit", "lifts"]  # noqa: RUF012 - as pandas has it: what copies and pickles carry along
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any], *, decimals: int, unit: str) -> RulesFrame:
+    def of(cls, columns: Mapping[str, Any], *, decimals: int, unit: str, lifts: bool) -> RulesFrame:
         """Return the frame of these columns."""
         frame = cls(columns)
-        frame.decimals, frame.unit = decimals, unit
+        frame.decimals, frame.unit, frame.lifts = decimals, unit, lifts
         return frame
 
     @property
@@ -37,7 +36,7 @@ class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas tells no types
         return pd.DataFrame
 
     def _repr_html_(self) -> str:
-        if not {*self.columns} >= _NEEDED:  # somebody took some away
+        if not {*self.columns} >= (_NEEDED | _LIFTS if self.lifts else _NEEDED):  # somebody took some away
             return str(pd.DataFrame(self)._repr_html_())
         rows = [
             cells(
@@ -51,10 +50,10 @@ class RulesFrame(pd.DataFrame):  # type: ignore[misc]  # pandas tells no types
         ]
         return Glance(
             title(len(self)),
-            HEADS,
+            heads(lifts=self.lifts),
             rows,
-            numbers=frozenset(range(1, len(HEADS))),
-            notes=[note(int(self["doubtful"].sum()), len(self))],
+            numbers=frozenset(range(1, len(heads(lifts=self.lifts)))),
+            notes=[note(int(self["doubtful"].sum()), len(self), lifts=self.lifts)],
             rest=f"the {len(self.columns)} columns of this frame have all of them",
         ).html()
 

@@ -66,6 +66,7 @@ _SHARE: _Tests = {
     **dict.fromkeys(("fraction", "epsilon", "delta", "rho", "mu_squared"), _is_number),
 }
 _NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_whole}
+# Files of earlier versions have advice, which nobody is shown any more.
 _SAVED: _Tests = {"advice": _is_text, "missing_user": _is_text, "shortfall": _is_whole}
 _OTHERS: _Tests = {
     **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together"), _is_text),

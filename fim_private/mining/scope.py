@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from fim_private import defaults
 from fim_private.dp.parameters import public_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.glance import printable
@@ -20,7 +19,7 @@ from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
-BASKET, USER = defaults.TOGETHER, "user"
+BASKET, USER = "basket", "user"
 # Of a list so many items are told in words.
 _TOLD = 5
 
@@ -51,15 +50,20 @@ class Scope:
         *,
         exclude: Any = None,
         min_basket: Any = None,
-        together: Any = BASKET,
+        together: Any = None,
         by_user: bool,
+        rules: bool = False,
         query: bool = False,
         by: str | None = None,
     ) -> Self:
         """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
 
+        together: None for "user" where rules of users are asked for, so that both sides of a rule and the whole of it
+        count the same (lift 1 is independence then), and for "basket" elsewhere.
         Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
         """
+        if together is None:
+            together = USER if rules and by_user else BASKET
         if together not in (BASKET, USER):
             raise ParameterError(f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}")
         if together == USER and not by_user:
@@ -88,12 +92,19 @@ class Scope:
         """Whether all of a user's baskets are one."""
         return self.together == USER
 
+    def has_lifts(self, unit: str) -> bool:
+        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items only a user.
+
+        unit: of privacy.
+        """
+        return unit == BASKET or self.unites
+
     def check_cap(self, max_baskets: object) -> None:
         """Raise ParameterError for a cap on baskets where a user's are one."""
         if max_baskets is not None and self.unites:
             raise ParameterError(
                 f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
-                "are one"
+                f"are one; or give {parameter('together')} {BASKET}"
             )
 
     def applied(self, transactions: Transactions) -> Transactions:

@@ -18,7 +18,7 @@ from fim_private.mining.pictured_segments import plot_of_segments, svg_of_segmen
 from fim_private.mining.plain_values import SCHEMA
 from fim_private.mining.release import Release
 from fim_private.mining.release_files import save
-from fim_private.mining.release_rules import rules_of, rules_values
+from fim_private.mining.release_rules import rules_json, rules_of
 from fim_private.mining.segment_tables import by_segment
 from fim_private.rules.association import Rules
 
@@ -101,7 +101,7 @@ class SegmentedRelease(Mapping[str, Release]):
         every = replace(first.scope, segment=", ".join(self))
         # A way that was taken in one segment may not have been in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
-        own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request", "said_advice")
+        own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
         nothing: dict[str, Any] = {"itemsets": (), "parts": (), "capped": False, **dict.fromkeys(own)}
         return replace(
             first, cost=self.cost, zcdp=self.zcdp, charged=self.charged, scope=every, shares=shares, **nothing
@@ -162,7 +162,7 @@ class SegmentedRelease(Mapping[str, Release]):
         values = self.kept() if kept else self.to_dict()
         for each, one in zip(values["releases"], self.releases, strict=True):
             if rules is not None:
-                each["rules"] = rules_values(rules[one.scope.segment or ""])
+                each |= rules_json(rules[one.scope.segment or ""])
         return json.dumps(values, ensure_ascii=False)
 
     def to_csv(self) -> str:
@@ -240,7 +240,7 @@ class SegmentedRelease(Mapping[str, Release]):
         """Return what is shown of it."""
         columns = max((one.columns for one in self.releases), key=len)
         rows = [(one.scope.segment or "", *one.cells(itemset)) for one in self.releases for itemset in one]
-        nothing = [f"{self.heading(one)}: {one.title}" for one in self.releases if not len(one)]
+        nothing = [one.nothing for one in self.releases if not len(one)]
         more = [f"and {len(nothing) - _FEW:,} more segments without itemsets"] if len(nothing) > _FEW else []
         certain = dict.fromkeys(told for one in self.releases for told in one.certainty)
         said = [*certain] if len(certain) <= _FEW else []

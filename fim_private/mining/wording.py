@@ -22,6 +22,18 @@ _MOST_DECIMALS = 6
 SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
 
 
+# Why rules of users have no lift where one basket has to contain an itemset.
+NOT_INDEPENDENCE = (
+    "a pair must share one basket, but each item counts users who ever bought it, so lift 1 is not independence"
+)
+NO_LIFTS = f"No lift is shown: {NOT_INDEPENDENCE}."
+
+
+def no_min_lift() -> str:
+    """Say why there is no least lift of such rules, and what to do, for an error."""
+    return f"{parameter('min_lift')} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
+
+
 def of_items(sizes: Sequence[int]) -> str:
     """Return the sizes of itemsets: "1 item", "2 items" or "2 to 4 items"."""
     if len(sizes) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -13,6 +13,7 @@ from rich.text import Text
 from fim_private.dp.cost import at_least
 from fim_private.glance import printable
 from fim_private.mining import wording
+from fim_private.mining.advice import LARGEST_EPSILON
 from fim_private.mining.budget_share import Share, parts_in_words
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
@@ -21,6 +22,8 @@ from fim_private.output.console import Screen
 from fim_private.output.rules_table import rules_parts
 from fim_private.rules.association import Rules
 
+# From this part of the budget on, more for supports would leave too little to find itemsets.
+_HIGH_SHARE = 0.7
 # What the noise of supports is called.
 _NOISE = {
     NoiseKind.LAPLACE: "discrete Laplace",
@@ -35,31 +38,38 @@ def render_table(
     *,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
     rules: Any = None,
+    advise: bool = True,
 ) -> str:
     """Return a release as text: its itemsets, or that there are none, what to ask instead, and the guarantee.
 
     Of several segments one after the other. spelled: writes a request with some parameters changed; unless given, as a
-    call of Python. rules: to be shown after the itemsets; of segments under their names.
+    call of Python. rules: to be shown after the itemsets; of segments under their names. advise: whether it is shown to
+    whoever asked, with what to ask instead; not where it is handed on.
     """
     if isinstance(release, SegmentedRelease):
-        return screen.render(_segments(release, spelled, rules or {}))
-    return screen.render([*_parts(release, spelled, rules), *_promised(release)])
+        return screen.render(_segments(release, spelled, rules or {}, advise))
+    return screen.render([*_parts(release, spelled, rules, advise), *_promised(release)])
 
 
 def _segments(
     release: SegmentedRelease,
     spelled: Callable[[Mapping[str, Any]], str] | None,
     rules: Mapping[str, Rules],
+    advise: bool,
 ) -> Iterator[RenderableType]:
-    """Yield what is shown of several segments, each under its name, and the guarantee of all."""
+    """Yield what is shown of several segments, each under its name, and the advice and the guarantee of all."""
     told = {name: [] if one.abstained else [*_remarks(one)] for name, one in release.items()}
     several = [lines for lines in told.values() if lines]
     common = [line for line in several[0] if all(line in lines for lines in several)] if len(several) > 1 else []
     for name, one in release.items():
         yield Rule(Text(release.heading(one), style="bold"), align="left")
-        yield from _found(one, spelled, rules.get(name))
+        yield from _found(one, rules.get(name))
         yield from (Text(line) for line in told[name] if line not in common)
     yield Rule()
+    if advise:  # a request is for all segments: it must not ask for less where some came out
+        some = [one for one in release.releases if one.itemsets] or release.releases
+        yield from _advice(min(some, key=len), spelled)
+        yield from _advice_on_rules(release.releases[0], [*rules.values()])
     yield from map(Text, [*common, *release.whole.rows_read])
     yield from _promised(release)
 
@@ -71,19 +81,20 @@ def _promised(release: Release | SegmentedRelease) -> Iterator[Text]:
 
 
 def _parts(
-    release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None
+    release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None, advise: bool
 ) -> Iterator[RenderableType]:
     """Yield what is shown of a release above the guarantee."""
-    yield from _found(release, spelled, rules)
+    yield from _found(release, rules)
+    if advise:
+        yield from _advice(release, spelled)
+        yield from _advice_on_rules(release, [] if rules is None else [rules])
     if not release.abstained:
         yield from map(Text, _remarks(release))
     yield from map(Text, release.rows_read)
 
 
-def _found(
-    release: Release, spelled: Callable[[Mapping[str, Any]], str] | None, rules: Rules | None
-) -> Iterator[RenderableType]:
-    """Yield the title, the itemsets and the rules of a release, and what to ask instead."""
+def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+    """Yield the title, the itemsets and the rules of a release, and how many itemsets are missing."""
     if release.abstained:
         yield Group(Text(release.title, style="bold"))  # a Group is wrapped between words, a bare Text is not
     else:
@@ -92,13 +103,12 @@ def _found(
         yield from map(Text, release.certainty)
     if rules is not None:
         yield from rules_parts(release, rules)
-    yield from _advice(release, spelled)
+    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
+        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}.")
 
 
 def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None) -> Iterator[Text]:
-    """Say how many itemsets are missing, and what to ask instead."""
-    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
-        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {_missing(release)}.")
+    """Say what to ask instead, where itemsets are missing."""
     if release.advice is not None:
         call = release.advice.call if spelled is None else spelled(release.advice.changes)
         # Alone on its line, and never wrapped, so that it can be copied.
@@ -108,6 +118,26 @@ def _advice(release: Release, spelled: Callable[[Mapping[str, Any]], str] | None
         yield Text(release.hopeless)
     if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
         yield Text("(--keep-all names some that do not stand out, too.)")
+
+
+def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:
+    """Say what makes more rules clear of the noise, where some are not, and what gives them lifts."""
+    request = release.request
+    if request is None:  # it was loaded
+        return
+    if any(one.doubtful.any() for one in rules):
+        share = request.supports_share or 0
+        ways = [f"a higher --supports-share (it was {float(share):.2g})"] if share < _HIGH_SHARE else []
+        if request.min_support is not None:
+            ways.append("a larger --min-support")
+        elif request.top > 1:
+            ways.append("a smaller --top")
+        if request.budget.loss < LARGEST_EPSILON:
+            ways.append(f"a larger --epsilon (up to {LARGEST_EPSILON})" if request.rho is None else "a larger --rho")
+        ways.append(f"or more {release.privacy_unit}s")
+        yield Text(f"More rules would be clear of the noise with {', '.join(ways)}.")
+    if any(not one.has_lifts for one in rules):
+        yield Text("With --together user they have lifts.")
 
 
 def _rows(release: Release) -> Table:

@@ -105,11 +105,12 @@ def _section(title: str, *inside: str, of_segment: tuple[str, str] = ("", "")) -
 
 
 def _found(release: Release) -> Iterator[str]:
-    """Yield the itemsets, how certain they are, and what would find more where some are missing."""
-    if release.itemsets:
-        yield itemset_table(release)
-        yield from (tag("p", text(each), class_="note") for each in release.certainty)
-    yield from (tag("p", text(each), class_="advice") for each in release.advised)
+    """Yield the itemsets, and how certain they are; or that there are none."""
+    if not release.itemsets:
+        yield tag("p", text(release.nothing), class_="nothing")
+        return
+    yield itemset_table(release)
+    yield from (tag("p", text(each), class_="note") for each in release.certainty)
 
 
 def _promised(release: Release) -> Iterator[str]:

@@ -16,6 +16,8 @@ _WIDEST, _MOST_ROWS = 24, 200
 _CELL, _LONGEST = 30, 22
 # From which lift on a circle is darker.
 _STEPS = (1.0, 1.5, 2.5, 5.0)
+# How dark all are where there are no lifts.
+_UNSHADED = 2
 
 
 def rules_section(release: Release, rules: Rules) -> str:
@@ -24,10 +26,10 @@ def rules_section(release: Release, rules: Rules) -> str:
     if not len(rules):
         return tag("p", text("No rule of these itemsets has as much confidence and lift as was asked for."))
     heads = ("If a basket has" if release.privacy_unit == "basket" else "Who buys", "", "also", "Share", "Confidence")
-    shown = min(len(rules), _MOST_ROWS)
+    shown, doubted = min(len(rules), _MOST_ROWS), _doubted(rules)
     body = []
     for place in range(shown):
-        doubt = tag("abbr", MARK, title="may be chance") if rules.doubtful[place] else ""
+        doubt = tag("abbr", MARK, title=doubted) if rules.doubtful[place] else ""
         cells = [
             tag("td", chips(rules.antecedents[place], release.privacy_unit), role="cell"),
             tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
@@ -35,7 +37,8 @@ def rules_section(release: Release, rules: Rules) -> str:
             *_numbers(rows[place]),
         ]
         body.append(tag("tr", *cells, role="row", class_="doubtful" if rules.doubtful[place] else "sure"))
-    head = [tag("th", text(each), scope="col", role="columnheader") for each in (*heads, "Lift")]
+    lift = ("Lift",) if rules.has_lifts else ()
+    head = [tag("th", text(each), scope="col", role="columnheader") for each in (*heads, *lift)]
     table = tag(
         "table",
         tag("caption", text(title)),
@@ -49,9 +52,11 @@ def rules_section(release: Release, rules: Rules) -> str:
 
 
 def _numbers(row: list[str]) -> list[str]:
-    """Return the cells of share, confidence and lift, each of the last two with its interval."""
-    _, share, confidence, of_confidence, lift, of_lift = row
-    pairs = ((share, "", "share"), (confidence, of_confidence, "confidence"), (lift, of_lift, "lift"))
+    """Return the cells of share, confidence and perhaps lift, each of the last two with its interval."""
+    _, share, confidence, of_confidence, *lift = row
+    pairs = [(share, "", "share"), (confidence, of_confidence, "confidence")]
+    if lift:
+        pairs.append((lift[0], lift[1], "lift"))
     return [
         tag(
             "td",
@@ -65,7 +70,7 @@ def _numbers(row: list[str]) -> list[str]:
 
 
 def _matrix(rules: Rules) -> str:
-    """Return the rules as circles: the larger the more confidence, the darker the more lift; hollow if doubtful."""
+    """Return the rules as circles: larger with more confidence, darker with more lift (if any); hollow if doubtful."""
     sides = [*dict.fromkeys(rules.antecedents)], [*dict.fromkeys(rules.consequents)]
     if not all(2 <= len(each) <= _WIDEST for each in sides):
         return ""
@@ -84,11 +89,13 @@ def _matrix(rules: Rules) -> str:
         drawn.append(f'<line x1="{x:g}" x2="{x:g}" y1="{slope}" y2="{slope + _CELL * len(sides[0])}"/>')
     for place in range(len(rules)):
         row, column = sides[0].index(rules.antecedents[place]), sides[1].index(rules.consequents[place])
-        confidence, lift = (float(rules.metrics[name][place]) for name in ("confidence", "lift"))
+        confidence = float(rules.metrics["confidence"][place])
+        words, shade = f"{labels[0][row]} → {labels[1][column]}: confidence {100 * confidence:.0f} %", _UNSHADED
+        if rules.has_lifts:
+            lift = float(rules.metrics["lift"][place])
+            words, shade = f"{words}, lift {lift:.2f}", sum(lift >= step for step in _STEPS)
         x, y = left + _CELL * column + _CELL / 2, slope + _CELL * row + _CELL / 2
-        shade = sum(lift >= step for step in _STEPS)
         kind = "hollow" if rules.doubtful[place] else f"lift{shade}"
-        words = f"{labels[0][row]} → {labels[1][column]}: confidence {100 * confidence:.0f} %, lift {lift:.2f}"
         radius = 3 + (_CELL / 2 - 4) * math.sqrt(confidence)
         drawn.append(tag("circle", tag("title", text(words)), cx=f"{x:g}", cy=f"{y:g}", r=f"{radius:.1f}", class_=kind))
     picture = tag(
@@ -101,11 +108,15 @@ def _matrix(rules: Rules) -> str:
         aria_label="Rules as a matrix of circles; the table below has the same in words and numbers.",
     )
     scrolled = tag("div", picture, class_="matrix", tabindex="0", role="region", aria_label="Matrix of rules")
-    legend = (
-        "The larger a circle, the more confidence; the darker (on a dark screen the lighter), the more lift. Hollow "
-        "ones may be chance."
-    )
+    darker = "; the darker (on a dark screen the lighter), the more lift" if rules.has_lifts else ""
+    hollow = f" Hollow ones {_doubted(rules)}." if rules.doubtful.any() else ""
+    legend = f"The larger a circle, the more confidence{darker}.{hollow}"
     return scrolled + tag("p", text(legend), class_="note")
+
+
+def _doubted(rules: Rules) -> str:
+    """Return what is uncertain of doubtful rules."""
+    return "may be chance" if rules.has_lifts else "may miss what was asked for"
 
 
 def _label(items: tuple[Item, ...]) -> str:

@@ -28,7 +28,7 @@ p { max-width: 44rem; margin: .5rem 0; overflow-wrap: anywhere; }
 .note, footer, caption { color: var(--soft); font-size: .9rem; }
 .warning { background: var(--warnpaper); color: var(--warn); border-left: .3rem solid; padding: .75rem 1rem;
   font-weight: 600; }
-.advice { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
+.nothing { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: .75rem; padding: 0;
   margin: 1rem 0; }
 .cards div { background: var(--card); border-radius: .5rem; padding: .75rem 1rem; }

@@ -49,9 +49,10 @@ class Rules:
     """Rules, those that are surest first.
 
     antecedents, consequents: (rules,) their items. antecedent_support, consequent_support, support: (rules,) shares of
-    all units. metrics: by name, (rules,). bounds: the same with support, (lowest, highest): all those of a rule hold
-    with 95 % probability together. doubtful: (rules,) whether these leave open whether its sides are together more, or
-    less, often than by chance, or whether it reaches what was asked for.
+    all units. metrics: by name, (rules,); confidence alone where independence is not lift 1 (has_lifts). bounds: the
+    same with support, (lowest, highest): all those of a rule hold with 95 % probability together. doubtful: (rules,)
+    whether these leave open whether its sides are together more, or less, often than by chance, or whether it reaches
+    what was asked for; without lifts the latter alone.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -65,6 +66,11 @@ class Rules:
 
     def __len__(self) -> int:
         return len(self.antecedents)
+
+    @property
+    def has_lifts(self) -> bool:
+        """Whether there are lift, leverage, conviction and Zhang's metric, which compare with independence."""
+        return "lift" in self.metrics
 
     def at(self, places: NDArray[np.intp]) -> Rules:
         """Return the rules at these places, in this order."""
@@ -94,14 +100,17 @@ def association_rules(
     known: Known,
     *,
     noisy_units: bool,
+    lifts: bool = True,
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
     """Return all rules of itemsets whose estimates have at least so much confidence and lift, the surest first.
 
     itemsets: with supports above 0; those of one item make no rules. known: returns supports of them and of all their
-    parts. noisy_units: whether the number of units is noisy.
-    The surest are those whose lift is highest at least: by the lower end of its interval; doubtful ones come last.
+    parts. noisy_units: whether the number of units is noisy. lifts: whether lift 1 is independence; without it there is
+    confidence alone, and min_lift must be 0.
+    The surest are those whose lift (without lifts: confidence) is highest at least: by the lower end of its interval;
+    doubtful ones come last.
     """
     supports, units = known(1 - (1 - CONFIDENCE) / (4 if noisy_units else 3))
     sides = [
@@ -119,21 +128,26 @@ def association_rules(
 
     told = counts(lambda each: each.estimate, max(units.number, 1))
     lowest, highest = counts(lambda each: each.lower, units.lower), counts(lambda each: each.upper, units.upper)
-    limits = {name: bounds(name, lowest, highest) for name in METRICS}
+    metrics = METRICS if lifts else {"confidence": METRICS["confidence"]}
+    limits = {name: bounds(name, lowest, highest) for name in metrics}
     most = np.maximum(highest.units, 1)
     limits["support"] = lowest.both / most, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    doubtful = limits["confidence"][0] < min_confidence
+    if lifts:
+        low, high = limits["lift"]
+        doubtful |= ((low <= 1) & (high >= 1)) | (low < min_lift)
     found = Rules(
         tuple(first for first, _, _ in sides),
         tuple(second for _, second, _ in sides),
         np.minimum(told.antecedent / told.units, 1.0),
         np.minimum(told.consequent / told.units, 1.0),
         np.minimum(told.both / told.units, 1.0),
-        {name: metric(told) for name, metric in METRICS.items()},
+        {name: metric(told) for name, metric in metrics.items()},
         limits,
-        ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1))
-        | (limits["lift"][0] < min_lift)
-        | (limits["confidence"][0] < min_confidence),
+        doubtful,
     )
-    kept = np.flatnonzero((found.metrics["confidence"] >= min_confidence) & (found.metrics["lift"] >= min_lift))
-    order = np.lexsort((-found.metrics["lift"][kept], -limits["lift"][0][kept], found.doubtful[kept]))
+    enough = found.metrics["confidence"] >= min_confidence
+    kept = np.flatnonzero(enough & (found.metrics["lift"] >= min_lift) if lifts else enough)
+    by = "lift" if lifts else "confidence"
+    order = np.lexsort((-found.metrics[by][kept], -limits[by][0][kept], found.doubtful[kept]))
     return found.at(kept[order])

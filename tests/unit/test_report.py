@@ -67,7 +67,7 @@ def read(release: fim.Release) -> Reader:
         {"mechanism": "large-margin", "top": 1},
         {"epsilon": 1e-4},
         {"min_support": 0.1, "top": None},
-        {"neighbors": "add-remove", "rules": True},
+        {"neighbors": "replace-one", "rules": True},
         {"rho": 1, "epsilon": None, "supports": True},
         {"mechanism": "limited-domain", "max_basket": 2, "supports": True},
         {"mechanism": "exponential", "universe_size": 99},
@@ -91,7 +91,7 @@ def test_every_release_has_its_page(asked: dict[str, Any]) -> None:
 
 
 def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
-    release = fim.mine(SHOP, size=2, epsilon=1)
+    release = fim.mine(SHOP, size=2, epsilon=1, neighbors="replace-one")
     found = read(release)
     assert "NOT PRIVATE" not in found.text
     assert f"Exactly: {release.guarantee}" in found.text
@@ -116,14 +116,40 @@ def test_a_promise_says_whom_it_is_about() -> None:
     assert "told exactly" not in found
 
 
-def test_a_page_where_little_came_out_says_what_would_find_more() -> None:
+def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
     nothing = made(epsilon=0.01)
     assert not nothing
     found = read(nothing)
-    assert all(each in found.text for each in nothing.advised)
+    assert "Nothing stood out from the noise." in found.text
     assert "An empty page is a valid answer." in found.text
     few = made(top=40, supports=True)
-    assert "To find more" in read(few).text
+    for release in (nothing, few):
+        assert release.advice is not None
+        assert "fim.mine" not in read(release).text
+        assert release.advice.explanation not in read(release).text
+
+
+def test_a_page_of_segments_says_where_nothing_came_out() -> None:
+    rows = [{"land": "France", "order": n, "item": item} for n in range(900) for item in ("tea", "jam")]
+    rows += [{"land": "Germany & Co", "order": -n, "item": "tea"} for n in range(1, 9)]
+    lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany & Co"], "basket": "order", "item": "item"}
+    content = page(fim.mine(pa.Table.from_pylist(rows), **lands))
+    found = Reader(content)
+    assert '<p class="nothing">Nothing stood out from the noise for Germany &amp; Co.</p>' in content
+    assert "fim.mine" not in found.text
+    assert "900" not in found.text  # how many there are is private
+
+
+def test_a_page_of_rules_without_independence_has_no_lift() -> None:
+    rows = [{"u": n // 3, "b": n, "i": item} for n in range(2700) for item in ("tea", "jam", f"own {n}")]
+    columns: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
+    table = pa.Table.from_pylist(rows)
+    release = fim.mine(table, **columns, rules=True, together="basket", epsilon=5, seed=1)
+    found = read(release)
+    assert [given.get("class") for tag, given in found.tags if tag == "td"].count("number lift") == 0
+    assert "No lift is shown: a pair must share one basket" in found.text
+    with_lift = read(fim.mine(table, **columns, rules=True, epsilon=5, seed=1))
+    assert [given.get("class") for tag, given in with_lift.tags if tag == "td"].count("number lift") == 2
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 from fim_private.errors import OutputError, parameter
 
@@ -97,7 +97,7 @@ def _new_part(folder: Path, mode: int) -> tuple[Path, int]:
     """Create a temporary file that nobody else has, and lock it. Return it, and it open. Raises OSError."""
     while True:
         # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
-        part = folder / f".fim-private.{secrets.token_hex(16)}.part"
+        part = folder / f".fim-private.{uuid4().hex}.part"
         handle = os.open(part, _NEW, mode)
         _lock(handle)
         if os.fstat(handle).st_nlink:

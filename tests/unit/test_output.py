@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import re
-import secrets
 import stat
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from patience import PATIENCE
@@ -330,7 +330,7 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path, monkeypatch: pytest.Monkey
     write(tmp_path / "release.json", "text")
     assert kept.read_text() == "mine"
     # Nor does it where somebody has guessed the name.
-    monkeypatch.setattr(secrets, "token_hex", lambda size: "0" * 2 * size)
+    monkeypatch.setattr(whole_files, "uuid4", lambda: UUID(int=0))
     (tmp_path / f".fim-private.{'0' * 32}.part").symlink_to(kept)
     with pytest.raises(OutputError):
         write(tmp_path / "release.json", "more")

@@ -309,7 +309,8 @@ def test_two_processes_of_one_number_write_their_own(tmp_path: Path, monkeypatch
     """In two containers with one folder: one writes all of its file while the other is about to rename its own."""
     monkeypatch.setattr(os, "getpid", lambda: 7)
     first, second = tmp_path / "first.json", tmp_path / "second.json"
-    replace, within = Path.replace, []
+    replace = Path.replace
+    within: list[Path] = []
 
     def interrupted(part: Path, place: Path) -> Path:
         if not within:
@@ -349,7 +350,7 @@ with staged(Path(sys.argv[1])) as write:
 
 
 def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLED, tmp_path / "other.json"]
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "other.json")]
     options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, "stdin": subprocess.PIPE}
     with subprocess.Popen([*command, "alive"], **options) as alive:
         deadline = time.monotonic() + PATIENCE
@@ -369,7 +370,8 @@ def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path
 def test_a_file_taken_for_a_left_over_before_its_lock_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, taken = whole_files._lock, []
+    lock = whole_files._lock
+    taken: list[int] = []
 
     def late(handle: int, *, wait: bool = True) -> bool:
         if not taken:

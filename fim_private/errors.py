@@ -128,3 +128,7 @@ class LedgerError(FimPrivateError):
 
     Nothing was released.
     """
+
+
+class NoLedgerError(LedgerError):
+    """There is no ledger of that name, or none can be created under it: the request is wrong, nothing refuses it."""

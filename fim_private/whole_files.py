@@ -1,16 +1,31 @@
-"""Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only."""
+"""Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
+
+Each writer has a temporary file of its own, under a random name, and locks it. What a killed process leaves has no lock
+any more, and the next writer in that folder removes it.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
+import re
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 from fim_private.errors import OutputError, parameter
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked there, and no left-over is removed
+    fcntl = None  # type: ignore[assignment]
+
+# A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is waited for.
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_PART = re.compile(r"\.fim-private\.[0-9a-f]{32}\.part")
 # What is wrong where the system's own words would not tell.
 _REASONS = {
     errno.EACCES: "permission denied",
@@ -46,6 +61,7 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
             elif place.is_file() and not os.access(place, os.W_OK):
                 raise PermissionError(errno.EACCES, "permission denied")
             else:
+                _remove_left_overs(place.parent)
                 _write_part(place, b"", replacing=False)
         yield write
         with _explained(path, given):
@@ -58,17 +74,70 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
 
 def _write_part(place: Path, content: bytes, *, replacing: bool) -> None:
     """Write a temporary file beside a place, which then replaces what is there, or is only tried. Raises OSError."""
-    # A short name of its own: the file's name with more on it may be too long.
-    part = place.with_name(f".fim-private.{os.getpid()}.part")
+    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+    part, handle = _new_part(place.parent, 0o666 if mode is None else mode)
     try:
-        with part.open("wb") as stream:
+        # It is open, and so locked, until it has its name: until then nobody takes it for a left-over.
+        with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        if replacing:
-            if place.exists():
-                shutil.copymode(place, part)
-            part.replace(place)
+            if replacing:
+                stream.flush()
+                if mode is not None and fcntl is not None:
+                    os.fchmod(handle, mode)
+                os.fsync(handle)
+                if fcntl is None:
+                    stream.close()  # there what is open cannot be renamed
+                part.replace(place)
+                sync_folder(place.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _new_part(folder: Path, mode: int) -> tuple[Path, int]:
+    """Create a temporary file that nobody else has, and lock it. Return it, and it open. Raises OSError."""
+    while True:
+        # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
+        part = folder / f".fim-private.{uuid4().hex}.part"
+        handle = os.open(part, _NEW, mode)
+        _lock(handle)
+        if os.fstat(handle).st_nlink:
+            return part, handle
+        os.close(handle)  # somebody took it for a left-over, between its creation and its lock
+
+
+def _remove_left_overs(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed: files of this user that no process has locked."""
+    for part in folder.glob(".fim-private.*.part"):
+        with suppress(OSError):
+            if not _PART.fullmatch(part.name):
+                continue
+            handle = os.open(part, _LEFT_OVER)
+            try:
+                status = os.fstat(handle)
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and _lock(handle, wait=False):
+                    part.unlink()
+            finally:
+                os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool = True) -> bool:
+    """Lock an open file until it is closed, or its process ends; whether that could be done."""
+    if fcntl is None:
+        return False
+    with suppress(OSError):  # another has it; or its file system has no locks
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return True
+    return False
+
+
+def sync_folder(folder: Path) -> None:
+    """Have a folder written to the disk, where the system can: what was renamed in it keeps its name in a crash."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager

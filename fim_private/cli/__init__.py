@@ -39,7 +39,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit; every expected failure is one line on standard error and exit code 2."""
+    """Run the command line and exit; every expected failure is one line on standard error and an exit code."""
     try:
         from fim_private.cli.signals import end_on_signals
 

@@ -15,7 +15,7 @@ HELP = "Keep the budget of a data set in a ledger: create one, and show what is 
 CREATE_EPILOG = "Example: fim-private budget create sales.ledger --epsilon 3 --delta 1e-5"
 SHOW_EPILOG = "Example: fim-private budget show sales.ledger --format json"
 
-_OF = "What it is a budget of"
+_OF, _SHOWN = "What it is a budget of", "What is looked at"
 _LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
 
 
@@ -98,6 +98,14 @@ def create(
 
 def show(
     path: _LedgerFile,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Verify every entry, from the first on: without it, those that are new since the ledger was used here.",
+            rich_help_panel=_SHOWN,
+        ),
+    ] = False,
     output_format: TableOrJson = None,
     output: OutputFile = None,
 ) -> None:
@@ -106,10 +114,10 @@ def show(
 
     form = table_or_json(output_format, output)
     with destination(output, inputs=[path]) as write:
-        statement = Ledger(path).statement()
+        statement = Ledger(path).statement(verify=verify)
         if form is Format.JSON:
-            write.json(json.dumps(statement.to_dict()))
+            write.json(json.dumps(statement.to_dict() | ({"verified": True} if verify else {})))
         else:
             from fim_private.output.budget_table import render_statement
 
-            write(render_statement(statement, screen_for(output)))
+            write(render_statement(statement, screen_for(output), verified=verify))

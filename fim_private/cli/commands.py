@@ -13,12 +13,13 @@ from fim_private import __version__
 from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show, vote
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Command, Group
 from fim_private.cli.completion import Shell, install_completion, show_completion
-from fim_private.cli.destination import discard_stdout
+from fim_private.cli.destination import discard_stdout, forget_written, tell_written
 from fim_private.cli.given import origin
 from fim_private.cli.notes import show_warnings_as_lines, silence
-from fim_private.errors import FimPrivateError
+from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
 
 INTERRUPTED = 130
+LEDGER_REFUSES = 3
 
 
 app = typer.Typer(
@@ -98,16 +99,19 @@ def run() -> int:
             stream.reconfigure(errors="backslashreplace")
     told: dict[str, Any] = {}
     silence(False)
+    forget_written()
     show_warnings_as_lines(_spell(told))
     try:
         code = typer.main.get_command(app).main(standalone_mode=False, obj=told)
     except FimPrivateError as error:
-        return _refused(error.spelled(_spell(told)))
+        by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
+        return _refused(error.spelled(_spell(told)), LEDGER_REFUSES if by_ledger else USAGE_ERROR)
     except BrokenPipeError:
         discard_stdout()  # nobody reads on
         return 1
     except Exception as error:
         return _code_of(error, told)
+    tell_written()
     return code if isinstance(code, int) else 0
 
 
@@ -157,7 +161,7 @@ def _commands(group: Any) -> Iterator[Any]:
         yield from _commands(command) if hasattr(command, "commands") else (command,)
 
 
-def _refused(message: str) -> int:
+def _refused(message: str, code: int = USAGE_ERROR) -> int:
     """Print an error on standard error, and return its exit code."""
     typer.echo(f"Error: {message}", err=True)
-    return USAGE_ERROR
+    return code

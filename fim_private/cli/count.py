@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import destination
+from fim_private.cli.destination import destination, left_in
 from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.release_options import (
     ASKED,
@@ -19,6 +19,7 @@ from fim_private.cli.release_options import (
     MaxWork,
     MinBasket,
     Neighbors,
+    OtherUnit,
     Rho,
     Seed,
     Together,
@@ -88,6 +89,7 @@ def count(
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
+    allow_other_unit: OtherUnit = False,
     seed: Seed = None,
 ) -> None:
     """Release noisy supports of itemsets that you name, differentially private per basket or, with --user, per user.
@@ -126,8 +128,9 @@ def count(
                 engine=engine,
                 spark_conf=spark_settings(spark_conf),
                 progress=progress,
-                ledger=ledger_at(ledger),
+                ledger=ledger_at(ledger, allow_other_unit=allow_other_unit),
                 dataset=dataset,
                 seed=seed,
             )
+        left_in(ledger, release.charged)
         write_release(write, release, form, output)

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fim_private.cli.notes import note
 from fim_private.cli.release_options import WRITTEN
 from fim_private.errors import OutputError, parameter
 
 if TYPE_CHECKING:
+    from fim_private.dp.charge import Charged
     from fim_private.output.console import Screen
 
 
@@ -55,6 +57,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
+# Of the command that runs: which files it writes, and what is left in its ledger.
+_written: list[str] = []
+_left: list[str] = []
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
 TableOrJson = Annotated[
@@ -125,8 +130,39 @@ def destination(
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
     from fim_private.whole_files import staged
 
+    _written.append(str(output))
     with staged(output, given=given) as write:
         yield Write(write)
+
+
+def left_in(ledger: str | None, charged: Charged | None) -> None:
+    """Have what is left in a ledger, by its path, told at the end with what was written; nothing without one."""
+    from fim_private.mining.wording import left_briefly
+
+    if ledger is not None and charged is not None:
+        _left.append(f"{left_briefly(charged.left)} left in {ledger}")
+
+
+def forget_written() -> None:
+    """Begin anew: nothing was written by this command yet."""
+    _written.clear()
+    _left.clear()
+
+
+def tell_written() -> None:
+    """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
+    if _written:
+        from fim_private.glance import printable
+
+        line = "; ".join([f"wrote {' and '.join(map(printable, _written))}", *map(printable, _left)])
+        encoding = getattr(sys.stderr, "encoding", None)
+        if not _is_utf8(encoding):
+            from rich.text import Text
+
+            from fim_private.output.console import Screen
+
+            line = Screen(ascii_only=True, encoding=encoding or "ascii").render([Text(line)]).rstrip("\n")
+        note(line)
 
 
 def _is_utf8(encoding: str | None) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import mechanism_names
-from fim_private.cli.destination import destination, output_path
+from fim_private.cli.destination import destination, left_in, output_path
 from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
@@ -25,6 +25,7 @@ from fim_private.cli.release_options import (
     MaxWork,
     MinBasket,
     Neighbors,
+    OtherUnit,
     Rho,
     Seed,
     Together,
@@ -198,6 +199,7 @@ def mine(
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
+    allow_other_unit: OtherUnit = False,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -268,12 +270,13 @@ def mine(
                 engine=engine,
                 spark_conf=spark_settings(spark_conf),
                 progress=progress,
-                ledger=ledger_at(ledger),
+                ledger=ledger_at(ledger, allow_other_unit=allow_other_unit),
                 dataset=dataset,
                 seed=seed,
             )
         from fim_private.cli.retyped import retyped
 
+        left_in(ledger, release.charged)
         made = None if limits is None else rules_by_segment(release, *limits)
         write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
         write_page(release, made)

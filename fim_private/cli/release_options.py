@@ -8,6 +8,7 @@ import typer
 
 from fim_private.cli.completion import relations, units
 from fim_private.cli.given import is_given
+from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.ledger import Ledger
@@ -98,6 +99,16 @@ DataSet = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
+OtherUnit = Annotated[
+    bool,
+    typer.Option(
+        "--allow-other-unit",
+        help="With --ledger: let --user (or --basket) name another column than its first release did, because both name "
+        "the same units. Must be typed.",
+        allow_from_autoenv=False,
+        rich_help_panel=BUDGET,
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -108,13 +119,15 @@ Seed = Annotated[
 ]
 
 
-def ledger_at(path: str | None) -> Ledger | None:
-    """Return the ledger of a file; None for none. Raises LedgerError."""
+def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
+    """Return the ledger of a file; None for none. Raises LedgerError, and ParameterError for that flag without one."""
     if path is None:
+        if allow_other_unit:
+            raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
         return None
     from fim_private.ledger import Ledger
 
-    return Ledger(path)
+    return Ledger(path, allow_other_unit=allow_other_unit)
 
 
 def unless(context: typer.Context, name: str, value: _Value, instead: object) -> _Value | None:

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from fim_private.cli.destination import destination, output_path
-from fim_private.cli.notes import note
 from fim_private.cli.release_options import WRITTEN
 from fim_private.cli.rule_options import MinConfidence, MinLift
 
@@ -51,5 +50,3 @@ def report(
     where = Path(release_file).expanduser().with_suffix(".html") if output is None else output
     with destination(where, inputs=[release_file]) as write:
         write.send(page(release, rules).encode(errors="backslashreplace"))
-    if output is None:
-        note(f"Wrote {where}")

@@ -9,7 +9,15 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import questions
-from fim_private.cli.destination import Format, OutputFile, TableOrJson, destination, screen_for, table_or_json
+from fim_private.cli.destination import (
+    Format,
+    OutputFile,
+    TableOrJson,
+    destination,
+    left_in,
+    screen_for,
+    table_or_json,
+)
 from fim_private.cli.release_options import (
     ASKED,
     PUBLIC,
@@ -19,6 +27,7 @@ from fim_private.cli.release_options import (
     LedgerFile,
     MinBasket,
     Neighbors,
+    OtherUnit,
     Seed,
     Together,
     ledger_at,
@@ -107,6 +116,7 @@ def vote(
     output: OutputFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
+    allow_other_unit: OtherUnit = False,
     seed: Seed = None,
 ) -> None:
     """Answer a question that no support answers, such as which pair has the highest lift, differentially private.
@@ -145,10 +155,11 @@ def vote(
                 together=together,
                 max_memory=max_memory,
                 progress=progress,
-                ledger=ledger_at(ledger),
+                ledger=ledger_at(ledger, allow_other_unit=allow_other_unit),
                 dataset=dataset,
                 seed=seed,
             )
+        left_in(ledger, found.charged)
         if form is Format.JSON:
             write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:

@@ -20,6 +20,7 @@ class Charge:
     command: what makes the release, such as "mine". dataset: the name that the owner gives to the data.
     privacy_unit, neighbors: what the guarantee is about. cost: (epsilon, delta) of all of it. zcdp: the release is
     also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked, as plain values of JSON without floats.
+    unit_columns: which columns name the privacy unit; None where none is named, as for lists in memory.
     """
 
     command: str
@@ -29,6 +30,7 @@ class Charge:
     cost: PrivacyCost
     zcdp: ZcdpCost
     parameters: Mapping[str, Any]
+    unit_columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from fim_private.learning.blocks import blocks_of
 from fim_private.learning.questions import Question
 from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
-from fim_private.mining.charging import account_of, bill, rows_asked
+from fim_private.mining.charging import account_of, bill, rows_asked, unit_columns
 from fim_private.mining.mine_options import SourceOptions
 from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.wording import NOT_INDEPENDENCE
@@ -161,6 +161,7 @@ def voted(
         cost=cost,
         zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),  # one bounded-range choice: Theorem 8
         parameters=_asked(question) | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
+        unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)

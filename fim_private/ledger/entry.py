@@ -14,6 +14,12 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.ledger.rationals import canonical, read, written
 from fim_private.ledger.terms import hashed
 
+# What the record of every entry has.
+_KEYS = {
+    *("number", "time", "command", "dataset", "privacy_unit", "neighbors", "parameters", "previous"),
+    *("epsilon", "delta", "rho", "zcdp_delta"),
+}
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -21,7 +27,8 @@ class Entry:
 
     number: >= 1, in the order charged. time: of the clock then, as text; informational, for clocks can be wrong.
     cost: (epsilon, delta). zcdp: the same release in zero-concentrated privacy. previous: the hash of the entry before,
-    or of the terms. hash: of this entry.
+    or of the terms. hash: of this entry. unit_columns: which columns named the unit; None where none was named, and in
+    entries of earlier versions.
     """
 
     number: int
@@ -34,6 +41,7 @@ class Entry:
     cost: PrivacyCost
     zcdp: ZcdpCost
     previous: str
+    unit_columns: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, charge: Charge, *, number: int, time: str, previous: str) -> Entry:
@@ -49,10 +57,12 @@ class Entry:
             charge.cost,
             charge.zcdp,
             previous,
+            charge.unit_columns,
         )
 
     def record(self) -> str:
         """Return the entry as the text that is kept, and hashed. Raises ParameterError for numbers of vast length."""
+        columns = self.unit_columns
         return canonical(
             {
                 "number": self.number,
@@ -67,6 +77,7 @@ class Entry:
                 "rho": written(self.zcdp.rho),
                 "zcdp_delta": written(self.zcdp.delta, "delta"),
                 "previous": self.previous,
+                **({} if columns is None else {"unit_columns": [*columns]}),
             }
         )
 
@@ -76,11 +87,13 @@ class Entry:
         return hashed(self.record())
 
     @classmethod
-    @lru_cache(maxsize=1 << 16)  # a ledger is read several times a release, and nothing of an entry ever changes
     def read(cls, text: str) -> Entry:
         """Return the entry of a record. Raises ValueError, KeyError or TypeError for what is none."""
         record = json.loads(text)
-        entry = cls(
+        if canonical(record) != text or record.keys() - {"unit_columns"} != _KEYS:
+            raise ValueError("no entry of a ledger")
+        cost, zcdp = _costs(record["epsilon"], record["delta"], record["rho"], record["zcdp_delta"])
+        return cls(
             record["number"],
             record["time"],
             record["command"],
@@ -88,13 +101,11 @@ class Entry:
             record["privacy_unit"],
             record["neighbors"],
             record["parameters"],
-            PrivacyCost(read(record["epsilon"]), read(record["delta"])),
-            ZcdpCost(read(record["rho"]), read(record["zcdp_delta"])),
+            cost,
+            zcdp,
             record["previous"],
+            None if (columns := record.get("unit_columns")) is None else tuple(columns),
         )
-        if entry.record() != text:
-            raise ValueError("no entry of a ledger")
-        return entry
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
@@ -109,6 +120,13 @@ class Entry:
             "time": self.time,
             "command": self.command,
             "parameters": dict(self.parameters),
+            **({} if self.unit_columns is None else {"unit_columns": [*self.unit_columns]}),
             **{name: float(value) for name, value in costs.items()},
             "exact": {name: written(value) for name, value in costs.items()},
         }
+
+
+@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
+def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
+    """Return the costs of a record. Raises ValueError or TypeError for what are none."""
+    return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))

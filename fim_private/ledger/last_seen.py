@@ -1,7 +1,8 @@
-"""Which entry of a ledger was the last when it was used here: kept apart from it, in the user's state directory.
+"""What a ledger had added up to when it was seen here last: kept apart from it, in the user's state directory.
 
-A ledger that was put back from an older copy lacks that entry, or has another in its place. This notices mistakes, on
-one machine and for one user; it is no protection from somebody who may write both.
+A ledger that was put back from an older copy lacks the entry that was the last then, or has another in its place. This
+notices mistakes, on one machine and for one user; it is no protection from somebody who may write both. What was
+verified once need not be read again: a copy of the ledger brings no such record with it.
 """
 
 from __future__ import annotations
@@ -9,20 +10,43 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
+
+from fim_private.errors import OutputError
+from fim_private.whole_files import staged
 
 _HASH = re.compile(r"[0-9a-f]{64}")
+_RATIONAL = re.compile(r"[0-9a-f]+/[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was verified of a ledger up to an entry.
+
+    terms, first: the hashes of its terms, and of its first entry (of the terms where there is none). unit_columns:
+    which columns named the unit, of the first entry that says. spent: what the entries add up to, exactly.
+    """
+
+    terms: str
+    first: str
+    unit_columns: tuple[str, ...] | None
+    spent: Mapping[str, Fraction]
 
 
 @dataclass(frozen=True)
 class LastSeen:
-    """entries: how many there were, >= 0. hash: of the last of them, or of the terms."""
+    """entries: how many there were, >= 0. hash: of the last of them, or of the terms.
+
+    verified: None in a record of an earlier version, which kept no more.
+    """
 
     entries: int
     hash: str
+    verified: Verified | None = None
 
 
 def folder() -> Path | None:
@@ -41,8 +65,8 @@ def noted(ledger: str) -> LastSeen | None:
         return None
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
-        seen = LastSeen(record["entries"], record["hash"])
-    except (OSError, ValueError, KeyError, TypeError):
+        seen = LastSeen(record["entries"], record["hash"], _verified(record.get("verified")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     whole = isinstance(seen.entries, int) and isinstance(seen.hash, str) and _HASH.fullmatch(seen.hash)
     return seen if whole else None
@@ -53,18 +77,36 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     if (place := folder()) is None:
         return False
     kept = noted(ledger)
-    if kept is not None and kept.entries >= seen.entries:
+    if kept is not None and (kept.entries > seen.entries or kept == seen):
         return True
-    part = place / f".{uuid4().hex}.part"
+    values = asdict(seen)
+    if seen.verified is not None:
+        values["verified"]["spent"] = {name: _written(value) for name, value in seen.verified.spent.items()}
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with part.open("w", encoding="ascii") as stream:
-            json.dump({"entries": seen.entries, "hash": seen.hash}, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(place / f"{ledger}.json")
-    except OSError:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        with staged(place / f"{ledger}.json") as write:
+            write(json.dumps(values))
+    except (OSError, OutputError):
         return False
     return True
+
+
+def _verified(values: Any) -> Verified | None:
+    """Return what was verified, of plain values. Raises ValueError, KeyError or TypeError for what is none."""
+    if values is None:
+        return None
+    columns = values["unit_columns"]
+    spent = {name: _read(text) for name, text in values["spent"].items()}
+    return Verified(values["terms"], values["first"], None if columns is None else tuple(columns), spent)
+
+
+def _written(value: Fraction) -> str:
+    """Return a sum as text: in hexadecimal, for which there is no limit of digits."""
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def _read(text: str) -> Fraction:
+    """Return the sum that `_written` wrote. Raises ValueError for anything else."""
+    if not _RATIONAL.fullmatch(text):
+        raise ValueError("no sum")
+    return Fraction(*(int(part, 16) for part in text.split("/")))

@@ -1,16 +1,15 @@
-"""What a ledger says: its terms, its entries, what they add up to under each composition, and what that leaves."""
+"""What a ledger says: its terms, what its entries add up to under each composition, and what that leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from fim_private.dp.accounting import root_below
 from fim_private.dp.charge import Charge, Left
-from fim_private.dp.cost import Exact, at_least, at_most, rounded_down
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most, rounded_down
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import LedgerError, parameter, shown
 from fim_private.glance import Glance
@@ -18,74 +17,65 @@ from fim_private.ledger.entry import Entry
 from fim_private.ledger.terms import SCHEMA, Composition, Terms
 
 _NOTHING = Fraction(0)
+# What is added up.
+_SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 _UNDECIDED = "Its first release decides whom it protects, and under which neighbour relation."
 
 
 @dataclass(frozen=True, repr=False)
-class Statement:
-    """What a ledger held at one moment. name: of its file, as it was given."""
+class Balance:
+    """What a ledger had added up to at one moment: all that is needed to charge it.
+
+    name: of its file, as it was given. number: of its entries, >= 0. hash: of the last of them, or of the terms. first:
+    the first of them; None where there is none. unit_columns: which columns named the unit, of the first entry that
+    says; None where none does. spent: what the entries add up to: epsilon and delta, and in zCDP rho and zcdp_delta.
+    """
 
     name: str
     terms: Terms
-    entries: tuple[Entry, ...]
+    number: int
+    hash: str
+    first: Entry | None
+    unit_columns: tuple[str, ...] | None
+    spent: Mapping[str, Fraction]
 
     @classmethod
-    def read(cls, name: str, terms: str, rows: Sequence[tuple[int, str, str]]) -> Statement:
-        """Return what the records of a ledger say: its terms, and of each entry number, record and hash, in order.
+    def without_entries(cls, name: str, terms: Terms) -> Balance:
+        """Return that of a ledger without entries."""
+        return cls(name, terms, 0, terms.hash, None, None, dict.fromkeys(_SUMS, _NOTHING))
 
-        Raises LedgerError unless each entry is whole, and follows the one before.
-        """
-        damaged = LedgerError(
-            f"{shown(name)} was edited or is damaged: its entries do not follow each other; put back the newest whole "
-            "copy, or create a new ledger with what you know to be left"
-        )
-        try:
-            statement = cls(name, Terms.read(terms), tuple(Entry.read(record) for _, record, _ in rows))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise damaged from None
-        previous = statement.terms.hash
-        for place, (entry, (number, _, kept)) in enumerate(zip(statement.entries, rows, strict=True), 1):
-            if not entry.number == number == place or entry.previous != previous or entry.hash != kept:
-                raise damaged
-            previous = kept
-        return statement
-
-    @property
-    def head(self) -> tuple[int, str]:
-        """The number of entries, and the hash of the last of them, or of the terms."""
-        return len(self.entries), self.entries[-1].hash if self.entries else self.terms.hash
-
-    def holds(self, number: int, hash: str) -> bool:
-        """Tell whether this ledger has had so many entries once, the last of which had that hash."""
-        if number > len(self.entries):
-            return False
-        return hash == (self.entries[number - 1].hash if number else self.terms.hash)
+    def after(self, entries: Iterable[Entry]) -> Balance:
+        """Return that of a ledger with more entries, which are known to follow."""
+        number, hash, first, columns = self.number, self.hash, self.first, self.unit_columns
+        # Of equal costs, of which most ledgers have a few, only the number is added up one by one.
+        times: dict[tuple[int, int], int] = {}
+        costs: dict[tuple[int, int], tuple[PrivacyCost, ZcdpCost]] = {}
+        for entry in entries:
+            number, hash, first = entry.number, entry.hash, first or entry
+            columns = entry.unit_columns if columns is None else columns
+            which = id(entry.cost), id(entry.zcdp)
+            times[which] = times.get(which, 0) + 1
+            costs.setdefault(which, (entry.cost, entry.zcdp))
+        spent = dict(self.spent)
+        for which, (cost, zcdp) in costs.items():
+            for name, more in zip(_SUMS, (cost.epsilon, cost.delta, zcdp.rho, zcdp.delta), strict=True):
+                spent[name] += times[which] * Fraction(more)
+        return Balance(self.name, self.terms, number, hash, first, columns, spent)
 
     @property
     def dataset(self) -> str | None:
         """The data set that it is of; None where neither the owner nor an entry has said."""
-        return self.terms.dataset or (self.entries[0].dataset if self.entries else None)
+        return self.terms.dataset or (self.first.dataset if self.first else None)
 
     @property
     def neighbors(self) -> str | None:
         """The neighbour relation; None where neither the owner nor an entry has said."""
-        return self.terms.neighbors or (self.entries[0].neighbors if self.entries else None)
+        return self.terms.neighbors or (self.first.neighbors if self.first else None)
 
     @property
     def privacy_unit(self) -> str | None:
         """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
-        return self.terms.privacy_unit or (self.entries[0].privacy_unit if self.entries else None)
-
-    @cached_property
-    def spent(self) -> dict[str, Fraction]:
-        """What the entries add up to: epsilon and delta, and in zCDP rho and zcdp_delta."""
-        costs, concentrated = [entry.cost for entry in self.entries], [entry.zcdp for entry in self.entries]
-        return {
-            "epsilon": sum((cost.epsilon for cost in costs), _NOTHING),
-            "delta": sum((cost.delta for cost in costs), _NOTHING),
-            "rho": sum((cost.rho for cost in concentrated), _NOTHING),
-            "zcdp_delta": sum((cost.delta for cost in concentrated), _NOTHING),
-        }
+        return self.terms.privacy_unit or (self.first.privacy_unit if self.first else None)
 
     @property
     def limit(self) -> dict[str, Fraction]:
@@ -106,8 +96,11 @@ class Statement:
         """What is left under the composition that was chosen: what the ledger holds releases to."""
         return self.left_under(self.terms.composition)
 
-    def check(self, charge: Charge) -> None:
-        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit."""
+    def check(self, charge: Charge, *, allow_other_unit: bool = False) -> None:
+        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its limit.
+
+        allow_other_unit: whether other columns may name the unit than in the first entry that says.
+        """
         name = shown(self.name)
         if self.dataset is not None and charge.dataset != self.dataset:
             raise LedgerError(
@@ -119,6 +112,13 @@ class Statement:
             raise LedgerError(
                 f"{name} protects {self.privacy_unit}s, and this release protects {charge.privacy_unit}s; ask "
                 f"{instead} {parameter('user')}, or take another ledger"
+            )
+        if not allow_other_unit and _differ(self.unit_columns, charge.unit_columns):
+            named, unit = _listed(self.unit_columns), charge.privacy_unit
+            raise LedgerError(
+                f"{name} protects {unit}s that are named by {named}, and this release names them by "
+                f"{_listed(charge.unit_columns)}; give {parameter(unit)} {named}, or another ledger, or open it with "
+                f"{parameter('allow_other_unit')} if both name the same {unit}s"
             )
         if self.neighbors is not None and charge.neighbors != self.neighbors:
             raise LedgerError(
@@ -149,6 +149,13 @@ class Statement:
             f"δ = {at_most(self.terms.delta)}, by {WORDS[self.terms.composition]}."
         )
 
+
+@dataclass(frozen=True, repr=False)
+class Statement(Balance):
+    """What a ledger held at one moment, with its entries, in order."""
+
+    entries: tuple[Entry, ...]
+
     @property
     def protected(self) -> str:
         """Whom it protects from what, in words."""
@@ -157,6 +164,7 @@ class Statement:
             said = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
             return f"It is for {said}; its first release decides the rest." if said else _UNDECIDED
         who = "one user, with all their baskets" if unit == "user" else "one basket"
+        who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
         same = self._alike if relation == Neighbors.REPLACE_ONE else ""
         return f"It is about {who}, under {relation}{same}."
 
@@ -178,6 +186,7 @@ class Statement:
             "schema": SCHEMA,
             "dataset": self.dataset,
             "privacy_unit": self.privacy_unit,
+            "unit_columns": None if self.unit_columns is None else [*self.unit_columns],
             "neighbors": self.neighbors,
             "protected": self.protected,
             "composition": str(self.terms.composition),
@@ -232,3 +241,13 @@ def _as_asked(asked: tuple[str, Any]) -> str:
     """Return a public parameter as text."""
     name, value = asked
     return f"{name}={value}"
+
+
+def _differ(named: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
+    """Tell whether two releases name the unit by different columns; False where one of them names none."""
+    return named is not None and others is not None and sorted(named) != sorted(others)
+
+
+def _listed(columns: tuple[str, ...] | None) -> str:
+    """Return columns as text."""
+    return " and ".join(map(shown, columns or ()))

@@ -1,4 +1,7 @@
-"""The file of a ledger: SQLite in WAL mode, every transaction synced to the disk before it counts as made."""
+"""The file of a ledger: SQLite in WAL mode, every transaction synced to the disk before it counts as made.
+
+It holds two tables and nothing that acts by itself, such as a trigger; anything else in it is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fim_private.errors import FimPrivateError, LedgerError, shown
-from fim_private.ledger.terms import SCHEMA
+from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError, shown
+from fim_private.whole_files import sync_folder
 
 if TYPE_CHECKING:
     import sqlite3
 
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
+# The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit.
+_FORM, _FORMS = 2, (1, 2)
 # For so long it is waited for another process, which holds a ledger for some milliseconds.
 PATIENCE = 60.0  # seconds
 _CREATE = "create it with `fim-private budget create`"
@@ -26,20 +31,26 @@ _TABLES = (
     "CREATE TABLE terms (one INTEGER PRIMARY KEY CHECK (one = 1), record TEXT NOT NULL)",
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, record TEXT NOT NULL, hash TEXT NOT NULL)",
 )
+# What a file with these and nothing else has as its schema.
+_SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
+# A connection may take so many steps of SQLite, and one more for each byte of the file: many times what a ledger takes.
+_STEPS, _STRIDE = 1_000_000, 1_000
+_NEWEST = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
-_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT = 5, 13, 8, 14, 10
+_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT, _INTERRUPTED = 5, 13, 8, 14, 10, 9
 
 
 def create(path: Path, terms: str) -> None:
     """Write a ledger without entries under a name that is free: all of it, or nothing. Raises LedgerError."""
     with _explained(path, "create"):
         # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger takes its place.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        part = path.with_name(f".fim-private.{uuid4().hex}.part")
+        _claim(path)
+        part = path.with_name(f".fim-private.{uuid4().hex}.ledger")
         try:
+            _claim(part)
             _write_new(part, terms)
             part.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         except BaseException:
             for left in (part, *_beside(part), path):
                 with suppress(OSError):
@@ -47,14 +58,20 @@ def create(path: Path, terms: str) -> None:
             raise
 
 
+def _claim(path: Path) -> None:
+    """Create an empty file that only its owner can read, whatever the umask: SQLite's files beside it are like it."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    path.chmod(0o600)
+
+
 def _write_new(path: Path, terms: str) -> None:
-    """Write a ledger without entries."""
-    connection = _connected(path, "rwc")
+    """Write a ledger without entries to an empty file."""
+    connection = _connected(path, "rw")
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute(f"PRAGMA user_version = {_FORM}")
         for table in _TABLES:
             connection.execute(table)
         connection.execute("INSERT INTO terms VALUES (1, ?)", (terms,))
@@ -64,16 +81,6 @@ def _write_new(path: Path, terms: str) -> None:
             raise OSError(errno.EBUSY, "it is in use")
     finally:
         connection.close()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have a folder written to the disk, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager
@@ -93,6 +100,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
     with _explained(path, "write"), _opened(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
+            _check_form(connection, path)  # once more, now that nobody else can change it
             yield connection
             connection.execute("COMMIT")
         except BaseException:
@@ -109,14 +117,27 @@ def terms(connection: sqlite3.Connection) -> str:
     return str(record)
 
 
-def entries(connection: sqlite3.Connection) -> list[tuple[int, str, str]]:
-    """Return number, record and hash of every entry, in order, as they all were at one moment."""
-    return connection.execute("SELECT number, record, hash FROM entries ORDER BY number").fetchall()
+def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[int, str, str]]:
+    """Return number, record and hash of the entries after one, in order, as they are read."""
+    columns = "SELECT number, record, hash FROM entries"
+    # Without a number also what stands before the first: it is no entry, and has to be noticed.
+    some = (f"{columns} WHERE number > ? ORDER BY number", (after,)) if after else (f"{columns} ORDER BY number", ())
+    return connection.execute(*some)
+
+
+def entry(connection: sqlite3.Connection, number: int) -> tuple[int, str, str] | None:
+    """Return number, record and hash of one entry; None where there is none of that number."""
+    found = connection.execute("SELECT number, record, hash FROM entries WHERE number = ?", (number,)).fetchone()
+    return None if found is None else tuple(found)
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
-    """Write one more entry."""
+    """Write one more entry, and read it back. Raises LedgerError where the file does not hold it then."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))
+    connection.execute(f"PRAGMA user_version = {_FORM}")
+    (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
+    if last != number or entry(connection, number) != (number, record, hash):
+        raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {_NEWEST}")
 
 
 @contextmanager
@@ -124,7 +145,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a file that is a ledger."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise LedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+        raise NoLedgerError(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
     if not status.st_size:
         raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
     if status.st_nlink > 1:
@@ -132,15 +153,26 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
     connection = _readable(path)
     try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION:
-            raise LedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
-        if schema != SCHEMA:
-            raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
+        _check_form(connection, path)
         yield connection
     finally:
         connection.close()
+
+
+def _check_form(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise LedgerError unless a file is a ledger, with its two tables and nothing else."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (form,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        raise NoLedgerError(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
+    if form not in _FORMS:
+        raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)).fetchall()
+    if len(found) != len(_SCHEMA) or {*found} != _SCHEMA:
+        raise LedgerError(
+            f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a ledger, and nothing "
+            f"else; {_NEWEST}"
+        )
 
 
 def _readable(path: Path) -> sqlite3.Connection:
@@ -162,7 +194,10 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     import sqlite3
 
     uri = f"{path.absolute().as_uri()}?mode={mode}"
+    # A file that was tampered with may have pages that lead back to themselves, without an end.
+    left = iter(range((_STEPS + path.stat().st_size) // _STRIDE))
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection.set_progress_handler(lambda: next(left, None) is None, _STRIDE)
     try:
         for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "trusted_schema = OFF"):
             connection.execute(f"PRAGMA {setting}")
@@ -194,18 +229,18 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except FileExistsError:
-        raise LedgerError(f"{where}: there is such a file already; choose another name") from None
+        raise NoLedgerError(f"{where}: there is such a file already; choose another name") from None
     except FileNotFoundError:
         folder = path.absolute().parent
         if not folder.is_dir():
-            raise LedgerError(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
+            raise NoLedgerError(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
         todo = "the system refused; choose another place" if deed == "create" else f"there is none; {_CREATE}"
-        raise LedgerError(f"{where}: {todo}") from None
+        raise NoLedgerError(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
     except (ValueError, RuntimeError):
-        raise LedgerError(f"{where}: no file can have this name; choose another") from None
+        raise NoLedgerError(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
         raise LedgerError(f"{where}: {_reason(_code(error))}") from None
 
@@ -218,5 +253,6 @@ def _reason(code: int) -> str:
         _READ_ONLY: "it is read-only, and a release has to be written down in it first; make it writable",
         _CANNOT_OPEN: "no log can be written beside it; make its folder writable",
         _INPUT_OUTPUT: "the disk is full, or failed; see to it",
+        _INTERRUPTED: f"to read it takes more steps than any ledger does: it was tampered with; {_NEWEST}",
     }
     return reasons.get(code, "it is damaged, or no ledger; put back the newest whole copy")

@@ -56,7 +56,7 @@ from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_sh
 from fim_private.dp.parameters import Neighbors, flag
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
-from fim_private.mining.charging import account_of, asked, bill, rows_asked
+from fim_private.mining.charging import account_of, asked, bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import cost_of
@@ -293,6 +293,7 @@ def mine(
         cost=cost,
         zcdp=concentrated,
         parameters=asked(options) | rows_asked(data, reading, scope),
+        unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(cost, rho=options.rho), stacklevel=2)

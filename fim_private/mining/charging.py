@@ -64,14 +64,28 @@ def bill(
     cost: PrivacyCost,
     zcdp: ZcdpCost,
     parameters: dict[str, Any],
+    unit_columns: tuple[str, ...] | None = None,
 ) -> Bill | None:
-    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused."""
+    """Return what a release is to be charged with; None without an account. Raises LedgerError if it is refused.
+
+    unit_columns: which columns name the unit; None where none does.
+    """
     if account is None or dataset is None:
         return None
     unit = "user" if by_user else "basket"
-    charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters)
+    charge = Charge(command, dataset, unit, str(neighbors), cost, zcdp, parameters, unit_columns)
     account.check(charge)
     return Bill(account, charge)
+
+
+def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
+    """Return the columns that name the unit: that of users, else of baskets; None where none does.
+
+    data: the purchases; of what was read before, they are the columns of then.
+    """
+    named = data.read_as if isinstance(data, Transactions) else reading
+    columns = None if named is None else named.user or named.basket
+    return (columns,) if isinstance(columns, str) else tuple(columns) if columns else None
 
 
 def asked(options: MiningOptions) -> dict[str, Any]:

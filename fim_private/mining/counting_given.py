@@ -22,7 +22,7 @@ from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
-from fim_private.mining.charging import account_of, bill, rows_asked
+from fim_private.mining.charging import account_of, bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
 from fim_private.mining.given_itemsets import given_itemsets
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
@@ -121,6 +121,7 @@ def count(
         cost=allocated.cost,
         zcdp=allocated.concentrated,
         parameters=_asked(given, budget, count) | rows_asked(data, reading, scope),
+        unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(allocated.cost, rho=budget.rho), stacklevel=2)

@@ -75,6 +75,11 @@ class SegmentedRelease(Mapping[str, Release]):
         return all(one.private for one in self.releases)
 
     @property
+    def abstained(self) -> bool:
+        """Whether nothing was released of any segment, which is a valid private answer."""
+        return all(one.abstained for one in self.releases)
+
+    @property
     def epsilon(self) -> float:
         """The epsilon spent in all, as a float that is rounded up."""
         return float(self.cost.epsilon)
@@ -148,6 +153,7 @@ class SegmentedRelease(Mapping[str, Release]):
             "neighbors": str(self.neighbors),
             "privacy_unit": self.privacy_unit,
             "guarantee": self.guarantee,
+            "abstained": self.abstained,
             **{name: value for name, value in self.whole.scope.to_dict().items() if name == _ONCE},
             "releases": [{name: value for name, value in of(one).items() if name != _ONCE} for one in self.releases],
             **({} if self.charged is None else {"ledger": self.charged.to_dict()}),

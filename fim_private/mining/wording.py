@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fim_private.dp.accounting import growth_bound
-from fim_private.dp.charge import Charged
+from fim_private.dp.charge import Charged, Left
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least, at_most, rounded_up
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import parameter
@@ -190,6 +190,11 @@ def no_shares(unit: str, neighbors: str) -> str:
         f"count, or with {relation}='replace-one', where it is public; or take the supports as they are, in units: "
         "to_pandas(relative=False)"
     )
+
+
+def left_briefly(left: Left) -> str:
+    """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
+    return f"ε {at_most(left.epsilon)}" if left.rho is None else f"ρ {at_most(left.rho)}"
 
 
 def charged(by: Charged | None) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ def render_created(statement: Statement, screen: Screen) -> str:
     return screen.render([Text(f"Created {printable(statement.name)}. {statement.title}"), Text(statement.protected)])
 
 
-def render_statement(statement: Statement, screen: Screen) -> str:
-    """Return a ledger as text."""
-    return screen.render(_parts(statement))
+def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
+    """Return a ledger as text. verified: whether all of its entries were."""
+    return screen.render(_parts(statement, verified))
 
 
-def _parts(statement: Statement) -> Iterator[Table | Text]:
+def _parts(statement: Statement, verified: bool) -> Iterator[Table | Text]:
     """Yield what is shown: the terms, the entries, and the sums."""
     yield Text(statement.title, style="bold")
     yield Text(statement.protected)
@@ -37,6 +37,8 @@ def _parts(statement: Statement) -> Iterator[Table | Text]:
         yield table
     else:
         yield Text("Nothing was charged to it yet.")
+    if verified:
+        yield Text("All of it was verified: every entry follows the one before, from the first to the last.")
     yield _sums(statement)
     if not statement.terms.rho:
         yield Text("Without δ there is no other composition.", style="dim")

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "comparing": "errors glance dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors defaults dp spectrum mechanisms",
-    "ledger": "errors glance dp",  # neither data nor releases
+    "ledger": "errors glance dp whole_files",  # neither data nor releases
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
@@ -45,8 +45,8 @@ MAY_IMPORT = {
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",
     "reporting": "errors glance charts dp reading mining rules whole_files",
     "learning": "errors defaults glance dp spectrum reading counting mechanisms selecting mining",
-    "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
-    "learning whole_files",
+    "cli": "errors defaults glance dp reading counting mechanisms mining planning auditing ledger reporting output "
+    "rules spark learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

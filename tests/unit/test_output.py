@@ -7,14 +7,21 @@ import errno
 import json
 import os
 import re
+import stat
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
+from patience import PATIENCE
 from rich.table import Column, Table
 from rich.text import Text
 
+from fim_private import whole_files
 from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
 from fim_private.output.audit_table import render_audit
@@ -288,9 +295,122 @@ def test_a_folder_that_may_not_be_written_fails_at_once(tmp_path: Path, monkeypa
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OutputError, match="permission denied; choose another output"):
         entered(tmp_path / "release.json")
+
+
+def write(path: Path, text: str) -> None:
+    with staged(path) as add:
+        add(text)
+
+
+def test_two_processes_of_one_number_write_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In two containers with one folder: one writes all of its file while the other is about to rename its own."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    replace = Path.replace
+    within: list[Path] = []
+
+    def interrupted(part: Path, place: Path) -> Path:
+        if not within:
+            within.append(part)
+            write(second, "of the second")
+        return replace(part, place)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    write(first, "of the first")
+    assert (first.read_text(), second.read_text()) == ("of the first", "of the second")
+    assert names(tmp_path) == ["first.json", "second.json"]
+
+
+def test_a_planted_link_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("mine")
+    (tmp_path / f".fim-private.{os.getpid()}.part").symlink_to(kept)
+    write(tmp_path / "release.json", "text")
+    assert kept.read_text() == "mine"
+    # Nor does it where somebody has guessed the name.
+    monkeypatch.setattr(whole_files, "uuid4", lambda: UUID(int=0))
+    (tmp_path / f".fim-private.{'0' * 32}.part").symlink_to(kept)
+    with pytest.raises(OutputError):
+        write(tmp_path / "release.json", "more")
+    assert kept.read_text() == "mine"
+    assert (tmp_path / "release.json").read_text() == "text"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fim_private.whole_files import staged
+Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == "killed" else input()
+with staged(Path(sys.argv[1])) as write:
+    write("half of it")
+"""
+
+
+def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "other.json")]
+    options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, "stdin": subprocess.PIPE}
+    with subprocess.Popen([*command, "alive"], **options) as alive:
+        deadline = time.monotonic() + PATIENCE
+        while not names(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        [writing] = names(tmp_path)
+        subprocess.run([*command, "killed"], timeout=PATIENCE, check=False, **options)
+        assert len(names(tmp_path)) == 2
+        (tmp_path / f".fim-private.{'x' * 32}.part").touch()
+        os.mkfifo(tmp_path / f".fim-private.{'0' * 32}.part")
+        others = {writing, f".fim-private.{'x' * 32}.part", f".fim-private.{'0' * 32}.part"}
+        write(tmp_path / "release.json", "text")
+        assert {*names(tmp_path)} == {*others, "release.json"}
+        alive.kill()
+
+
+def test_a_file_taken_for_a_left_over_before_its_lock_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = whole_files._lock
+    taken: list[int] = []
+
+    def late(handle: int, *, wait: bool = True) -> bool:
+        if not taken:
+            taken.append(handle)
+            whole_files._remove_left_overs(tmp_path)
+        return lock(handle, wait=wait)
+
+    monkeypatch.setattr(whole_files, "_lock", late)
+    write(tmp_path / "release.json", "text")
+    assert taken
+    assert names(tmp_path) == ["release.json"]
+
+
+def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    replace, sync = Path.replace, os.fsync
+
+    def synced(handle: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"{os.fstat(handle).st_size} bytes")
+        sync(handle)
+
+    def renamed(part: Path, place: Path) -> Path:
+        done.append("name")
+        return replace(part, place)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    write(tmp_path / "release.json", "text")
+    assert done == ["4 bytes", "name", "folder"]
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_new_file_has_the_permissions_that_new_files_have(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        write(tmp_path / "release.json", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "release.json").stat().st_mode & 0o777 == mode
 
 
 def test_a_rename_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

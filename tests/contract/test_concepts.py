@@ -283,7 +283,7 @@ def test_a_box_of_nothing_and_of_one_point() -> None:
 # ---------------------------------------------------------------------------------------------------- points
 
 
-def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: str = "replace-one") -> Law:
+def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one") -> Law:
     """The distance mechanism's winner, else a uniform point."""
     moved = 2 if neighbors == "replace-one" else 1  # by one row, the margin of the winner
     size = 1 << bits

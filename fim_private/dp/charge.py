@@ -144,12 +144,10 @@ def charge_list(
     Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
     """
     account = account_of(ledger, dataset, private=private)
-    if unit is not None and (account is None or unit not in UNITS):
-        raise ParameterError(
-            f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}"
-            if unit not in UNITS
-            else f"{parameter('unit')} goes with {parameter('ledger')}: whose unit one entry of your list is"
-        )
+    if unit is not None and unit not in UNITS:
+        raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
+    if unit is not None and account is None:
+        raise ParameterError(f"{parameter('unit')} goes with {parameter('ledger')}: whom one entry of your list is of")
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]

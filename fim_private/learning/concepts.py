@@ -113,8 +113,8 @@ def learn_threshold(
 
     private: "rows" hides a row's value and its label. "labels" hides its label only: the values may be told to anybody,
         as who was asked often may, but not what they answered. Then one threshold stands for all between two
-        neighbouring values, and how many rows it takes does not depend on bits. Of neighbors it is told nothing, as
-        these differ in one label; and no ledger takes it, as each protects all of what a unit has.
+        neighbouring values, and how many rows it takes does not depend on bits. Neighbours then differ in
+        one label, whatever neighbors says. No ledger takes it: a ledger protects all that a unit has.
     values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
     bits: 1 to 65,536. epsilon: 1e-9 to 1e9.
     neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any

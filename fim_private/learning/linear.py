@@ -118,7 +118,8 @@ def train_linear(
         other; n >= 1 is public).
     least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
         divided by N in place of n, which draws the weights to 0, and is as private. Unless given, N is n under
-        "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take for it.
+        "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate
+        give it: the stability of a score is proved for a public N alone.
     ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
         of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
         say yet.

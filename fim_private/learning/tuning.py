@@ -65,9 +65,9 @@ def validate(
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
     neighbors: which data are neighbours, "add-remove" or "replace-one". It is what you vouch for by the stability; the
         noise is the same.
-    ledger, dataset: as in mine; epsilon is charged, without a delta, and on the disk before a model is chosen. unit:
-        whose data moves a score by no more than the stability, "basket" or "user": unless given, whom the ledger
-        protects, and a basket where it does not say yet.
+    ledger, dataset: as in mine; epsilon is charged, on the disk before a model is chosen, and no delta: charge only a
+        stability that always holds. unit: whose data moves a score by no more than the stability, "basket" or "user":
+        unless given, whom the ledger protects, and a basket where it does not say yet.
     seed: for tests only: with a seed, nothing is private.
 
     The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of

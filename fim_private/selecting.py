@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.given_lists import as_list
 from fim_private.dp.parameters import is_whole
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
+from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
 
 Label = TypeVar("Label")
@@ -33,6 +35,9 @@ def select(
     *,
     labels: None = None,
     sensitivity: int | Fraction = 1,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> int | None: ...
 @overload
@@ -42,6 +47,9 @@ def select(
     *,
     labels: Sequence[Label] | NDArray[Any],
     sensitivity: int | Fraction = 1,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> Label | None: ...
 def select(
@@ -50,6 +58,9 @@ def select(
     *,
     labels: Sequence[Any] | NDArray[Any] | None = None,
     sensitivity: int | Fraction = 1,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> Any:
     """Choose a candidate of nearly the highest score, with the guarantee that mechanism.cost states.
@@ -61,18 +72,22 @@ def select(
         one unit changes no more than so many scores.
     labels: (K,), one for each candidate, none of them None; without them the index is returned.
     sensitivity: int or Fraction > 0, the most that one unit can change any score, for the mechanism's neighbours: by
-        replacing the unit's data under "replace-one", by leaving it out under "add-remove". Scores are divided by it
-        and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
+        leaving it out under "add-remove", which they take unless told, by replacing its data under "replace-one".
+        Scores are divided by it and rounded down, which costs less than one sensitivity of accuracy, and no privacy.
+    ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before a candidate is chosen. unit: whose
+        data moves the scores by so much, "basket" or "user": unless given, whom the ledger protects, and a basket where
+        it does not say yet.
     seed: for tests only: with a seed, nothing is private.
 
     Returns the label or index, uniformly random among those of the level that was chosen, or None where the mechanism
     abstained. Each call spends mechanism.cost.
 
-    "add-remove" assumes that a unit more moves all scores the same way: each by 0 to sensitivity, or each by
-    -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, use
-    neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
-    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind. Warns
-    (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000, unless a seed was given.
+    **"add-remove" assumes that a unit more moves all scores the same way**: each by 0 to sensitivity, or each by
+    -sensitivity to 0, as counts and sums of one sign do. If a unit can raise one score and lower another, give the
+    mechanism neighbors="replace-one", whose constants hold for any direction, and for leaving a unit out as well.
+    Raises ParameterError for scores, labels, a sensitivity, a mechanism or a seed of the wrong kind, and LedgerError
+    where the ledger refuses. Warns (PrivacyWarning) of a mechanism with an epsilon above 10 or a delta above 1/1000,
+    unless a seed was given.
 
     Why this is private: docs/choosing.md, "Why it is private".
 
@@ -92,6 +107,19 @@ def select(
     randomness = Randomness.of_seed(seed)
     if randomness.private:
         warn(cautions(mechanism.cost), stacklevel=2)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="select",
+        neighbors=getattr(mechanism, "neighbors", ""),
+        cost=mechanism.cost,
+        private=randomness.private,
+        rho=TopK(mechanism, 1).concentrated,
+        mechanism=type(mechanism).__name__,
+        candidates=len(steps),
+        sensitivity=_rational("sensitivity", sensitivity),
+    )
     chosen = choose_index(steps, mechanism, randomness)
     return None if chosen is None else names[chosen]
 

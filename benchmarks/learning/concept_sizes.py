@@ -12,7 +12,8 @@ from fim_private.learning.concepts import learn_box
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
 
-SUCCESS, DELTA = 0.95, 1e-6
+# The relation of the paper, whose sizes they are held against.
+SUCCESS, DELTA, NEIGHBORS = 0.95, 1e-6, "replace-one"
 
 
 def least(succeeds: Callable[[int], bool], start: int = 2) -> int:
@@ -31,7 +32,7 @@ def least(succeeds: Callable[[int], bool], start: int = 2) -> int:
 
 def positives(epsilon: float) -> Any:
     """Return how many rows labelled True the point takes, all others being labelled False, in any domain."""
-    mechanism = Distance(epsilon, DELTA)
+    mechanism = Distance(epsilon, DELTA, NEIGHBORS)
 
     def succeeds(n: int) -> bool:
         found = mechanism.distribution(SupportSpectrum.from_supports([n], 1 << 64))
@@ -87,7 +88,8 @@ def box(columns: int, rows: int, bits: int, error: float, epsilon: float, runs: 
     for run in range(runs):
         sample = generator.integers(0, size, (rows, columns))
         labels = ((sample >= low) & (sample <= high)).all(axis=1)
-        found = learn_box(sample, labels, bits=bits, error=error, epsilon=epsilon, seed=seed + run)
+        options: Any = {"bits": bits, "error": error, "epsilon": epsilon, "neighbors": NEIGHBORS}
+        found = learn_box(sample, labels, **options, seed=seed + run)
         volumes = [
             math.prod(max(0, min(b, d) - max(a, c) + 1) / size for (a, b), (c, d) in zip(one, two, strict=True))
             for one, two in ((found, found), (found, [(low, high)] * columns), ([(low, high)] * columns,) * 2)

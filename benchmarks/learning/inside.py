@@ -15,6 +15,8 @@ from fim_private.learning.majority import ExponentialInterior, MajorityPath
 from fim_private.mechanisms.laplace_sum import LaplaceSum
 
 EPSILON, DELTA, SUCCESS = 1.0, 1e-6, 0.95
+# The relation of RecConcave, which the others are held against.
+NEIGHBORS = "replace-one"
 # So many n after one another must succeed, for odd and even numbers of values are not alike.
 RUN = 6
 EXPONENTIAL, MAJORITY = "exponential", "MajorityPath"
@@ -70,7 +72,7 @@ def success(way: str, values: list[int], bits: int) -> float:
     low, high = values[0], values[-1]
     if way == EXPONENTIAL:
         # Outside there are two runs at most, of score 0; of those inside the score is above.
-        found = ExponentialInterior(EPSILON, bits).distribution(values)
+        found = ExponentialInterior(EPSILON, bits, NEIGHBORS).distribution(values)
         return math.fsum(chance for start, _, chance in found if low <= start <= high)
     if way == MAJORITY:
         mechanism = _majority(bits)
@@ -85,7 +87,7 @@ def success(way: str, values: list[int], bits: int) -> float:
 
 @cache
 def _majority(bits: int) -> MajorityPath:
-    return MajorityPath(EPSILON, DELTA, bits)
+    return MajorityPath(EPSILON, DELTA, bits, NEIGHBORS)
 
 
 @lru_cache(maxsize=1 << 14)

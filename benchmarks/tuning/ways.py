@@ -23,6 +23,8 @@ CONTROL, STABILITY, KEPT = "Control", "Stability", "Stability, winner kept"
 SPLIT, PARALLEL, RANDOM, BEST = "alphaSplit", "alphaSplit, parallel", "Random", "best_of"
 WAYS = (CONTROL, STABILITY, KEPT, SPLIT, PARALLEL, RANDOM, BEST)
 STOP = Fraction(1, 50)
+# The relation of the paper: how many rows there are, to train on and to validate with, is public.
+NEIGHBORS = "replace-one"
 # A validation score is rounded down to so many steps a row, before noise on it.
 _SCORE_STEPS = 1024
 
@@ -75,7 +77,7 @@ def candidates(
 def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int, LinearClassifier]:
     """Return the place of the regularisation that a way chooses, and the classifier that it releases."""
     count, randomness = len(given.strengths), Randomness.seeded(seed)
-    some: dict[str, Any] = {"stability": given.stability, "seed": seed + 1}
+    some: dict[str, Any] = {"stability": given.stability, "neighbors": NEIGHBORS, "seed": seed + 1}
 
     def trained(epsilon: Fraction) -> Callable[[int], LinearClassifier]:
         return lambda place: given.train(place, epsilon, randomness)
@@ -91,7 +93,8 @@ def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int
         half = alpha / 2 if way == SPLIT else alpha
         models = [given.train(place, half / count, randomness) for place in range(count)]
         one_row = Fraction(1, len(given.validation.rows))
-        chosen = validate([given.score(model) for model in models], stability=one_row, epsilon=half, seed=seed + 1)
+        scores = [given.score(model) for model in models]
+        chosen = validate(scores, stability=one_row, epsilon=half, neighbors=NEIGHBORS, seed=seed + 1)
         return chosen, models[chosen]
     if way == RANDOM:
         place = randomness.below(count)
@@ -105,7 +108,7 @@ def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int
         noise = discrete_laplace_integer(_SCORE_STEPS / (alpha / 3), randomness=randomness)
         return Fraction(steps + noise, rows * _SCORE_STEPS), (place, model)
 
-    return best_of(run, count, stop=STOP, epsilon=alpha, seed=seed + 1)[1]
+    return best_of(run, count, stop=STOP, epsilon=alpha, neighbors=NEIGHBORS, seed=seed + 1)[1]
 
 
 def area_under_curve(margins: NDArray[np.float64], labels: NDArray[np.int64]) -> float:

@@ -11,6 +11,12 @@ from fractions import Fraction
 from typing import Any, Protocol, Self
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, rounded_down
+from fim_private.dp.parameters import exact_neighbors, short
+from fim_private.errors import ParameterError, parameter, shown
+
+UNITS = ("basket", "user")
+# A parameter from there on is written in four digits.
+_LONG = 10**18
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,11 @@ class Charged:
 class Account(Protocol):
     """Where releases are charged."""
 
+    @property
+    def privacy_unit(self) -> str | None:
+        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
+        ...
+
     def check(self, charge: Charge) -> None:
         """Raise LedgerError where the account would refuse a charge now. Nothing is written."""
         ...
@@ -84,3 +95,81 @@ class Account(Protocol):
     def charge(self, charge: Charge) -> Charged:
         """Write a charge down so that it outlasts a crash, and only then return. Raises LedgerError, uncharged."""
         ...
+
+
+def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
+    """Return the ledger that a caller gave; None for none.
+
+    Raises ParameterError for what is no ledger, for one without a data set or the reverse, and for one of a release
+    that has a seed, and so is not private.
+    """
+    if ledger is None:
+        if dataset is not None:
+            raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
+        return None
+    if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
+        raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
+    if dataset is None:
+        raise ParameterError(
+            f"{parameter('ledger')} needs {parameter('dataset')}: the name of the data whose budget it is, one for all "
+            "files of the same people"
+        )
+    if not private:
+        raise ParameterError(
+            f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
+            "private, whatever it is charged with; leave one of them out"
+        )
+    account: Account = ledger
+    return account
+
+
+def charge_list(
+    ledger: Any,
+    dataset: str | None,
+    unit: str | None,
+    *,
+    command: str,
+    neighbors: str,
+    cost: PrivacyCost,
+    private: bool,
+    rho: Fraction | None = None,
+    **asked: Any,
+) -> None:
+    """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
+
+    ledger, dataset: as the caller gave them; without a ledger nothing is charged. unit: whom one entry of the list is
+    of, "basket" or "user"; None for whom the ledger protects, and for a basket where it does not say yet. command: the
+    name of the function. private: whether it was given no seed. rho: what it spends in zCDP, beside cost.delta; None
+    for what follows from the cost (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked.
+
+    The charge is on the disk when this returns: until then the list was checked, and nothing computed of it.
+    Raises ParameterError for a ledger, a data set or a unit of the wrong kind, and LedgerError for a refusal.
+    """
+    account = account_of(ledger, dataset, private=private)
+    if unit is not None and unit not in UNITS:
+        raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
+    if unit is not None and account is None:
+        raise ParameterError(f"{parameter('unit')} goes with {parameter('ledger')}: whom one entry of your list is of")
+    if account is None or dataset is None:
+        return
+    whose = unit or account.privacy_unit or UNITS[0]
+    told = {name: _plain(value) for name, value in asked.items() if value is not None}
+    spent = Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho
+    account.charge(
+        Charge(
+            command=command,
+            dataset=dataset,
+            privacy_unit=whose,
+            neighbors=str(exact_neighbors(neighbors)),
+            cost=cost,
+            zcdp=ZcdpCost(spent, cost.delta),
+            parameters=told | {"unit": whose},
+        )
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a public parameter as a value of JSON: numbers that are no short integers as texts of a few digits."""
+    if not isinstance(value, int | Fraction) or (isinstance(value, int) and abs(value) < _LONG):
+        return value
+    return short(Fraction(value))

@@ -76,14 +76,14 @@ def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_rows(rows: ArrayLike) -> Rows:
-    """Return rows of train_linear as int64: (n, d).
+    """Return rows of train_linear as int64: (n, d), d >= 1.
 
-    Raises ParameterError for what is no table of whole numbers, has no row or column, more than 2^22 columns, or a row
-    longer than 1.
+    Raises ParameterError for what is no table of whole numbers, has no or more than 2^22 columns, or a row longer
+    than 1.
     """
     table = as_array("rows", rows)
-    if table.ndim != 2 or not table.size:
-        raise ParameterError(f"{parameter('rows')} must be a table with one row and one column at least")
+    if table.ndim != 2 or not table.shape[1]:
+        raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     _check_width(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
@@ -106,6 +106,6 @@ def check_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     given = as_array("labels", labels)
     if given.shape != (rows,):
         raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
-    if given.dtype.kind not in "iu" or not ((given == 1) | (given == -1)).all():
+    if (rows and given.dtype.kind not in "iu") or not ((given == 1) | (given == -1)).all():
         raise ParameterError(f"{parameter('labels')} must be -1 or 1, whole numbers")
     return given.astype(np.int64)

@@ -3,9 +3,9 @@
 After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013),
 with other constants and, where the paper takes RecConcave, the exponential mechanism. Theorem 26 of docs/privacy.md.
 
-A row has numbers of a public domain, [0, 2**bits), and a label, True or False. How many rows there are is public, and
-neighbouring data differ in one row, which is exchanged for any other. The learners find what labels were made of: with
-labels that no such concept explains they are as private, and promise less.
+A row has numbers of a public domain, [0, 2**bits), and a label, True or False. Neighbouring data differ in one row,
+which is there or not, or is exchanged for any other. The learners find what labels were made of: with labels that no
+such concept explains they are as private, and promise less.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
+from fim_private import defaults
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import exact_epsilon, exact_number
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.given_values import checked_bits, points, table, truths
 from fim_private.learning.pieces import Pieces
 from fim_private.mechanisms.distance import Distance
+from fim_private.mechanisms.exponential_weights import exponential_rate
 from fim_private.spectrum import SupportSpectrum
 
 Interval = tuple[int, int]
@@ -37,19 +40,29 @@ def learn_point(
     bits: int,
     epsilon: float | Fraction,
     delta: float | Fraction,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
 
     The value with the most rows labelled True, if it has so many more of them than any other (the distance mechanism);
-    else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 34 such rows are enough, whatever
+    else a point drawn uniformly from the whole domain. At epsilon 1 and delta 1e-6 17 such rows are enough, whatever
     bits; the point drawn is wrong then, but so it is only about the few rows that have the right one.
 
     values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. seed: for tests only: with a seed, nothing is
-    private.
+    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1.
+    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
+        other; their number is public), with twice the noise: then 34 rows are enough.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
+        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
+        say yet.
+    seed: for tests only: with a seed, nothing is private.
 
-    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000.
+    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
+    epsilon above 10 or a delta above 1/1000.
     After Beimel, Nissim and Stemmer, section 3.1; Theorem 26 of docs/privacy.md.
 
     >>> values = [7] * 60 + [row % 5 for row in range(200)]
@@ -57,10 +70,20 @@ def learn_point(
     7
     """
     bits = checked_bits(bits)
-    mechanism = Distance(epsilon, delta)
+    mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
     randomness = _randomness(seed, mechanism.cost)
-    listed = points("values", values, bits)
+    listed = points("values", values, bits, neighbors)
     kept = truths("labels", labels, len(listed))
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="learn_point",
+        neighbors=neighbors,
+        cost=mechanism.cost,
+        private=randomness.private,
+        bits=bits,
+    )
     positives = Counter(value for value, label in zip(listed, kept, strict=True) if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
@@ -77,22 +100,34 @@ def learn_threshold(
     bits: int,
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
 
-    P(t) ∝ exp(epsilon / 2 * number of rows that t is right about), which is (epsilon, 0)-private.
+    P(t) ∝ exp(rate * number of rows that t is right about), which is (epsilon, 0)-private with a rate of epsilon under
+    add-remove, and of epsilon / 2 under replace-one and with private labels.
 
     private: "rows" hides a row's value and its label. "labels" hides its label only: the values may be told to anybody,
         as who was asked often may, but not what they answered. Then one threshold stands for all between two
-        neighbouring values, and how many rows it takes does not depend on bits.
+        neighbouring values, and how many rows it takes does not depend on bits. Neighbours then differ in
+        one label, whatever neighbors says. No ledger takes it: a ledger protects all that a unit has.
     values: a list or array of whole numbers in [0, 2**bits), one a row. labels: as many of True and False, or 1 and 0.
-    bits: 1 to 65,536. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+    bits: 1 to 65,536. epsilon: 1e-9 to 1e9.
+    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
+        other; their number is public).
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
+        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
+        say yet.
+    seed: for tests only: with a seed, nothing is private.
 
     If some threshold is right about all rows, then with probability 95 % the one returned is wrong about fewer than a
-    share α of them, for n >= 2 / (α epsilon) * (bits ln 2 + ln 19); with "labels" for n >= 2 / (α epsilon) * (ln n +
-    ln 19).
-    Raises ParameterError for anything else. Warns (PrivacyWarning) of an epsilon above 10.
+    share α of them, for n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels" for n >= 1 / (α rate) * (ln n + ln 19).
+    Raises ParameterError for anything else, and LedgerError where the ledger refuses. Warns (PrivacyWarning) of an
+    epsilon above 10.
     After Beimel, Nissim and Stemmer, section 3.4 and Theorem 6.2; Theorem 26 of docs/privacy.md.
 
     >>> ages = [age for age in range(20, 80) for _ in range(10)]
@@ -102,18 +137,33 @@ def learn_threshold(
     65
     """
     bits = checked_bits(bits)
-    exact = exact_epsilon(epsilon)
     if private not in ("rows", "labels"):
         raise ParameterError(f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}")
+    if private == "labels" and ledger is not None:
+        raise ParameterError(
+            f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a ledger protects all "
+            "that a unit has, and not its label alone"
+        )
+    rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
     randomness = _randomness(seed, PrivacyCost(epsilon, 0))
-    listed = points("values", values, bits)
+    listed = points("values", values, bits, exact_neighbors(neighbors))
     kept = truths("labels", labels, len(listed))
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="learn_threshold",
+        neighbors=neighbors,
+        cost=PrivacyCost(epsilon, 0),
+        private=randomness.private,
+        bits=bits,
+    )
     pieces, wrong = _mistakes(sorted(zip(listed, kept, strict=True)), bits)
     if private == "rows":
-        return pieces.draw(wrong, exact / 2, randomness=randomness)
+        return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
     distances = [mistakes - fewest for mistakes in wrong]
-    chosen = choose_level(distances, [1] * len(wrong), exact / 2, randomness=randomness)
+    chosen = choose_level(distances, [1] * len(wrong), rate, randomness=randomness)
     return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
@@ -124,6 +174,10 @@ def learn_box(
     bits: int,
     error: float | Fraction,
     epsilon: float | Fraction,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> tuple[Interval, ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
@@ -133,8 +187,15 @@ def learn_box(
     Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
 
     rows: n lists or an array (n, columns) of whole numbers in [0, 2**bits). labels: n of True and False, or 1 and 0.
-    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n must be at
-    least 4 columns / error. epsilon: 1e-9 to 1e9. seed: for tests only: with a seed, nothing is private.
+        Where there may be no rows at all give an array: a list of none does not say how many columns there are.
+    bits: 1 to 65,536. error: above 0 and at most 1, the share of rows that the box may be wrong about; n should be at
+        least 4 columns / error, and under "replace-one" it must be. epsilon: 1e-9 to 1e9.
+    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
+        other; their number is public). The noise is the same.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
+        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
+        say yet.
+    seed: for tests only: with a seed, nothing is private.
 
     If some box is right about all rows, then with probability 95 % the one returned is wrong about fewer than error n
     of them, for n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) + 4 columns / error; a fraction of
@@ -147,16 +208,28 @@ def learn_box(
     ((31, 49),)
     """
     bits = checked_bits(bits)
-    share, exact = _share(error), exact_epsilon(epsilon)
+    share, exact, relation = _share(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
     randomness = _randomness(seed, PrivacyCost(epsilon, 0))
-    listed = table("rows", rows, bits)
+    listed, columns = table("rows", rows, bits, relation)
     kept = truths("labels", labels, len(listed))
-    columns = len(listed[0])
     rank = int(share * len(listed) / (4 * columns))
-    if not rank:
+    if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(
             f"{parameter('rows')} must be at least 4 times their columns divided by {parameter('error')}"
         )
+    rank = max(rank, 1)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="learn_box",
+        neighbors=relation,
+        cost=PrivacyCost(epsilon, 0),
+        private=randomness.private,
+        bits=bits,
+        columns=columns,
+        error=share,
+    )
     rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves either way
     box = []
     for column in range(columns):
@@ -207,7 +280,8 @@ def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness
 
     The distance of a point is how many values more than rank lie below it, or fewer than rank at or below it, at least
     0. Above all values there is one more point, which counts as having any number at it: the cut where there are fewer
-    than rank. One value more, less or elsewhere moves a distance by 1 at most.
+    than rank. One value more, less or elsewhere moves a distance by 1 at most, also where a value more makes the rank
+    one higher (Theorem 26).
     """
     total, last = len(values), 1 << bits
     inner = Pieces.of(values, 0, last)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fim_private.dp.given_lists import as_list, as_rows
-from fim_private.dp.parameters import is_whole, whole_number
+from fim_private.dp.parameters import Neighbors, exact_neighbors, is_whole, whole_number
 from fim_private.errors import ParameterError, parameter
 
 # Far above what anybody measures in. A choice among the depths of such a domain is quick; one among its points takes
@@ -21,20 +21,20 @@ def checked_bits(bits: int) -> int:
     return whole_number("bits", bits, least=1, most=MOST_BITS)
 
 
-def points(name: str, values: Iterable[int], bits: int) -> list[int]:
-    """Return the values, at least one, as Python integers, in their order.
+def points(name: str, values: Iterable[int], bits: int, neighbors: str) -> list[int]:
+    """Return the values as Python integers, in their order.
 
     name: of the parameter, for the ParameterError that is raised for what is no list or array of whole numbers in
-    [0, 2**bits), and for an empty one: how many there are must be public.
+    [0, 2**bits), and for an empty one where the relation makes it public how many there are.
     """
     listed = as_list(name, values)
-    check_some(name, listed)
+    check_some(name, listed, neighbors)
     return _points(name, listed, bits)
 
 
-def check_some(name: str, values: Sized) -> None:
-    """Raise ParameterError for no values at all. Only for what has a public number of them: an error tells it."""
-    if not len(values):
+def check_some(name: str, values: Sized, neighbors: str) -> None:
+    """Raise ParameterError for no values at all under replace-one; else how many there are is for nobody to know."""
+    if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
         raise ParameterError(f"{parameter(name)} must hold at least one number")
 
 
@@ -67,14 +67,21 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     return [bool(label) for label in listed]
 
 
-def table(name: str, rows: Iterable[Iterable[int]], bits: int) -> list[list[int]]:
-    """Return rows of equally many whole numbers, at least one row and one column, of a list, an array or a data frame.
+def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
+    """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
 
-    name: of the parameter, for the ParameterError that is raised for anything else.
+    name: of the parameter, for the ParameterError that is raised for anything else, and for no rows under replace-one
+    or in a list, which does not say then how many numbers each would have.
     """
     listed = [_points(name, as_list(name, row), bits) for row in as_rows(name, rows)]
-    if not listed or not listed[0]:
-        raise ParameterError(f"{parameter(name)} must be at least one, of at least one number each")
-    if any(len(row) != len(listed[0]) for row in listed):
+    check_some(name, listed, neighbors)
+    shape: Any = getattr(rows, "shape", ())
+    columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
+    if not columns:
+        raise ParameterError(
+            f"{parameter(name)} must have at least one number each; where there may be none of them, give an array of "
+            "the shape (rows, columns)"
+        )
+    if any(len(row) != columns for row in listed):
         raise ParameterError(f"{parameter(name)} must have equally many numbers each")
-    return listed
+    return listed, columns

@@ -16,16 +16,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fim_private import defaults
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.intervals import exp_bounds, power_bounds
-from fim_private.dp.parameters import exact_epsilon, exact_number, positive_integer, short, whole_number
-from fim_private.dp.randomness import Randomness, discrete_laplace
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_epsilon,
+    exact_neighbors,
+    exact_number,
+    positive_integer,
+    short,
+    whole_number,
+)
+from fim_private.dp.randomness import Randomness, discrete_laplace, discrete_laplace_integer
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.learning.bounded_rows import MOST_COLUMNS, ONE, Rows, check_labels, check_rows
+from fim_private.learning.given_values import check_some
 
 _REGULARIZATION_RANGE = (Fraction(1, 10**6), Fraction(1000))
 _MOST_STEPS = 10**6
+# The part of ε that buys how many rows there are, as in mine with count=True.
+_COUNTED = Fraction(1, 20)
 # A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16 and 16.
 SLOPE_BITS, CELL_BITS, CELLS = 30, 6, 1 << 10
 # So many rows are summed at once: 2^12 slopes of 2^30 times 2^20 stay below 2^63.
@@ -49,20 +62,22 @@ class LinearClassifier:
         numbers, grid = self._whole(rows)
         return numbers.astype(np.float64) / (ONE * grid)
 
-    def ramp_score(self, rows: ArrayLike, labels: ArrayLike) -> Fraction:
+    def ramp_score(self, rows: ArrayLike, labels: ArrayLike, *, least_rows: int = 1) -> Fraction:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
-        rows, labels: as of train_linear. Replacing one of m rows moves it by 1/m at most, and moving the weights by a
-        length of r moves it by r/2 at most: so its stability for validate is
-        max(linear_sensitivity(...) / 2, Fraction(1, m)).
-        Raises ParameterError for rows or labels of another kind.
+        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1. With fewer rows than that, their sum is
+        divided by M in place of m. Replacing one row, or a row more or less, moves the score by 1/M at most (replacing
+        one of m rows by 1/m), and moving the weights by a length of r moves it by r/2 at most. So its stability for
+        validate is max(linear_sensitivity(...) / 2, Fraction(1, M)), with a public M.
+        Raises ParameterError for rows, labels or a number of another kind.
         """
+        least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
         signed = numbers * check_labels(labels, len(numbers))
         one = ONE * grid
         # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic where it must be.
         cut = [min(max(value, -one), one) for value in signed.tolist()]
-        return Fraction(sum(cut) + one * len(cut), 2 * one * len(cut))
+        return Fraction(sum(cut) + one * len(cut), 2 * one * max(len(cut), least))
 
     def _whole(self, rows: ArrayLike) -> tuple[NDArray[Any], int]:
         """Return each margin in steps of 1 / (2^20 grid), exactly, and the grid."""
@@ -84,22 +99,37 @@ def train_linear(
     regularization: float | Fraction,
     epsilon: float | Fraction,
     steps: int,
+    neighbors: str = defaults.NEIGHBORS,
+    least_rows: int | None = None,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> LinearClassifier:
     """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
 
     rows: (n, d) whole numbers in steps of 2^-20, d at most 2^22, each row with Σ x² <= 2^40, that is no longer than 1:
-        unit_rows makes them. One row with its label is a unit; n >= 1 is public. There is no intercept but by a
-        constant column.
+        unit_rows makes them. One row with its label is a unit. There is no intercept but by a constant column. Where
+        there may be no rows at all give an array: a list of none does not say how many columns there are.
     labels: (n,) of -1 and 1.
     regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
         1 / (1/4 + λ) times the gradient; some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
+    neighbors: "add-remove" (there could be one row more or less), or "replace-one" (any one row could have been any
+        other; n >= 1 is public).
+    least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
+        divided by N in place of n, which draws the weights to 0, and is as private. Unless given, N is n under
+        "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate
+        give it: the stability of a score is proved for a public N alone.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the rows. unit: whom a row is
+        of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
+        say yet.
     seed: for tests only: with a seed, nothing is private.
 
-    Returns the classifier, (epsilon, 0)-private under replace-one. Its noise is discrete Laplace of scale
-    √d * linear_sensitivity(n, d, ...) / epsilon on each weight, and does not depend on the data otherwise.
-    Raises ParameterError for a parameter of the wrong kind or out of range. Warns (PrivacyWarning) of an epsilon above
-    10, unless a seed was given.
+    Returns the classifier, (epsilon, 0)-private. Its noise is discrete Laplace of scale
+    √d * linear_sensitivity(N, d, ...) / epsilon on each weight (of the 19/20 of epsilon where N was bought), and does
+    not depend on the data where N is public.
+    Raises ParameterError for a parameter of the wrong kind or out of range, and LedgerError where the ledger refuses.
+    Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
     Source: output perturbation (Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk
     minimization", 2011), with the contraction of gradient steps for their minimum; docs/privacy.md, Theorem 24.
@@ -108,23 +138,46 @@ def train_linear(
     >>> rows = unit_rows([[1.0], [0.8], [-0.7], [-0.9]] * 500, center=0, scale=1)
     >>> model = train_linear(rows, [1, 1, -1, -1] * 500, regularization=0.1, epsilon=1, steps=50, seed=1)
     >>> [round(float(margin), 1) for margin in model.margins(rows[:4])]
-    [1.6, 1.3, -1.2, -1.5]
+    [1.7, 1.3, -1.2, -1.5]
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    exact = exact_epsilon(epsilon)
+    exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
+    sure = None if least_rows is None else positive_integer("least_rows", least_rows)
     randomness = Randomness.of_seed(seed)
     table = check_rows(rows)
+    check_some("rows", table, relation)
     signed = table * check_labels(labels, len(table))[:, None]
     if randomness.private:
         warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
-    return noisy(descend(signed, strength, taken), len(table), strength, exact, taken, randomness)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="train_linear",
+        neighbors=relation,
+        cost=PrivacyCost(epsilon, 0),
+        private=randomness.private,
+        columns=table.shape[1],
+        regularization=strength,
+        steps=taken,
+        least_rows=sure,
+    )
+    if sure is None and relation is Neighbors.REPLACE_ONE:
+        sure = len(table)
+    elif sure is None:
+        part = _COUNTED * exact
+        sure = max(1, len(table) + discrete_laplace_integer(1 / part, randomness=randomness))
+        exact -= part
+    return noisy(descend(signed, strength, taken, sure), sure, strength, exact, taken, randomness)
 
 
 def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
-    """Return the most that replacing one row moves the weights of train_linear before noise, as a length: public.
+    """Return the most that one row moves the weights of train_linear before noise, as a length: public.
 
-    rows: n >= 1. columns: d, 1 to 2^22. regularization, steps: as of train_linear.
+    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are: a row that is replaced, or
+    that there is more or less, then moves them no further. columns: d, 1 to 2^22. regularization, steps: as of
+    train_linear.
     With λ and T for these it is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up, where 2^-g
     is the grid of the weights: nearly 2/(λn) after many steps. The noise itself does not depend on the rows, so this is
     as well how far the weights of train_linear move while its randomness is held fixed.
@@ -151,14 +204,15 @@ def grid_bits(strength: Fraction) -> int:
     return min(41, math.floor(strength * (1 << 41)).bit_length() - 1)
 
 
-def descend(signed: Rows, strength: Fraction, steps: int) -> list[int]:
+def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
     """Return the weights after so many gradient steps, in steps of 2^-g: (d,) integers. **Not private.**
 
-    signed: (n, d) int64 rows times their labels, as checked. strength: λ.
+    signed: (n, d) int64 rows times their labels, as checked. strength: λ. least: N >= 1; where n is less, the sum of
+    losses is divided by it.
     """
     rows, columns = signed.shape
     grid = grid_bits(strength)
-    unit = rows << SLOPE_BITS + 20
+    unit = max(rows, least) << SLOPE_BITS + 20
     divisor = unit * (strength.denominator + 4 * strength.numerator)
     weights = np.zeros(columns, dtype=np.int64)
     for _ in range(steps):
@@ -167,7 +221,7 @@ def descend(signed: Rows, strength: Fraction, steps: int) -> list[int]:
             block = signed[start : start + _BLOCK]
             sums = slopes(block @ weights, grid) @ block
             pull = [total + part for total, part in zip(pull, sums.tolist(), strict=True)]
-        # w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
+        # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
         moved = (w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True))
         weights = np.array([numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64)
     return [int(weight) for weight in weights.tolist()]
@@ -176,7 +230,7 @@ def descend(signed: Rows, strength: Fraction, steps: int) -> list[int]:
 def noisy(
     weights: list[int], rows: int, strength: Fraction, epsilon: Fraction, steps: int, randomness: Randomness
 ) -> LinearClassifier:
-    """Return weights that descend gave for so many rows, with noise that makes them private."""
+    """Return weights that descend gave for so many rows at least, with noise that makes them private."""
     grid = grid_bits(strength)
     length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))  # the sum of all changes, in steps

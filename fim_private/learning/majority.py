@@ -15,19 +15,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from fim_private import defaults
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.intervals import laplace_threshold
-from fim_private.dp.parameters import exact_delta, exact_epsilon
+from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors
 from fim_private.dp.randomness import Randomness, discrete_laplace_integer
 from fim_private.dp.weighted_choice import choose_level
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.learning.given_values import checked_bits, points
 from fim_private.learning.pieces import Pieces
+from fim_private.mechanisms.exponential_weights import exponential_rate
 from fim_private.mechanisms.laplace_sum import LaplaceSum
 
 # The parts of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
@@ -35,18 +38,27 @@ _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
 
 def interior_point(
-    values: Iterable[int], mechanism: MajorityPath | ExponentialInterior, *, seed: int | None = None
+    values: Iterable[int],
+    mechanism: MajorityPath | ExponentialInterior,
+    *,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
+    seed: int | None = None,
 ) -> int | None:
     """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
 
-    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. How many they are is public:
-        neighbours are data in which one value is exchanged for any other of the domain.
+    values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit. Neighbours are data with one
+        value more or less or, under "replace-one", where it is public how many there are, another in its place.
     mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta. Which of the two
-        needs fewer values is known beforehand: below some 85 bits ExponentialInterior.
+        needs fewer values is known beforehand: below some 175 bits ExponentialInterior, under "replace-one" some 85.
+    ledger, dataset: as in mine; mechanism.cost is charged, and on the disk before anything is computed of the values.
+        unit: whom a value is of, "basket" or "user", each with one: unless given, whom the ledger protects, and a
+        basket where it does not say yet.
     seed: for tests only: with a seed, nothing is private.
 
-    Raises ParameterError for values, a mechanism or a seed of the wrong kind. Warns (PrivacyWarning) of an epsilon
-    above 10 or a delta above 1/1000, unless a seed was given.
+    Raises ParameterError for values, a mechanism or a seed of the wrong kind, and LedgerError where the ledger refuses.
+    Warns (PrivacyWarning) of an epsilon above 10 or a delta above 1/1000, unless a seed was given.
 
     >>> interior_point([1999] * 300 + [2499] * 200, MajorityPath(epsilon=1.0, delta=1e-6, bits=64), seed=1)
     2048
@@ -56,7 +68,19 @@ def interior_point(
     randomness = Randomness.of_seed(seed)
     if randomness.private:
         warn(cautions(mechanism.cost), stacklevel=2)
-    return mechanism.select(values, randomness)
+    listed = points("values", values, mechanism.bits, mechanism.neighbors)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="interior_point",
+        neighbors=mechanism.neighbors,
+        cost=mechanism.cost,
+        private=randomness.private,
+        mechanism=type(mechanism).__name__,
+        bits=mechanism.bits,
+    )
+    return mechanism.select(listed, randomness)
 
 
 class Stop(NamedTuple):
@@ -73,13 +97,14 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True)
 class MajorityPath:
-    """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private under replace-one.
+    """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
     The domain is halved again and again, towards the half that has more than half of all values, as long as there is
     one: that is the path. A depth of it is chosen by the exponential mechanism, and the middle of that depth's cell is
     released if the cell has so many more than half of the values that one value less cannot matter.
 
-    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536.
+    epsilon: 1e-9 to 1e9; three fifths are for the depth. delta: 1e-300 up to below 1. bits: 1 to 65,536. neighbors:
+    "add-remove" or "replace-one", with the same noise (Theorem 25).
     Raises ParameterError for a parameter outside its range.
 
     >>> middle = MajorityPath(epsilon=1.0, delta=1e-6, bits=64)
@@ -95,10 +120,12 @@ class MajorityPath:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     bits: int = 64
+    neighbors: str = defaults.NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
         object.__setattr__(self, "bits", checked_bits(self.bits))
 
     @property
@@ -124,10 +151,10 @@ class MajorityPath:
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
         """Choose a point, exactly with the probabilities that distribution returns; None for abstaining.
 
-        values: a list or array of n >= 1 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
-        ParameterError for anything else.
+        values: a list or array of n whole numbers in [0, 2**bits), one of each unit; n >= 1 under replace-one, where it
+        is public. Raises ParameterError for anything else.
         """
-        stops = self.path(sorted(points("values", values, self.bits)))
+        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
         highest = max(scores)
         depth = choose_level([highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness)
@@ -141,7 +168,7 @@ class MajorityPath:
 
         values: as for select.
         """
-        stops = self.path(sorted(points("values", values, self.bits)))
+        stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         found: dict[int | None, float] = {}
         for stop, chance in zip(stops, self.depths(stops), strict=False):
             found[stop.point] = found.get(stop.point, 0.0) + chance * self.released(stop.excess)
@@ -181,13 +208,14 @@ class MajorityPath:
 
 @dataclass(frozen=True)
 class ExponentialInterior:
-    """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private under replace-one.
+    """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
-    P(z) ∝ exp(epsilon / 2 * score(z)), the score being the lesser of how many values are at most z, and at least z:
-    half of them at the median. It never abstains, and a point that is not inside the data is an answer like any other,
-    which is improbable where there are more than (4 / epsilon) (bits ln 2 + ln 19) values.
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z: half of
+    them at the median. It never abstains, and a point that is not inside the data is an answer like any other, which is
+    improbable where there are more than (2 / rate) (bits ln 2 + ln 19) values.
 
-    epsilon: 1e-9 to 1e9. bits: 1 to 65,536. Raises ParameterError for a parameter outside its range.
+    epsilon: 1e-9 to 1e9. bits: 1 to 65,536. neighbors: "add-remove", with a rate of epsilon, or "replace-one", with one
+    of epsilon / 2. Raises ParameterError for a parameter outside its range.
 
     >>> ExponentialInterior(epsilon=1.0, bits=16).select([1000] * 40 + [1020] * 40, Randomness.of_seed(1))
     1012
@@ -195,9 +223,11 @@ class ExponentialInterior:
 
     epsilon: float | Fraction = 1.0
     bits: int = 64
+    neighbors: str = defaults.NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
         object.__setattr__(self, "bits", checked_bits(self.bits))
 
     @property
@@ -212,14 +242,14 @@ class ExponentialInterior:
 
     @cached_property
     def rate(self) -> Fraction:
-        """The exponent per value of a point's score, which one unit moves by 1 in any direction."""
-        return exact_epsilon(self.epsilon) / 2
+        """The exponent per value of a point's score: a value more moves each by 0 or 1, an exchange either way."""
+        return exponential_rate(self.epsilon, self.neighbors)
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int:
         """Choose a point, exactly with the probabilities that distribution returns.
 
-        values: a list or array of n >= 1 whole numbers in [0, 2**bits), one of each unit; n is public. Raises
-        ParameterError for anything else.
+        values: a list or array of n whole numbers in [0, 2**bits), one of each unit; n >= 1 under replace-one, where it
+        is public. Raises ParameterError for anything else.
         """
         pieces, distances = self._weighed(values)
         return pieces.draw(distances, self.rate, randomness=randomness)
@@ -235,7 +265,7 @@ class ExponentialInterior:
 
     def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
         """Return the domain in pieces, and n less the score of each."""
-        pieces = Pieces.of(sorted(points("values", values, self.bits)), 0, 1 << self.bits)
+        pieces = Pieces.of(sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits)
         return pieces, [*map(max, pieces.below, pieces.above)]
 
 

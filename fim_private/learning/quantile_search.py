@@ -13,7 +13,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from fim_private import defaults
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.given_lists import as_list
 from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, is_whole, whole_number
@@ -34,7 +36,10 @@ def quantiles(
     low: int,
     high: int,
     epsilon: float | Fraction,
-    neighbors: str = Neighbors.ADD_REMOVE,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> list[int]:
     """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.
@@ -45,14 +50,17 @@ def quantiles(
         epsilon / levels.
     low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points. It must not be taken from the
         data. A wide one costs little: the error in ranks grows with the logarithm of its size.
-    epsilon: 1e-9 to 1e9. neighbors: "replace-one" (any one value could have been any other; their number is public) or
-        "add-remove", with half the noise.
+    epsilon: 1e-9 to 1e9. neighbors: "add-remove" (there could be one value more or less), or "replace-one" (any one
+        value could have been any other; their number is public), with twice the noise.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed of the values. unit: whom a value
+        is of, "basket" or "user", each with one: unless given, whom the ledger protects, and a basket where it does not
+        say yet.
     seed: for tests only: with a seed, nothing is private.
 
     Returns whole numbers of the domain, ascending, the k-th near the value of rank k n / 2**levels. Several are equal
     where many values are. Where the domain is vast and values are few the outer ones may be far from any value.
-    Raises ParameterError for what is no list of whole numbers, and for parameters out of range. Warns (PrivacyWarning)
-    of an epsilon above 10, unless a seed was given.
+    Raises ParameterError for what is no list of whole numbers, and for parameters out of range, and LedgerError where
+    the ledger refuses. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
     Why this is private: docs/privacy.md, Theorem 21. Source: the exponential mechanism of McSherry and Talwar (2007) on
     the interior-point score of Smith, "Privacy-preserving statistical estimation with optimal convergence rates"
@@ -74,8 +82,19 @@ def quantiles(
     if randomness.private:
         warn(cautions(cost), stacklevel=2)
     exact = _whole_numbers(values)
-    if exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
-        check_some("values", exact)
+    check_some("values", exact, neighbors)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="quantiles",
+        neighbors=neighbors,
+        cost=cost,
+        private=randomness.private,
+        levels=levels,
+        low=low,
+        high=high,
+    )
     lots = randomness.words(len(exact), 8).tolist()
     fine = sorted(
         min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
+from fim_private import defaults
 from fim_private.dp.cautions import cautions
+from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
+    Neighbors,
     check_function,
     exact_epsilon,
+    exact_neighbors,
     exact_number,
     flag,
     is_whole,
@@ -38,24 +42,41 @@ STEPS = 1024
 _LEAST_STOP = Fraction(1, 10**9)
 
 
-def validate(scores: Scores, *, stability: int | Fraction, epsilon: float | Fraction, seed: int | None = None) -> int:
+def validate(
+    scores: Scores,
+    *,
+    stability: int | Fraction,
+    epsilon: float | Fraction,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
+    seed: int | None = None,
+) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
 
     scores: (k,) whole numbers or Fractions, one for each model, on data that was set apart for it; higher is better.
         Their number k >= 1 must be public.
-    stability: > 0, in the unit of the scores: the most that replacing one unit of the data moves any score, with the
-        randomness of training held fixed. Of n units to train on and m to validate with it is the larger of what one
-        of the n moves, which also changes each model, and of what one of the m moves.
+    stability: > 0, in the unit of the scores, and public: the most that one unit of the data moves any score, for data
+        that are neighbours, with the randomness of training held fixed. It is the larger of what a unit to train on
+        moves, which also changes each model, and of what a unit to validate with moves. Under "add-remove" how many
+        units there are is private, so that it must not follow from their number: let a score be a sum over units, or
+        divide by a number that is public (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
+    neighbors: which data are neighbours, "add-remove" or "replace-one". It is what you vouch for by the stability; the
+        noise is the same.
+    ledger, dataset: as in mine; epsilon is charged, on the disk before a model is chosen, and no delta: charge only a
+        stability that always holds. unit: whose data moves a score by no more than the stability, "basket" or "user":
+        unless given, whom the ledger protects, and a basket where it does not say yet.
     seed: for tests only: with a seed, nothing is private.
 
-    The index is (epsilon, 0)-private under replace-one, where n and m are public; (epsilon, delta)-private where the
-    stability holds but for a probability delta of the training's randomness, for all data at once. The models that were
-    scored are not paid for by it: train_and_validate says what may leave of them. The score of the winner is below the
-    best by stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a thousandth of stability that
-    rounding costs.
-    Raises ParameterError for a parameter of the wrong kind. Warns (PrivacyWarning) of an epsilon above 10, unless a
-    seed was given.
+    The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds but for a probability delta of
+    the training's randomness, for all data at once. The models that were scored are not paid for by it:
+    train_and_validate says what may leave of them. The score of the winner is below the best by
+    stability * 2 ln(k / p) / epsilon at most, with probability 1 - p, and by a thousandth of stability that rounding
+    costs.
+    Raises ParameterError for a parameter of the wrong kind, and LedgerError where the ledger refuses. Warns
+    (PrivacyWarning) of an epsilon above 10, unless a seed was given.
 
     Source: Algorithm 1 of Chaudhuri and Vinterbo (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
 
@@ -63,18 +84,27 @@ def validate(scores: Scores, *, stability: int | Fraction, epsilon: float | Frac
     >>> validate(shares, stability=Fraction(1, 500), epsilon=1, seed=1)
     1
     """
-    return _chosen(lambda: scores, stability, epsilon, seed)
-
-
-def _chosen(
-    scores: Callable[[], Scores], stability: int | Fraction, epsilon: float | Fraction, seed: int | None
-) -> int:
-    """Choose as validate does among scores that are made once all that is public has been checked."""
     mechanism, step = _rounded_choice(stability, epsilon)
     randomness = Randomness.of_seed(seed)
     if randomness.private:
-        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=3)
-    steps = scaled(scores(), step)
+        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
+    steps = scaled(scores, step)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="validate",
+        neighbors=exact_neighbors(neighbors),
+        cost=PrivacyCost(epsilon, 0),
+        private=randomness.private,
+        candidates=len(steps),
+        stability=_exact(stability),
+    )
+    return _chosen(steps, mechanism, randomness)
+
+
+def _chosen(steps: list[int], mechanism: PermuteAndFlip, randomness: Randomness) -> int:
+    """Return the index that validate chooses among scores in steps."""
     chosen = choose_index(steps, mechanism, randomness)
     assert chosen is not None, "permute-and-flip never abstains"
     return chosen
@@ -93,7 +123,8 @@ def _rounded_choice(stability: int | Fraction, epsilon: float | Fraction) -> tup
     exact = exact_epsilon(epsilon)
     if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
         raise ParameterError(f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}")
-    return PermuteAndFlip(exact / STEPS), _exact(stability) / STEPS
+    # A unit may raise one score and lower another, also one that is added: so the constants are those of replace-one.
+    return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), _exact(stability) / STEPS
 
 
 def train_and_validate(
@@ -104,22 +135,33 @@ def train_and_validate(
     stability: int | Fraction,
     epsilon: float | Fraction,
     retrain: bool = True,
+    training: float | Fraction | None = None,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number and the new model.
 
     train: makes a model with the parameter of a number 0 to candidates - 1, privately, with fresh randomness in each
         call, and always on the same data. It is called candidates + 1 times.
-    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better.
-    stability, epsilon: as in validate. seed: for tests only; it is of the choice alone.
+    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Whether a
+        unit is set apart must be public, or follow from that unit alone: not from how many there are.
+    stability, epsilon, neighbors: as in validate. seed: for tests only; it is of the choice alone.
     retrain: False returns the very model that won, instead of a new one with the same parameter.
+    training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
+        it **the choice alone is charged**, and train has to charge what each of its calls spends.
+    ledger, dataset, unit: as in validate; the charge is on the disk before train is called. It is the most that a unit
+        spends: with training of a it is a + epsilon or, without retraining, the larger of a + epsilon / 2 and epsilon.
 
-    If each call of train is (a, 0)-private by itself, then under replace-one, whatever the number of candidates, and
+    If each call of train is (a, 0)-private by itself, for these neighbours, then whatever the number of candidates, and
     but for the delta of the stability, the results together are
     - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
     - for a unit to validate with, (epsilon, 0)-private.
     A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
-    Raises ParameterError for a parameter of the wrong kind, scores among them; what train or score raises goes through.
+    Raises ParameterError for a parameter of the wrong kind, scores among them, and LedgerError where the ledger
+    refuses; what train or score raises goes through.
 
     Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.
 
@@ -130,17 +172,41 @@ def train_and_validate(
     check_function("score", score)
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
+    mechanism, step = _rounded_choice(stability, epsilon)
+    exact, each = exact_epsilon(epsilon), _training(training)
+    randomness = Randomness.of_seed(seed)
+    if randomness.private:
+        warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="train_and_validate",
+        neighbors=exact_neighbors(neighbors),
+        cost=PrivacyCost(max((each or 0) + (exact if again else exact / 2), exact), 0),
+        private=randomness.private,
+        candidates=count,
+        stability=_exact(stability),
+        retrain=again,
+        training="not in this entry" if each is None else each,
+    )
     models: list[Model] = []
-
-    def scores() -> list[Fraction]:
-        found = []
-        for candidate in range(count):
-            models.append(train(candidate))
-            found.append(_checked_score(score(models[-1])))
-        return found
-
-    chosen = _chosen(scores, stability, epsilon, seed)
+    found: list[Fraction] = []
+    for candidate in range(count):
+        models.append(train(candidate))
+        found.append(_checked_score(score(models[-1])))
+    chosen = _chosen(scaled(found, step), mechanism, randomness)
     return chosen, train(chosen) if again else models[chosen]
+
+
+def _training(epsilon: float | Fraction | None) -> Fraction | None:
+    """Return what a call of train spends, None for not said. Raises ParameterError outside its range."""
+    if epsilon is None:
+        return None
+    exact, (low, high) = exact_number(epsilon), (Fraction(repr(limit)) for limit in EPSILON_RANGE)
+    if exact is None or not (exact == 0 or low <= exact <= high):
+        raise ParameterError(f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(epsilon)}")
+    return exact
 
 
 def best_of(
@@ -149,6 +215,10 @@ def best_of(
     *,
     stop: float | Fraction,
     epsilon: float | Fraction,
+    neighbors: str = defaults.NEIGHBORS,
+    ledger: Any = None,
+    dataset: str | None = None,
+    unit: str | None = None,
     seed: int | None = None,
 ) -> tuple[Fraction, Found]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what else it gave.
@@ -160,12 +230,17 @@ def best_of(
     stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average; how many does not
         depend on the data. The best score is among the best share s of a run's scores with probability
         s / (stop + (1 - stop) s).
-    epsilon: what all of it spends. seed: for tests only; it is of the candidates and the coin, not of the runs.
+    epsilon: what all of it spends. neighbors: those that the runs are private for, "add-remove" or "replace-one".
+    ledger, dataset: as in mine; epsilon, which is of all runs together, is charged once, and on the disk before the
+        first. **No run may charge it again.** unit: for whom the runs are private, "basket" or "user": unless given,
+        whom the ledger protects, and a basket where it does not say yet.
+    seed: for tests only; it is of the candidates and the coin, not of the runs.
 
     Returns the first of the best, (epsilon, 0)-private for the neighbours that the runs are private for. Nothing has to
     be stable. Runs that need a delta are not covered.
-    Raises ParameterError for a parameter of the wrong kind, and for a score that is no whole number or Fraction; what
-    run raises goes through. Warns (PrivacyWarning) of an epsilon above 10, unless a seed was given.
+    Raises ParameterError for a parameter of the wrong kind, and for a score that is no whole number or Fraction, and
+    LedgerError where the ledger refuses; what run raises goes through. Warns (PrivacyWarning) of an epsilon above 10,
+    unless a seed was given.
 
     Source: Liu and Talwar (2019), random stopping; docs/privacy.md, Theorem 23.
 
@@ -181,6 +256,17 @@ def best_of(
     randomness = Randomness.of_seed(seed)
     if randomness.private:
         warn(cautions(PrivacyCost(epsilon, 0)), stacklevel=2)
+    charge_list(
+        ledger,
+        dataset,
+        unit,
+        command="best_of",
+        neighbors=exact_neighbors(neighbors),
+        cost=PrivacyCost(epsilon, 0),
+        private=randomness.private,
+        candidates=count,
+        stop=chance,
+    )
     best: tuple[Fraction, Found] | None = None
     while True:
         outcome = run(randomness.below(count))

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from fim_private import defaults
 from fim_private.counting import Progress
 from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
+from fim_private.dp.charge import account_of
 from fim_private.dp.cost import ZcdpCost, at_least
 from fim_private.dp.parameters import (
     Neighbors,
@@ -28,7 +29,7 @@ from fim_private.learning.blocks import blocks_of
 from fim_private.learning.questions import Question
 from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
-from fim_private.mining.charging import account_of, bill, rows_asked, unit_columns
+from fim_private.mining.charging import bill, rows_asked, unit_columns
 from fim_private.mining.mine_options import SourceOptions
 from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.wording import NOT_INDEPENDENCE

@@ -133,6 +133,11 @@ class Ledger:
         return self._balance().left
 
     @property
+    def privacy_unit(self) -> str | None:
+        """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
+        return self.statement().privacy_unit
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """What releases were charged with, in order."""
         return self.statement().entries

@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.ledger.rationals import canonical, read, written
 
 SCHEMA = 1
-UNITS = ("basket", "user")
 _LONGEST_NAME = 200
 # Half of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)

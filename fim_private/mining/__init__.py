@@ -53,10 +53,11 @@ from typing import Any, Unpack, overload
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
+from fim_private.dp.charge import account_of
 from fim_private.dp.parameters import Neighbors, flag
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
-from fim_private.mining.charging import account_of, asked, bill, rows_asked, unit_columns
+from fim_private.mining.charging import asked, bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import cost_of

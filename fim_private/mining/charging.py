@@ -9,7 +9,6 @@ from typing import Any
 from fim_private.counting.universe import Catalogue, SizedUniverse
 from fim_private.dp.charge import Account, Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
-from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.sizes import AUTO_SIZE
@@ -26,32 +25,6 @@ class Bill:
     def pay(self, unit: str) -> Charged:
         """Charge it. unit: of privacy, as the data was read. Raises LedgerError, and then nothing may be released."""
         return self.account.charge(replace(self.charge, privacy_unit=unit))
-
-
-def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | None:
-    """Return the ledger that a caller gave; None for none.
-
-    Raises ParameterError for what is no ledger, for one without a data set or the reverse, and for one of a release
-    that has a seed, and so is not private.
-    """
-    if ledger is None:
-        if dataset is not None:
-            raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
-        return None
-    if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
-        raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
-    if dataset is None:
-        raise ParameterError(
-            f"{parameter('ledger')} needs {parameter('dataset')}: the name of the data whose budget it is, one for all "
-            "files of the same people"
-        )
-    if not private:
-        raise ParameterError(
-            f"{parameter('seed')} and {parameter('ledger')} contradict each other: what is drawn with a seed is not "
-            "private, whatever it is charged with; leave one of them out"
-        )
-    account: Account = ledger
-    return account
 
 
 def bill(

@@ -14,6 +14,7 @@ from typing import Any
 from fim_private import defaults
 from fim_private.counting import Effort, Progress
 from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
+from fim_private.dp.charge import account_of
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.dp.privacy_budget import PrivacyBudget
@@ -22,7 +23,7 @@ from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import SupportsBudget, counted_units, told
 from fim_private.mining.budget_share import Share
-from fim_private.mining.charging import account_of, bill, rows_asked, unit_columns
+from fim_private.mining.charging import bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
 from fim_private.mining.given_itemsets import given_itemsets
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of

@@ -27,7 +27,9 @@ LEVEL = 1e-6
 EPSILON, DELTA, BITS = 2.0, 0.05, 3
 POINTS = range(1 << BITS)
 
-small_values = st.lists(st.integers(0, 7), min_size=1, max_size=12)
+NEIGHBORS = ["replace-one", "add-remove"]
+
+small_values = st.lists(st.integers(0, 7), max_size=12)
 
 
 # ------------------------------------------------------------------------------------------- by definition
@@ -64,6 +66,7 @@ def slow_law(values: list[int], mechanism: MajorityPath) -> dict[int | None, flo
 
 
 @given(values=small_values)
+@example(values=[])
 @example(values=[5])
 @example(values=[3, 4])
 @example(values=[4] * 9)
@@ -85,16 +88,20 @@ def test_some_depth_has_a_sixth_of_the_values_on_both_sides(values: list[int]) -
     assert min(sum(v <= best.point for v in values), sum(v >= best.point for v in values)) >= best.score
 
 
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
 @given(values=small_values)
-def test_the_exponential_mechanism_weighs_each_point(values: list[int]) -> None:
+def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: list[int]) -> None:
+    if neighbors == "replace-one":
+        values = [*values, 3]  # there is one at least
     law: dict[int | None, float] = {}
-    for start, length, chance in ExponentialInterior(EPSILON, BITS).distribution(values):
+    for start, length, chance in ExponentialInterior(EPSILON, BITS, neighbors).distribution(values):
         law.update({start + step: chance / length for step in range(length)})
-    assert law == pytest.approx(exponential_law(values), abs=1e-12)
+    rate = EPSILON / 2 if neighbors == "replace-one" else EPSILON
+    assert law == pytest.approx(exponential_law(values, rate), abs=1e-12)
 
 
-def exponential_law(values: list[int], epsilon: float = EPSILON) -> dict[int | None, float]:
-    weights = [math.exp(epsilon / 2 * min(sum(v <= z for v in values), sum(v >= z for v in values))) for z in POINTS]
+def exponential_law(values: list[int], rate: float) -> dict[int | None, float]:
+    weights = [math.exp(rate * min(sum(v <= z for v in values), sum(v >= z for v in values))) for z in POINTS]
     return {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
 
 
@@ -117,12 +124,12 @@ def test_majority_path_draws_from_its_distribution() -> None:
 
 
 def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
-    values, mechanism = [1] * 4 + [2] * 4, ExponentialInterior(1.0, BITS)
-    law, draws = exponential_law(values, 1.0), 3_000
-    wrong = [exponential_law(values, epsilon) for epsilon in (1.3, 1 / 1.3)]
+    values, mechanism = [1] * 4 + [2] * 4, ExponentialInterior(0.5, BITS)
+    law, draws = exponential_law(values, 0.5), 3_000
+    wrong = [exponential_law(values, 0.5 * factor) for factor in (1.3, 1 / 1.3)]
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
     assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
-    assert oracles.chi_square_pvalue(drawn(ExponentialInterior(1.3, BITS).select, values, draws), law, draws) < LEVEL
+    assert oracles.chi_square_pvalue(drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws) < LEVEL
 
 
 def test_what_is_drawn_is_what_the_stages_say() -> None:
@@ -137,10 +144,26 @@ def test_what_is_drawn_is_what_the_stages_say() -> None:
 
 
 @cache
-def neighbours(n: int) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
-    """All data sets of n of eight points, and all pairs that differ in one value, both ways."""
+def neighbours(
+    n: int, neighbors: str = "replace-one"
+) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
+    """All data sets of n of eight points, and all pairs that differ in one value, both ways.
+
+    Under add-remove those of n and of one value less, and all pairs of which one has a value more, both ways.
+    """
     data = [*combinations_with_replacement(POINTS, n)]
+    if neighbors == "add-remove":
+        data += combinations_with_replacement(POINTS, n - 1)
     places = {values: place for place, values in enumerate(data)}
+    if neighbors == "add-remove":
+        more = [
+            (place, places[tuple(sorted([*values, other]))])
+            for values, place in places.items()
+            if len(values) == n - 1
+            for other in POINTS
+        ]
+        one, two = np.array([*more, *(pair[::-1] for pair in more)]).T
+        return data, one, two
     pairs = [
         (place, places[tuple(sorted([*values[:j], other, *values[j + 1 :]]))])
         for place, values in enumerate(data)
@@ -160,8 +183,8 @@ class Audit:
     at 2ε/5 for one depth, over δ. whole: the tight δ at ε of the whole, over δ.
     """
 
-    def __init__(self, mechanism: MajorityPath, n: int) -> None:
-        data, one, two = neighbours(n)
+    def __init__(self, mechanism: MajorityPath, n: int, neighbors: str = "replace-one") -> None:
+        data, one, two = neighbours(n, neighbors)
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
         paths = [mechanism.path(values) for values in data]
         scores = [tuple(stop.score for stop in path) for path in paths]
@@ -195,11 +218,19 @@ def test_all_neighbours_are_within_the_guarantee_stage_by_stage() -> None:
     assert max(odd.depth, odd.release, odd.whole) <= 1
 
 
+def test_a_value_more_is_within_it_as_well_from_even_to_odd_and_from_odd_to_even() -> None:
+    odd, even = (Audit(MajorityPath(EPSILON, DELTA, BITS), n, "add-remove") for n in (7, 8))
+    assert [odd.depth, even.depth] == pytest.approx([0.45, 0.90], abs=0.005)
+    assert [odd.release, even.release] == pytest.approx([0.56, 0.56], abs=0.005)
+    assert max(odd.whole, even.whole) == pytest.approx(0.27, abs=0.005)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
 @pytest.mark.parametrize("n", [1, 2, 6, 7])
-def test_other_budgets_and_numbers_are_within_it_too(epsilon: float, delta: float, n: int) -> None:
-    audit = Audit(MajorityPath(epsilon, delta, BITS), n)
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: float, delta: float, n: int) -> None:
+    audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
     assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
 
 
@@ -211,6 +242,7 @@ def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> Non
 def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
     patched(monkeypatch, "rate", Fraction(2))
     assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).depth == pytest.approx(1.96, abs=0.005)
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8, "add-remove").depth == pytest.approx(1.96, abs=0.005)
 
 
 def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,10 +254,13 @@ def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("n", [5, 8])
-def test_the_audit_sees_a_release_without_one_value_less(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_audit_sees_a_release_without_one_value_less(
+    monkeypatch: pytest.MonkeyPatch, n: int, neighbors: str
+) -> None:
     right = MajorityPath.released
     monkeypatch.setattr(MajorityPath, "released", lambda mechanism, excess: right(mechanism, excess + 1))
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n).release == pytest.approx(1.25, abs=0.005)
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors).release == pytest.approx(1.25, abs=0.005)
 
 
 def test_the_audit_sees_a_path_that_goes_on_without_a_majority(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,18 +279,27 @@ def test_the_audit_sees_a_path_that_goes_on_without_a_majority(monkeypatch: pyte
     assert Audit(MajorityPath(EPSILON, DELTA, BITS), 5).release > 1
 
 
-def ratio_of_exponential(n: int) -> float:
+def ratio_of_exponential(n: int, neighbors: str, made_for: str | None = None) -> float:
     """The largest log-ratio over all neighbouring data of n values, over ε."""
-    data, one, two = neighbours(n)
-    mechanism = ExponentialInterior(EPSILON, BITS)
+    data, one, two = neighbours(n, neighbors)
+    mechanism = ExponentialInterior(EPSILON, BITS, made_for or neighbors)
     laws = np.array([[p / length for _, length, p in mechanism.distribution(v) for _ in range(length)] for v in data])
     return float(np.abs(np.log(laws[one] / laws[two])).max() / EPSILON)
 
 
-def test_the_exponential_mechanism_is_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0.8 < ratio_of_exponential(4) <= 1
-    monkeypatch.setattr(ExponentialInterior, "rate", Fraction(2))
-    assert ratio_of_exponential(4) > 1.6
+@pytest.mark.every_case
+@pytest.mark.parametrize(("neighbors", "used"), [("replace-one", 0.88), ("add-remove", 0.99)])
+def test_the_exponential_mechanism_is_within_epsilon(
+    monkeypatch: pytest.MonkeyPatch, neighbors: str, used: float
+) -> None:
+    assert ratio_of_exponential(4, neighbors) == pytest.approx(used, abs=0.005)
+    assert ratio_of_exponential(1, neighbors) <= 1  # under add-remove one of the two has no value at all
+    monkeypatch.setattr(ExponentialInterior, "rate", Fraction(2 if neighbors == "replace-one" else 4))
+    assert ratio_of_exponential(4, neighbors) > 1.6
+
+
+def test_the_rate_of_add_remove_would_be_seen_where_a_value_is_replaced() -> None:
+    assert ratio_of_exponential(4, "replace-one", "add-remove") > 1.6
 
 
 # ------------------------------------------------------------------------------------------------- parameters
@@ -266,7 +310,8 @@ def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
     for epsilon in (0.1, 1e-9, 1e9, Fraction(1, 3)):
         mechanism = kind(epsilon=epsilon, bits=5)
         assert mechanism.cost.epsilon == epsilon
-        parts = [2 * mechanism.rate] + ([1 / mechanism.scale] if kind is MajorityPath else [])
+        # A score of the depth moves either way under both relations.
+        parts = [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
         assert sum(parts) == mechanism.cost.epsilon
         mechanism.select([1, 2, 3], Randomness.of_seed(1))
 
@@ -289,6 +334,8 @@ def test_the_threshold_is_the_least(delta: float) -> None:
         (lambda: MajorityPath(bits=0), "bits must be a whole number of at least 1, not 0"),
         (lambda: ExponentialInterior(bits=10**6), "bits must be at most 65,536, not 1000000"),
         (lambda: ExponentialInterior(epsilon=-1), "epsilon must be a number above 0, not -1"),
+        (lambda: ExponentialInterior(neighbors="x"), "neighbors must be one of replace-one, add-remove, not 'x'"),
+        (lambda: MajorityPath(neighbors="x"), "neighbors must be one of replace-one, add-remove, not 'x'"),
     ],
 )
 def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) -> None:
@@ -297,7 +344,9 @@ def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) 
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("mechanism", [MajorityPath(bits=8), ExponentialInterior(bits=8)])
+@pytest.mark.parametrize(
+    "mechanism", [MajorityPath(bits=8, neighbors="replace-one"), ExponentialInterior(bits=8, neighbors="replace-one")]
+)
 @pytest.mark.parametrize(
     ("values", "message"),
     [

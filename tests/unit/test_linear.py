@@ -29,9 +29,9 @@ def as_rows(rows: Any) -> Signed:
     return unit_rows(rows, center=0, scale=1)
 
 
-def apart(here: Signed, there: Signed, strength: Fraction, steps: int) -> tuple[int, int]:
+def apart(here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1) -> tuple[int, int]:
     """How far apart the weights are, in steps of the grid: the square of the length, and the sum."""
-    pairs = zip(linear.descend(here, strength, steps), linear.descend(there, strength, steps), strict=True)
+    pairs = zip(*(linear.descend(rows, strength, steps, least) for rows in (here, there)), strict=True)
     moves = [abs(w - v) for w, v in pairs]
     return sum(move * move for move in moves), sum(moves)
 
@@ -66,6 +66,32 @@ def test_a_row_moves_the_weights_by_no_more_than_the_bound(
     assert total * total <= 3 * bound * bound
 
 
+@given(
+    data=st.data(),
+    rows=st.lists(st.tuples(*[coordinates] * 3), max_size=6),
+    least=st.integers(1, 12),
+    strength=strengths,
+    steps=st.integers(1, 40),
+)
+@example(data=None, rows=[], least=5, strength=Fraction(8), steps=30)
+def test_a_row_more_moves_the_weights_by_no_more_than_the_bound_of_the_least_rows(
+    data: st.DataObject | None, rows: list[tuple[float, ...]], least: int, strength: Fraction, steps: int
+) -> None:
+    other = (0.6, 0.0, -0.8) if data is None else data.draw(st.tuples(*[coordinates] * 3))
+    here, there = as_rows(np.reshape(rows, (-1, 3))), as_rows([*rows, other])
+    square, total = apart(here, there, strength, steps, least)
+    bound = linear_sensitivity(least, 3, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    assert square <= bound * bound
+    assert total * total <= 3 * bound * bound
+
+
+@given(data=st.data(), rows=st.lists(st.tuples(*[coordinates] * 2), min_size=1, max_size=6), least=st.integers(1, 12))
+def test_so_does_a_row_that_is_replaced(data: st.DataObject, rows: list[tuple[float, ...]], least: int) -> None:
+    changed = [*rows[1:], data.draw(st.tuples(*[coordinates] * 2))]
+    bound = linear_sensitivity(least, 2, regularization=1, steps=9) * (1 << linear.grid_bits(Fraction(1)))
+    assert apart(as_rows(rows), as_rows(changed), Fraction(1), 9, least)[0] <= bound * bound
+
+
 def test_one_row_and_its_opposite_move_by_nearly_half_of_it() -> None:
     one = as_rows([[1.0, 0, 0]])
     assert 0.45 < share_of_bound(one, -one, Fraction(8), 60) <= 1
@@ -76,6 +102,20 @@ def against_the_rest() -> tuple[Signed, Signed]:
     along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
     rest = [along] * 1500
     return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows([*rest, -0.4 * along - 0.9165 * across])
+
+
+def test_a_row_more_and_the_number_of_rows_in_the_place_of_the_least() -> None:
+    rows, _ = against_the_rest()
+    strength, steps, least = Fraction(1, 200), 300, 1500
+    bound = linear_sensitivity(least, 4, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+
+    def share(number: int, taken: int) -> float:
+        one_more = np.vstack([rows[:number], rows[-1:]])
+        return math.sqrt(apart(rows[:number], one_more, strength, steps, taken)[0]) / float(bound)
+
+    assert 0.35 < max(share(number, least) for number in (0, 30, 1000, 1500)) < 0.4
+    # With n for the larger of both, how far a row moves the weights would follow from what is private.
+    assert share(30, 1) > 8
 
 
 def hard_case() -> tuple[float, float]:
@@ -110,6 +150,38 @@ def test_the_bound_and_the_noise_are_nearly_reached() -> None:
     of_length, of_noise = hard_case()
     assert 0.7 < of_length <= 1
     assert 0.7 < of_noise <= 1
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("noise", [-(10**6), -7, 0, 9])
+def test_a_number_of_rows_that_is_bought_and_what_it_leaves(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # ε = 2: a twentieth buys the number, which one row changes by 1, and the noise on the weights is that of the rest.
+    bought: list[Fraction] = []
+
+    def counted(scale: Fraction, *, randomness: Randomness) -> int:
+        bought.append(scale)
+        return noise
+
+    monkeypatch.setattr(linear, "discrete_laplace_integer", counted)
+    monkeypatch.setattr(Randomness, "of_seed", lambda seed: Recorded())
+    rows, labels = random_rows(40, 3, seed=2), np.array([1, -1] * 20)
+    options: dict[str, Any] = {"regularization": Fraction(1, 10), "steps": 9}
+    least = max(1, 40 + noise)
+
+    def scale(epsilon: Fraction) -> float:
+        return float(linear_sensitivity(least, 3, **options) * (1 << linear.grid_bits(Fraction(1, 10))) / epsilon)
+
+    model = train_linear(rows, labels, epsilon=2, **options)
+    assert bought == [10]
+    assert float(Recorded.scales[-1]) == pytest.approx(math.sqrt(3) * scale(Fraction(19, 10)), rel=1e-3)
+    weights = linear.descend(rows * labels[:, None], Fraction(1, 10), 9, least)
+    assert model.weights == tuple(Fraction(w, 1 << linear.grid_bits(Fraction(1, 10))) for w in weights)
+    # Where the number is public nothing is bought, under either relation.
+    for relation in ("add-remove", "replace-one"):
+        assert train_linear(rows, labels, epsilon=2, least_rows=least, neighbors=relation, **options) == model
+        assert float(Recorded.scales[-1]) == pytest.approx(math.sqrt(3) * scale(Fraction(2)), rel=1e-3)
+    train_linear(rows, labels, epsilon=2, neighbors="replace-one", **options)
+    assert bought == [10]
 
 
 @pytest.mark.usefixtures("no_noise")
@@ -312,6 +384,23 @@ def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(here: Any, there:
     assert abs(change) <= Fraction(1, 4)
 
 
+@given(weights=st.tuples(small, small), other=st.tuples(small, small), least=st.integers(1, 9), seed=st.integers(0, 99))
+def test_a_ramp_score_of_so_many_rows_at_least_hides_how_many(weights: Any, other: Any, least: int, seed: int) -> None:
+    rows, labels = random_rows(6, 2, seed), [1, -1, 1, 1, -1, 1]
+    scores = [LinearClassifier(weights).ramp_score(rows[:m], labels[:m], least_rows=least) for m in range(7)]
+    assert all(abs(one - two) <= Fraction(1, least) for one, two in itertools.pairwise(scores))
+    assert scores[6] == slow_ramp(weights, rows, labels) * Fraction(6, max(6, least))
+    for m, score in enumerate(scores):  # and however many there are, weights move it by half of their length
+        change = LinearClassifier(other).ramp_score(rows[:m], labels[:m], least_rows=least) - score
+        assert 4 * change * change <= sum((w - v) ** 2 for w, v in zip(weights, other, strict=True))
+
+
+def test_a_mean_of_private_rows_alone_would_move_by_more() -> None:
+    one, row = LinearClassifier((Fraction(3),)), np.array([[ONE]])
+    assert one.ramp_score(row, [1]) - one.ramp_score(row[:0], []) == 1  # which no 1/M below 1 bounds
+    assert one.ramp_score(row, [1], least_rows=4) - one.ramp_score(row[:0], [], least_rows=4) == Fraction(1, 4)
+
+
 def test_the_stability_of_a_ramp_score_is_nearly_reached() -> None:
     # The paper's hinge, 1 - z, swings by twice its slope times the length of the weights, not once: w = 1/2, λ = 2.
     half = LinearClassifier((Fraction(1, 2),))
@@ -368,7 +457,13 @@ TRAIN: dict[str, Any] = {
         ({"steps": 10**7}, "steps must be at most 1,000,000, not 10000000"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
-        ({"rows": []}, "rows must be a table with one row and one column at least"),
+        ({"rows": []}, "rows must be a table with one column at least"),
+        (
+            {"rows": np.empty((0, 2), dtype=int), "labels": [], "neighbors": "replace-one"},
+            "rows must hold at least one number",
+        ),
+        ({"least_rows": 0}, "least_rows must be a whole number of at least 1, not 0"),
+        ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
         ({"rows": [[1], [2, 3]]}, "rows must have as many numbers in each row"),
         ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'"),
         ({"rows": [[True, False]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'bool'"),

@@ -89,12 +89,12 @@ def test_two_scores_use_all_of_epsilon() -> None:
 
 
 def test_half_the_noise_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(2 * epsilon))
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation))
     assert gap_ratio() == pytest.approx(2, abs=1e-12)
 
 
 def test_the_constants_of_add_remove_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(epsilon, "add-remove"))
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, _: PermuteAndFlip(epsilon, "add-remove"))
     assert gap_ratio() == pytest.approx(2, abs=1e-12)
 
 
@@ -208,7 +208,7 @@ def test_the_very_model_that_won_may_leave_for_less(monkeypatch: pytest.MonkeyPa
 
 
 def test_that_audit_sees_half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon: PermuteAndFlip(2 * epsilon))
+    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation))
     of_training, of_validation = worst_end_to_end(monkeypatch)
     assert of_training > TRAINING + 1.5 * CHOICE
     assert of_validation > 1.5 * CHOICE
@@ -392,6 +392,7 @@ BEST: dict[str, Any] = {"stop": Fraction(1, 10), "epsilon": 1, "seed": 1}
         ({"epsilon": 0}, "epsilon must be a number above 0"),
         ({"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
         ({"seed": "a"}, "seed must be a whole number"),
+        ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
     ],
 )
 def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
@@ -444,6 +445,7 @@ def test_no_error_tells_a_score() -> None:
         ({"stop": math.nan}, "stop must be a number from 1e-9 to 1, not nan"),
         ({"epsilon": -1}, "epsilon must be a number above 0, not -1"),
         ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
+        ({"neighbors": None}, "neighbors must be one of replace-one, add-remove, not None"),
     ],
 )
 def test_what_best_of_refuses(changed: dict[str, Any], message: str) -> None:
@@ -456,6 +458,8 @@ def test_what_train_and_validate_refuses() -> None:
         ({"train": 3}, "train must be a function, not 3"),
         ({"score": None}, "score must be a function, not None"),
         ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
+        ({"training": -1}, "training must be 0 or a number from 1e-9 to 1e9, not -1"),
+        ({"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9, not '1'"),
     ):
         options = {"train": never, "score": never, "candidates": 2, **VALIDATE, **changed}
         with pytest.raises(ParameterError, match=f"^{message}"):

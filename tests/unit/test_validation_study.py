@@ -110,9 +110,8 @@ def given() -> ways.Candidates:
 def test_a_way_trains_as_train_linear_does(given: ways.Candidates) -> None:
     found = given.train(1, Fraction(1, 2), Randomness.seeded(5))
     rows, labels = given.training.rows, given.training.labels
-    assert found == train_linear(
-        rows, labels, regularization=given.strengths[1], epsilon=Fraction(1, 2), steps=12, seed=5
-    )
+    options: dict[str, Any] = {"regularization": given.strengths[1], "steps": 12, "neighbors": "replace-one"}
+    assert found == train_linear(rows, labels, **options, epsilon=Fraction(1, 2), seed=5)
 
 
 def test_the_stability_is_of_the_least_stable(given: ways.Candidates) -> None:

@@ -264,7 +264,7 @@ def test_draws_follow_the_law_and_ties_are_even() -> None:
     for name, number in counts.items():
         for _ in range(number):
             held.ask(lambda _, name=name: [name], read_transactions([]))  # type: ignore[misc]
-    mechanism = Choosing(1, Fraction(1, 20), 2)
+    mechanism = Choosing(1, Fraction(1, 20), 2, "replace-one")  # as vote takes it, whatever the relation
     right, wrong = (law_of_votes(counts, epsilon, 0.05, 2) for epsilon in (1.0, 1.3))
     drawn = Counter(voting._chosen(held, mechanism, stream) for _ in range(draws))
     assert oracles.detects(right, wrong, draws, level=LEVEL) > POWER
@@ -273,7 +273,7 @@ def test_draws_follow_the_law_and_ties_are_even() -> None:
 
 def named(counts: Iterable[int], votes: int = 1, epsilon: float = 1.0, delta: float = 1e-6) -> float:
     """The probability that an answer comes out, of the shipped mechanism."""
-    distribution = Choosing(epsilon, delta, votes).distribution(SupportSpectrum.from_supports(counts))
+    distribution = Choosing(epsilon, delta, votes, "replace-one").distribution(SupportSpectrum.from_supports(counts))
     return float(distribution.probabilities.sum())
 
 
@@ -467,7 +467,7 @@ def test_a_question_of_ones_own() -> None:
 
 def test_the_result_says_what_was_promised() -> None:
     rows = [["tea", "milk"]] * 400
-    found = voting.voted(rows, MostFrequent(), blocks=60, seed=1)
+    found = voting.voted(rows, MostFrequent(), blocks=60, neighbors="replace-one", seed=1)
     assert json.loads(json.dumps(found.to_dict())) == {
         "schema": 1,
         "private": False,
@@ -485,7 +485,7 @@ def test_the_result_says_what_was_promised() -> None:
         "answer": {"items": ["milk", "tea"]},
     }
     assert found.guarantee.startswith("NOT PRIVATE")
-    private = voting.voted(rows, HighestLift(0.5), blocks=5, neighbors="add-remove")
+    private = voting.voted(rows, HighestLift(0.5), blocks=5)
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
     assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")

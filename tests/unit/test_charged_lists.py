@@ -1,0 +1,263 @@
+"""Whatever is computed of a caller's list can be charged to a ledger: before it is computed, for whom, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fim_private as fim
+from fim_private.dp.randomness import Randomness
+from fim_private.errors import LedgerError, ParameterError
+
+ROWS = fim.unit_rows([[77.0], [-77.0]] * 20, center=0, scale=100)
+SIGNS, TRUTHS = [1, -1] * 20, [True, False] * 20
+VALUES = [77, 7] * 20
+ran: list[int] = []
+
+
+def train(candidate: int) -> int:
+    ran.append(candidate)
+    return candidate
+
+
+def run(candidate: int) -> tuple[int, int]:
+    ran.append(candidate)
+    return candidate, candidate
+
+
+# Each way to spend: a call without a ledger, its command, cost (ε, δ), ρ, and the public parameters of its entry.
+half = Fraction(1, 2)
+WAYS: dict[str, tuple[Callable[..., Any], tuple[Any, Any, Any], dict[str, Any]]] = {
+    "select": (
+        lambda **ledger: fim.select([77, 7], fim.Exponential(0.5), labels=["a", "b"], sensitivity=half, **ledger),
+        (half, 0, Fraction(1, 32)),
+        {"mechanism": "Exponential", "candidates": 2, "sensitivity": "0.5"},
+    ),
+    "select by a mechanism that is not bounded-range": (
+        lambda **ledger: fim.select([77, 7], fim.LargeMargin(0.5, 1e-6), **ledger),
+        (half, Fraction(1, 10**6), Fraction(1, 8)),
+        {"mechanism": "LargeMargin", "candidates": 2, "sensitivity": "1"},
+    ),
+    "quantiles": (
+        lambda **ledger: fim.quantiles(VALUES, levels=2, low=-1, high=2**64, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"levels": 2, "low": -1, "high": "1.845e+19"},
+    ),
+    "validate": (
+        lambda **ledger: fim.validate([77, 7], stability=1, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"candidates": 2, "stability": "1"},
+    ),
+    "train_and_validate": (
+        lambda **ledger: fim.train_and_validate(train, lambda _: 77, 2, stability=1, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"candidates": 2, "stability": "1", "retrain": True, "training": "not in this entry"},
+    ),
+    "train_and_validate with its training": (
+        lambda **ledger: fim.train_and_validate(
+            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.25, **ledger
+        ),
+        (Fraction(3, 4), 0, Fraction(9, 32)),
+        {"candidates": 2, "stability": "1", "retrain": True, "training": "0.25"},
+    ),
+    "train_and_validate of the very model": (
+        lambda **ledger: fim.train_and_validate(
+            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0.75, retrain=False, **ledger
+        ),
+        (1, 0, half),
+        {"candidates": 2, "stability": "1", "retrain": False, "training": "0.75"},
+    ),
+    "train_and_validate with little training": (
+        lambda **ledger: fim.train_and_validate(
+            train, lambda _: 77, 2, stability=1, epsilon=0.5, training=0, retrain=False, **ledger
+        ),
+        (half, 0, Fraction(1, 8)),
+        {"candidates": 2, "stability": "1", "retrain": False, "training": "0"},
+    ),
+    "best_of": (
+        lambda **ledger: fim.best_of(run, 3, stop=0.5, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"candidates": 3, "stop": "0.5"},
+    ),
+    "train_linear": (
+        lambda **ledger: fim.train_linear(ROWS, SIGNS, regularization=0.1, epsilon=0.5, steps=3, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"columns": 1, "regularization": "0.1", "steps": 3},
+    ),
+    "interior_point": (
+        lambda **ledger: fim.interior_point(VALUES, fim.MajorityPath(0.5, 1e-6, 8), **ledger),
+        (half, Fraction(1, 10**6), Fraction(1, 8)),
+        {"mechanism": "MajorityPath", "bits": 8},
+    ),
+    "learn_point": (
+        lambda **ledger: fim.learn_point(VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6, **ledger),
+        (half, Fraction(1, 10**6), Fraction(1, 8)),
+        {"bits": 8},
+    ),
+    "learn_threshold": (
+        lambda **ledger: fim.learn_threshold(VALUES, TRUTHS, bits=8, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"bits": 8},
+    ),
+    "learn_box": (
+        lambda **ledger: fim.learn_box([[77], [7]] * 20, TRUTHS, bits=8, error=0.5, epsilon=0.5, **ledger),
+        (half, 0, Fraction(1, 8)),
+        {"bits": 8, "columns": 1, "error": "0.5"},
+    ),
+}
+every_way = pytest.mark.parametrize("way", WAYS)
+# Those that take their relation themselves; of the others it is the mechanism's.
+RELATED = [way for way in WAYS if not way.startswith(("select", "interior_point"))]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    ran.clear()
+    return tmp_path / "sales.ledger"
+
+
+@pytest.mark.every_case
+@every_way
+def test_an_entry_says_what_was_asked_and_nothing_of_the_data(path: Path, way: str) -> None:
+    call, (epsilon, delta, rho), asked = WAYS[way]
+    with fim.Ledger.create(path, epsilon=1, delta=1e-5) as ledger:
+        call(ledger=ledger, dataset="sales")
+        [entry] = ledger.entries
+        assert (entry.command, entry.dataset) == (way.partition(" ")[0], "sales")
+        assert (entry.cost.epsilon, entry.cost.delta) == (epsilon, delta)
+        assert (entry.zcdp.rho, entry.zcdp.delta) == (rho, delta)
+        assert (entry.neighbors, entry.privacy_unit) == ("add-remove", "basket")
+        assert entry.parameters == {**asked, "unit": "basket"}
+        assert "77" not in str({**entry.parameters, "training": ""})
+        if epsilon > Fraction(1, 2):
+            with pytest.raises(LedgerError, match="this would overspend"):
+                call(ledger=ledger, dataset="sales")
+
+
+class Untouched:
+    """Randomness that nobody may draw from."""
+
+    private = True
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was drawn before the charge")
+
+
+@pytest.mark.every_case
+@every_way
+def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
+    path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = WAYS[way][0]
+    ledger = fim.Ledger.create(path, epsilon=0.25, delta=0)
+    monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
+    with pytest.raises(LedgerError, match="this would overspend"):
+        call(ledger=ledger, dataset="sales")
+    assert (ran, ledger.entries) == ([], ())
+    with pytest.raises(AssertionError, match="before the charge"):  # the same call without a ledger does draw
+        call()
+
+
+@every_way
+def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5)
+    monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
+    with pytest.raises(AssertionError, match="before the charge"):
+        WAYS[way][0](ledger=ledger, dataset="sales")
+    assert len(ledger.entries) == 1
+
+
+def test_an_error_of_the_caller_s_function_is_charged(path: Path) -> None:
+    def failing(_: Any) -> Any:
+        raise ZeroDivisionError
+
+    options: dict[str, Any] = {"epsilon": 0.25, "ledger": fim.Ledger.create(path, epsilon=1, delta=0), "dataset": "s"}
+    with pytest.raises(ZeroDivisionError):
+        fim.best_of(failing, 2, stop=0.5, **options)
+    with pytest.raises(ZeroDivisionError):
+        fim.train_and_validate(failing, failing, 2, stability=1, **options)
+    assert [entry.command for entry in options["ledger"].entries] == ["best_of", "train_and_validate"]
+
+
+@every_way
+def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
+    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5)
+    both: dict[str, Any] = {"ledger": ledger, "dataset": "sales"}
+    for given, message in (
+        ({"dataset": "sales"}, "dataset goes with ledger"),
+        ({"unit": "user"}, "unit goes with ledger: whom one entry of your list is of"),
+        ({"ledger": ledger}, "ledger needs dataset"),
+        ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be one that fim.Ledger opened"),
+        ({**both, "seed": 1}, "seed and ledger contradict each other"),
+        ({**both, "unit": "row"}, "unit must be one of basket, user, not 'row'"),
+    ):
+        with pytest.raises((ParameterError, LedgerError), match=f"^{message}"):
+            call(**given)
+    assert (ledger.entries, ran) == ((), [])
+
+
+@every_way
+def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
+    call = WAYS[way][0]
+    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user")
+    call(ledger=ledger, dataset="sales")
+    call(ledger=ledger, dataset="sales", unit="user")
+    assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
+    assert [entry.parameters["unit"] for entry in ledger.entries] == ["user"] * 2
+    with pytest.raises(LedgerError, match="protects users, and this release protects baskets"):
+        call(ledger=ledger, dataset="sales", unit="basket")
+
+
+def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
+    fim.validate([1, 2], stability=1, epsilon=1, ledger=ledger, dataset="sales", unit="user")
+    assert ledger.privacy_unit == "user"
+    with pytest.raises(LedgerError, match="protects users"):
+        fim.mine([["tea", "milk"]] * 50, ledger=ledger, dataset="sales")
+
+
+@pytest.mark.parametrize("way", RELATED)
+def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
+    call = WAYS[way][0]
+    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one")
+    with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"):
+        call(ledger=ledger, dataset="sales")
+    assert ran == []
+    call(ledger=ledger, dataset="sales", neighbors="replace-one")
+    assert [entry.neighbors for entry in ledger.entries] == ["replace-one"]
+
+
+def test_the_relation_of_a_mechanism_is_charged(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, neighbors="replace-one")
+    with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
+        fim.select([7, 9], fim.Exponential(1), ledger=ledger, dataset="s")
+    with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
+        fim.interior_point([7], fim.ExponentialInterior(1, 8), ledger=ledger, dataset="s")
+    fim.select([7, 9], fim.Exponential(1, "replace-one"), ledger=ledger, dataset="s")
+    fim.interior_point([7], fim.ExponentialInterior(1, 8, "replace-one"), ledger=ledger, dataset="s")
+    assert [entry.command for entry in ledger.entries] == ["select", "interior_point"]
+
+
+def test_labels_alone_are_no_unit_of_a_ledger(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=1, delta=0)
+    with pytest.raises(ParameterError, match=r"^private 'labels' and ledger contradict each other"):
+        fim.learn_threshold([1], [True], bits=8, epsilon=1, private="labels", ledger=ledger, dataset="sales")
+    assert ledger.entries == ()
+
+
+def test_no_rows_at_all_are_answered_where_their_number_is_private() -> None:
+    none = np.empty((0, 2), dtype=np.int64)
+    assert 0 <= fim.learn_point([], [], bits=8, epsilon=1, delta=1e-6, seed=1) < 256
+    assert 0 <= fim.learn_threshold([], [], bits=8, epsilon=1, seed=1) <= 256
+    assert len(fim.learn_box(none, [], bits=8, error=0.5, epsilon=1, seed=1)) == 2
+    assert fim.interior_point([], fim.MajorityPath(bits=8), seed=1) is None
+    assert 0 <= (fim.interior_point([], fim.ExponentialInterior(bits=8), seed=1) or 0) < 256
+    model = fim.train_linear(none, [], regularization=1, epsilon=1, steps=3, seed=1)
+    assert len(model.weights) == 2
+    assert model.margins(none).shape == (0,)
+    assert model.ramp_score(none, [], least_rows=5) == 0

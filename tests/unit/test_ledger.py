@@ -858,7 +858,8 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
     told = ledger.statement().to_dict()
     assert list(told) == [
-        *("schema", "dataset", "privacy_unit", "neighbors", "composition", "limit", "spent", "left", "entries"),
+        *("schema", "dataset", "privacy_unit", "neighbors", "protected", "composition", "limit", "spent", "left"),
+        "entries",
     ]
     assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
     assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}

@@ -210,19 +210,22 @@ def test_distance_never_finds_one_of_several() -> None:
 
 
 def test_too_few_units_are_told_plainly() -> None:
-    found = plan(units=20, max_rank=1000)
-    assert not any(mechanism.feasible for mechanism in found.mechanisms)
-    assert found.reason.startswith("None will do: 20 units are too few")
-    assert "more units: 51" in found.reason
-    assert "a larger epsilon: 4 would do" in found.reason
+    for neighbors, units, enough, epsilon in (("add-remove", 15, 25, 2), ("replace-one", 20, 51, 4)):
+        found = plan(units=units, max_rank=1000, neighbors=neighbors)
+        assert not any(mechanism.feasible for mechanism in found.mechanisms)
+        assert found.reason.startswith(f"None will do: {units} units are too few")
+        assert f"more units: {enough}" in found.reason
+        assert f"a larger epsilon: {epsilon} would do" in found.reason
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
 
 def test_a_mechanism_that_the_units_suffice_for_comes_first() -> None:
     # The lead that distance asks for is the least, but ten that are tied are none.
-    assert plan(units=40, max_rank=1000).recommended == "distance"
-    assert "none is found" in plan(units=40, max_rank=1000).reason
-    assert plan(units=60, max_rank=1000).recommended == "limited-domain"
+    for neighbors, few, enough in (("add-remove", 20, 30), ("replace-one", 40, 60)):
+        found = plan(units=few, max_rank=1000, neighbors=neighbors)
+        assert found.recommended == "distance"
+        assert "none is found" in found.reason
+        assert plan(units=enough, max_rank=1000, neighbors=neighbors).recommended == "limited-domain"
 
 
 @pytest.mark.full
@@ -250,7 +253,7 @@ def test_the_json_form() -> None:
             "missing",
         ]
         assert isinstance(mechanism["needs"], list)
-    assert found["neighbors"] == "replace-one"
+    assert found["neighbors"] == "add-remove"
 
 
 def test_the_data_frame() -> None:

@@ -32,7 +32,7 @@ def overlooked(epsilon: float, delta: float) -> Released:
 
 def corrected(epsilon: float, delta: float) -> Released:
     """Return the probability of a release by fim_private.mechanisms.Distance under replace-one."""
-    mechanism = Distance(epsilon, delta)
+    mechanism = Distance(epsilon, delta, "replace-one")
     noise, needed = LaplaceSum.of([mechanism.scale]), mechanism.threshold + mechanism.sensitivity + 1
     return lambda margin: noise.tail(needed - margin)
 

@@ -31,7 +31,7 @@ def least(succeeds: Callable[[int], bool], start: int = 2) -> int:
 
 def positives(epsilon: float) -> Any:
     """Return how many rows labelled True the point takes, all others being labelled False, in any domain."""
-    mechanism = Distance(epsilon, DELTA)
+    mechanism = Distance(epsilon, DELTA, "replace-one")
 
     def succeeds(n: int) -> bool:
         found = mechanism.distribution(SupportSpectrum.from_supports([n], 1 << 64))

@@ -158,7 +158,7 @@ def _interval(quality: Peaked, offset: int, length: int, budget: Budget) -> tupl
 @lru_cache(maxsize=1 << 16)
 def _clears(epsilon: float, delta: float, margin: int) -> float:
     """Return the probability that the distance mechanism takes a leader of this margin, under replace-one."""
-    mechanism = Distance(epsilon, delta)
+    mechanism = Distance(epsilon, delta, "replace-one")
     return LaplaceSum.of([mechanism.scale]).tail(mechanism.threshold + mechanism.sensitivity - margin + 1)
 
 

@@ -22,6 +22,7 @@ from fim_private.spectrum import SupportSpectrum
 Counts = NDArray[np.int64]
 # SanThresholds on data: so many bits of domain, so that a number for each point is at hand.
 BITS = 16
+REPLACE_ONE = "replace-one"  # the relation of both ways, as in the paper
 
 
 # ------------------------------------------------------------------------------------------------------ points
@@ -43,7 +44,7 @@ POINTS: dict[str, Callable[[int], Counts]] = {"nine equal points": equal_points,
 def san_points(counts: Counts, alpha: float, epsilon: float, delta: float, generator: np.random.Generator) -> Counts:
     """Return an estimate for each point: 2/alpha rounds of Choosing, each pick with Laplace noise, all others 0."""
     each, share = epsilon / math.sqrt(32 * math.log(5 / delta) / alpha), alpha * delta / 5
-    mechanism, estimates = Choosing(each, share, max_itemsets=1), np.zeros_like(counts)
+    mechanism, estimates = Choosing(each, share, 1, REPLACE_ONE), np.zeros_like(counts)
     left = np.arange(len(counts))
     for _ in range(round(2 / alpha)):
         place = _chosen(mechanism, counts[left], generator)
@@ -79,9 +80,8 @@ def points_right(way: str, shape: str, n: int, alpha: float, runs: int, seed: in
         if way == "mine":
             estimates = np.zeros_like(counts)
             top = round(2 / alpha)
-            release = fim.mine(
-                baskets, size=1, top=top, supports=True, max_basket=1, epsilon=1.0, delta=1e-6, seed=seed + run
-            )
+            caps: dict[str, Any] = {"size": 1, "top": top, "supports": True, "max_basket": 1}
+            release = fim.mine(baskets, **caps, epsilon=1.0, delta=1e-6, neighbors=REPLACE_ONE, seed=seed + run)
             for itemset in release.itemsets:
                 [item] = itemset.items or (0,)
                 estimates[int(item)] = itemset.support or 0
@@ -190,7 +190,9 @@ class SanThresholds:
             length, growth, firsts = 1, 1, np.arange(start, end)
         ends = np.minimum(firsts + length, end)
         chosen = _chosen(
-            Choosing(self.each, self.exception, growth), self.below[ends] - self.below[firsts], self.generator
+            Choosing(self.each, self.exception, growth, REPLACE_ONE),
+            self.below[ends] - self.below[firsts],
+            self.generator,
         )
         return None if chosen is None else (int(firsts[chosen]), int(ends[chosen]))
 
@@ -204,7 +206,8 @@ def thresholds_right(way: str, shape: str, n: int, alpha: float, runs: int, seed
     for run in range(runs):
         if way == "quantiles":
             levels = 4  # 15 cuts: between two of them is 1/16 of the values, so that 0.0375 n is left for errors
-            cuts = quantiles(values, levels=levels, low=0, high=1 << BITS, epsilon=1.0, seed=seed + run)
+            how: dict[str, Any] = {"levels": levels, "low": 0, "high": 1 << BITS, "neighbors": REPLACE_ONE}
+            cuts = quantiles(values, **how, epsilon=1.0, seed=seed + run)
             estimates = np.bincount(cuts, minlength=len(counts)) * (n / 2**levels)
         else:
             estimates = SanThresholds(counts, alpha, 1.0, 1e-6, generator).run()

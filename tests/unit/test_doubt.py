@@ -281,7 +281,9 @@ def test_more_picks_fall_further_short_and_the_leader_alone_never_does() -> None
         assert one < ten
     assert shortfall(Distance(1.0, 1e-6), None, 5) == 0
     assert shortfall(Choosing(1.0, 1e-6, max_itemsets=5), None, 5) is None
-    assert shortfall(Exponential(Fraction(1), "replace-one"), 10**400, 1) == math.ceil(2 * (400 * math.log(10) + math.log(20)))
+    assert shortfall(Exponential(Fraction(1), "replace-one"), 10**400, 1) == math.ceil(
+        2 * (400 * math.log(10) + math.log(20))
+    )
 
 
 def test_several_sizes_fall_short_each_of_its_own() -> None:

@@ -75,7 +75,8 @@ every_kind = pytest.mark.parametrize("kind", ALL)
 def test_json_is_exactly_the_contract() -> None:
     assert NUMBERS.to_json() == (
         '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
-        '"neighbors": "replace-one", "privacy_unit": "basket", "guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
+        '"neighbors": "replace-one", "privacy_unit": "basket", '
+        '"guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
         "replacing any one basket by any other changes the probability of any result by at most a factor e^1 = 2.72, "
         'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, 48], "support": null}]}'
     )
@@ -371,7 +372,14 @@ def test_the_lift_of_rules_is_that_of_mlxtend_itself() -> None:
         from mlxtend.frequent_patterns import apriori
 
         own = rules(apriori(frame, min_support=1e-9, use_colnames=True, max_len=2), metric="lift", min_threshold=0)
-        asked: dict[str, Any] = {"size": "1-2", "union": True, "top": 15, "supports": True, "keep_all": True, "count": True}
+        asked: dict[str, Any] = {
+            "size": "1-2",
+            "union": True,
+            "top": 15,
+            "supports": True,
+            "keep_all": True,
+            "count": True,
+        }
         mined = fim.mine(frame, **asked, epsilon=10_000, seed=1)
     assert len(mined.itemsets) == 15
     ours = rules(mined.to_pandas(), metric="lift", min_threshold=0)
@@ -498,7 +506,9 @@ def test_mine_with_customers_as_the_unit() -> None:
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         shortfall=74,
     )
-    assert '"neighbors": "add-remove", "privacy_unit": "user", "guarantee": "Guarantee (large-margin' in result.to_json()
+    assert (
+        '"neighbors": "add-remove", "privacy_unit": "user", "guarantee": "Guarantee (large-margin' in result.to_json()
+    )
     assert "units" not in result.to_dict()
     replaced = fim.mine(VISITS, mechanism="large-margin", user="customer", neighbors="replace-one").to_json()
     assert '"neighbors": "replace-one", "privacy_unit": "user", "guarantee": "Guarantee (large-margin' in replaced

@@ -313,7 +313,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
     release = answer(
         shop,
         *("words.parquet", "--size", "1", "--epsilon", "0.5", "--delta", "1e-8"),
-        *("--mechanism", "large-margin", "--neighbors", "add-remove", "--max-rank", "3"),
+        *("--mechanism", "large-margin", "--neighbors", "replace-one", "--max-rank", "3"),
     )
     expected = {
         "schema": 1,
@@ -322,7 +322,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
         "size": 1,
         "epsilon": 0.5,
         "delta": 1e-8,
-        "neighbors": "add-remove",
+        "neighbors": "replace-one",
         "privacy_unit": "basket",
     }
     assert {key: release[key] for key in expected} == expected
@@ -330,9 +330,9 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
 
 @pytest.mark.full
 def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", "--neighbors", "add-remove", "--epsilon", "2", "--delta", "1e-3")
+    done = run(shop, "mine", "baskets.dat", "--neighbors", "replace-one", "--epsilon", "2", "--delta", "1e-3")
     assert "{39, 48}" in done.stdout
-    assert "ε = 2, δ = 0.001): adding or removing any one basket changes" in done.stdout
+    assert "ε = 2, δ = 0.001): replacing any one basket by any other changes" in done.stdout
 
 
 @pytest.mark.full
@@ -458,7 +458,9 @@ def test_the_advice_speaks_of_users(shop: Path) -> None:
         command, takes = done.stdout.splitlines()[1:3]
         assert command.startswith("To try: fim-private mine customers.parquet ")
         assert command.endswith(" --user customer --missing-user drop")
-        begins = re.match(r"An item(set)? then comes out, with 95 % probability, once [\d,]+ users have it( \()?", takes)
+        begins = re.match(
+            r"An item(set)? then comes out, with 95 % probability, once [\d,]+ users have it( \()?", takes
+        )
         assert begins is not None
         assert bool(begins[2]) is known  # a share of all, where their number is public
         assert ("How many users there are is private" in takes) is not known
@@ -488,13 +490,12 @@ def test_online_retail_by_customer() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     "options",
-    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
+    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9"]],
     ids=" ".join,
 )
 @pytest.mark.one_in(3)
 def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
-    hidden = [*options, *([] if "--neighbors" in options else ["--neighbors", "add-remove"])]
-    little, other = (run(shop, "mine", name, *hidden) for name in ("little.dat", "other.dat"))
+    little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
     assert (little.stderr, little.returncode) == ("", 0)
     assert little.stdout == other.stdout.replace("other.dat", "little.dat")
     assert other.returncode == 0
@@ -518,7 +519,7 @@ def advised(output: str) -> list[str]:
     [
         ["baskets.dat", *LARGE_MARGIN, "--epsilon", "0.5"],
         ["words.parquet", *LARGE_MARGIN, "--size", "2-3", "--union", "--supports", "--supports-share", "0.4"],
-        ["baskets.dat", "--top", "40", "--supports", "--neighbors", "add-remove", "--epsilon", "0.3"],
+        ["baskets.dat", "--top", "40", "--supports", "--epsilon", "0.3"],
     ],
     ids=" ".join,
 )

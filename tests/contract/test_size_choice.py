@@ -348,7 +348,8 @@ def test_a_choice_that_is_not_charged_is_caught(monkeypatch: pytest.MonkeyPatch)
     [
         {},
         {"top": 3, "supports": True, "mechanism": "limited-domain"},
-        {"neighbors": "add-remove", "count": True},
+        {"count": True},
+        {"neighbors": "replace-one"},
         {"catalogue": ["bread", "milk", "tea", "jam", "rye"], "delta": 0},
         {"catalogue": ["bread", "milk", "tea", "jam", "rye"]},
         {"mechanism": "large-margin"},

@@ -241,15 +241,15 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
 
 
 def test_the_same_of_a_number_of_units() -> None:
-    release = mined(min_support=2000, epsilon=5, neighbors="add-remove")
+    release = mined(min_support=2000, epsilon=5)
     assert (release.min_support, release.threshold, release.units) == (2000, 2000, None)
     assert len(release) == 5
     assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, neighbors="add-remove", count=True).units is not None
+    assert mined(min_support=2000, count=True).units is not None
 
 
 def test_a_share_under_add_remove_buys_a_number_of_units() -> None:
-    release = mined(neighbors="add-remove", epsilon=5)
+    release = mined(epsilon=5)
     assert release.units_interval is not None
     assert "count" in {share.purpose for share in release.shares}
     assert release.units is not None
@@ -328,7 +328,7 @@ def test_users() -> None:
 
 def test_nothing_of_no_data() -> None:
     empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
-    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "add-remove"}, {"size": 1}]
+    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "replace-one"}, {"size": 1}]
     for data in empty:
         for asked in ways:
             release = mined(data, **asked)

@@ -58,6 +58,7 @@ def test_no_data_is_taken() -> None:
 
 NAMES = [*registry.single()]
 AR = "add-remove"
+RO = "replace-one"
 # Few ranks, for speed.
 EVERYTHING: dict[str, Any] = {"universe_size": 1000, "max_basket": 50, "max_rank": 100}
 
@@ -76,9 +77,9 @@ def of(found: Plan, name: str) -> PlannedMechanism:
         (Exponential(1.0, AR), 10**8, 22),
         (Exponential(1.0, AR), 10**27, 66),
         (Exponential(1.0, AR), 10**60, 142),
-        (Exponential(1.0), 10**60, 283),
+        (Exponential(1.0, RO), 10**60, 283),
         (TightMargin(1.0, 1e-6, AR), None, 31),
-        (TightMargin(1.0, 1e-6), None, 63),
+        (TightMargin(1.0, 1e-6, RO), None, 63),
         (LargeMargin(1.0, 1e-6, AR), None, 438),  # 450 if only rank 1 counts
         (LargeMargin(1.0, 1e-6, AR, max_rank=1), None, 450),
     ],
@@ -108,14 +109,14 @@ def test_limited_domain_takes_no_more_than_the_tight_margin_whatever_the_cap(nei
 @pytest.mark.parametrize(
     ("mechanism", "candidates", "others"),
     [
-        (LargeMargin(1.0, 1e-6, max_rank=300), None, 301),
-        (TightMargin(1.0, 1e-6, max_rank=300), None, 301),
+        (LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
         (TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
-        (LimitedDomain(0.3, 1e-6, max_rank=300, max_itemsets=20), None, 301),
-        (Choosing(1.0, 1e-6, 1225), None, 10_000),
-        (Distance(0.5, 1e-6), None, 10_000),
-        (Exponential(1.0), 5000, None),
-        (PermuteAndFlip(1.0), 5000, None),
+        (LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
+        (Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
+        (Distance(0.5, 1e-6, RO), None, 10_000),
+        (Exponential(1.0, RO), 5000, None),
+        (PermuteAndFlip(1.0, RO), 5000, None),
         (MaxOfLaplaces(1.0), 10**60, None),
         (Exponential(1.0), 3, None),
     ],
@@ -331,9 +332,9 @@ def test_a_plan_is_little_work() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "confidence"),
     [
-        (TightMargin(4.0, 1e-3, max_rank=10**9), 0.5),
+        (TightMargin(4.0, 1e-3, RO, max_rank=10**9), 0.5),
         (TightMargin(4.0, 1e-6, AR, max_rank=10**6), CONFIDENCE),
-        (TightMargin(20.0, 1e-9, max_rank=10**12), 0.99),
+        (TightMargin(20.0, 1e-9, RO, max_rank=10**12), 0.99),
     ],
 )
 def test_larger_groups_of_many_ranks_do_not_change_the_figures(

@@ -89,7 +89,9 @@ def test_plan_draws_a_figure(tmp_path: Path) -> None:
 def test_plan_for_many(tmp_path: Path) -> None:
     plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
     assert plan["top"] == [10, 50, 100]
-    assert plan["recommended"] == ["levelwise"] * 3
+    assert plan["recommended"] == ["limited-domain", "levelwise", "levelwise"]
+    other = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports", "--neighbors", "replace-one")
+    assert other["recommended"] == ["levelwise"] * 3
     assert {one["name"] for one in plan["mechanisms"]} == {"exponential", "limited-domain", "choosing", "levelwise"}
     done = run("plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg", folder=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

@@ -85,11 +85,12 @@ def voted(data: Any, **asked: Any) -> Vote:
 
 
 WAYS = (by_condition, by_query, by_condition_before, by_query_before)
+EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
 CALLS: tuple[tuple[Call, Call], ...] = (
-    *((way, call) for way in WAYS for call in (fim.mine, counted, voted)),
+    *((way, call) for way in WAYS for call in EVERY),
     (by_segments, fim.mine),
 )
-KEPT = {
+KEPT: dict[Call, str] = {
     by_condition: "that the condition keeps as well",
     by_condition_before: "that the condition keeps as well",
     by_query: "that the query keeps as well",
@@ -110,6 +111,11 @@ def chosen(way: Call, call: Call, table: pa.Table, folder: Path, *, unit: str = 
     data, how = way(table, folder, **UNITS[unit])
     with pytest.warns(fim.PrivacyWarning, match=WARNED):
         return call(data, **how, **{"epsilon": 0.001, "neighbors": "replace-one", **asked})
+
+
+def parts(found: Released) -> list[Any]:
+    """The releases of its segments, or what there is alone."""
+    return [*found.values()] if isinstance(found, fim.SegmentedRelease) else [found]
 
 
 def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
@@ -143,14 +149,14 @@ def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Ca
             assert not re.search(r"\b50[01]\b", text), (name, germans)
             assert "told exactly" not in text, name
             assert '"units"' not in text, name
-        for one in found.values() if isinstance(found, fim.SegmentedRelease) else [found]:
+        for one in parts(found):
             assert one.units is None
 
 
 @with_supports
 @pytest.mark.every_case
 def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None:
-    asked = {"supports": True} if call is fim.mine else {}
+    asked: dict[str, Any] = {"supports": True} if call is fim.mine else {}
     found = chosen(way, call, NEIGHBOURS[501], tmp_path, **asked)
     assert "share" not in found.to_csv().partition("\n")[0]
     assert "share" not in found.to_arrow().column_names
@@ -167,7 +173,7 @@ def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None
 @pytest.mark.every_case
 def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
     found = chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True)
-    for one in found.values() if isinstance(found, fim.SegmentedRelease) else [found]:
+    for one in parts(found):
         assert "count" in {share.purpose for share in one.shares}
         low, high = one.units_interval
         assert low < one.units < high
@@ -180,7 +186,7 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
 @pytest.mark.every_case
 def test_a_least_support_that_is_a_share_is_of_a_noisy_number(way: Call, tmp_path: Path) -> None:
     found = chosen(way, fim.mine, NEIGHBOURS[501], tmp_path, epsilon=5, min_support=0.3)
-    [one] = found.values() if isinstance(found, fim.SegmentedRelease) else [found]
+    [one] = parts(found)
     assert one.units_interval is not None
     assert one.units_interval[0] < one.units < one.units_interval[1]
     assert one.threshold == math.ceil(0.3 * one.units)
@@ -221,7 +227,7 @@ def test_under_add_remove_there_is_nothing_to_add(way: Call, call: Call, tmp_pat
 
 def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
     asked: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one"}
-    for call in (fim.mine, counted, voted):
+    for call in EVERY:
         found = call(NEIGHBOURS[501], **asked)
         assert found.units == found.to_dict()["units"] == CUSTOMERS
         assert "replacing any one user (all their baskets) by any other changes the probability" in found.guarantee
@@ -253,7 +259,7 @@ def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -
 @pytest.mark.parametrize("way", [by_query, by_query_before, by_condition_before])
 def test_a_ledger_knows_what_was_read_before(way: Call, tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in (fim.mine, counted, voted):
+        for call in EVERY:
             chosen(way, call, NEIGHBOURS[501], tmp_path, ledger=ledger, dataset="shop", epsilon=1)
         kept = "every query" if "query" in way.__name__ else "every condition"
         assert f"replacing it by any other that {kept} keeps as well" in ledger.statement().protected
@@ -330,7 +336,7 @@ def test_every_function_takes_add_remove() -> None:
 
 def test_what_is_released_by_default_is_about_one_more_or_less(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        for call in (fim.mine, counted, voted):
+        for call in EVERY:
             found = call(NEIGHBOURS[501], **UNITS["user"], ledger=ledger, dataset="shop")
             assert found.neighbors == found.to_dict()["neighbors"] == "add-remove"
             assert (found.units, "units" in found.to_dict()) == (None, False)

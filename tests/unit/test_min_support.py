@@ -232,6 +232,7 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
     )
     assert release.capped is False
     assert abs(release.units - 10_000) < 60
+    assert release.threshold is not None
     assert release.units_interval is not None
     assert not any(itemset.doubtful for itemset in release)
     assert all(itemset.interval is not None and itemset.interval[0] >= release.threshold for itemset in release)

@@ -64,21 +64,22 @@ print("departments in a basket:", seen.basket_lengths)
 # - **The budget.** All that is ever released of these data together is to be at most ε = 3 and δ = 10⁻⁵. A
 #   ledger keeps to that.
 #
-# `plan_top` says what such a budget finds, from public numbers alone: 2,469 households (their number is
-# public here), who buy, say, 150 different products a year. It reads no data, and so it can be asked as often
-# as you like.
+# `plan_top` says what such a budget finds, from public numbers alone: 2,469 households (so many were
+# published with these data), who buy, say, 150 different products a year. It reads no data, and so it can be
+# asked as often as you like.
 
 # %%
 fim.plan_top(units=2_469, typical_basket=150, top=[10, 20])
 
 # %% [markdown]
-# With ε = 1 a pair has to be bought by some 400 households, a sixth of all, to be among the ten. Milk and
+# With ε = 1 a pair has to be bought by some 200 households, a twelfth of all, to be among the ten. Milk and
 # bread will be: ε = 1 a release will do, and three releases fit into the budget.
 #
 # ## Departments
 #
 # The ten departments, and the ten pairs of them, that most households bought from; a pair counts where both
-# are in one basket. `supports=True` buys noisy numbers of households.
+# are in one basket. `supports=True` buys noisy numbers of households, and `count=True` how many households there
+# are: a household may be there or not (the neighbours are `add-remove`), so that number is private, too.
 
 # %%
 departments = fim.mine(
@@ -89,13 +90,13 @@ departments = fim.mine(
     size="1-2",
     top=10,
     supports=True,
+    count=True,
     seed=1,
 )
 departments
 
 # %% [markdown]
-# The number of households is public here (the neighbours are `replace-one`), so supports are shares of it,
-# each with the ends of its 95 % interval:
+# Supports are then shares of that noisy number, each with the ends of its 95 % interval:
 
 # %%
 departments.to_pandas().head()

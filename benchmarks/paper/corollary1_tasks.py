@@ -26,7 +26,7 @@ from fim_private.mechanisms import (
 )
 
 DELTA = 1e-6
-NEIGHBORS = ("replace-one", "add-remove")
+NEIGHBORS = REPLACE_ONE, ADD_REMOVE = "replace-one", "add-remove"
 CONFIDENCE = 0.95
 
 
@@ -37,7 +37,7 @@ def errors(about: Source | Levels, size: int, exponents: list[int], epsilon: flo
     """
     levels, items = _levels(about, size)
     maximum = levels[0][0]
-    large_margin = LargeMargin(epsilon, DELTA)
+    large_margin = LargeMargin(epsilon, DELTA, REPLACE_ONE)
     unknown = large_margin.distribution(spectrum(levels))
     rows = []
     for exponent in (e for e in exponents if 10**e >= items):
@@ -161,7 +161,7 @@ def coverage(
         levels, units = levels_of(about, size, share, seed), part(about, share, seed).baskets
     else:
         levels, units = about, None
-    mechanism = LargeMargin(epsilon, delta)
+    mechanism = LargeMargin(epsilon, delta, REPLACE_ONE)
     whole = spectrum(levels)
     outcomes = mechanism.distribution(whole)
     maximum, itemsets = levels[0][0], sum(m for _, m in levels)
@@ -230,7 +230,7 @@ def condition(
             continue
         itemsets = sum(m for _, m in levels)
         for epsilon, delta in product(epsilons, deltas):
-            outcomes = LargeMargin(epsilon, delta).distribution(spectrum(levels))
+            outcomes = LargeMargin(epsilon, delta, REPLACE_ONE).distribution(spectrum(levels))
             ratio = levels[0][0] * epsilon / math.log(itemsets / delta)
             # What the corollary's proof asks for: rank L has the margin, with η = δ in Theorem 3.
             margin = LargeMargin.thresholds(epsilon, delta, itemsets) + 21 / epsilon * math.log(3 / delta)
@@ -259,7 +259,7 @@ def crowd(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
         whole = spectrum(tuple(levels), candidates)
         row: dict[str, Any] = {"ln_candidates": math.log(candidates), "exponent": exponent}
         row |= {n: mean_error(Exponential(epsilon, n).distribution(whole), farthest) for n in NEIGHBORS}
-        unknown = LargeMargin(epsilon, DELTA).distribution(spectrum(tuple(levels)))
+        unknown = LargeMargin(epsilon, DELTA, REPLACE_ONE).distribution(spectrum(tuple(levels)))
         row["large-margin"] = mean_error(unknown, farthest)
         rows.append(row)
     return {"maximum": farthest, "rows": rows}

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.paper.corollary1_tasks import NEIGHBORS, needed
+from benchmarks.paper.corollary1_tasks import NEIGHBORS, REPLACE_ONE, needed
 
 VOCABULARIES = {"GTIN-13 (10^12)": 10**12, "strings of 32 bytes (2^256)": 2**256}
 
@@ -67,7 +67,7 @@ def _with_check_digit(digits: str) -> str:
 
 
 def _command(path: Path, mechanism: str, more: list[str], planted: set[str], seed: int) -> dict[str, Any]:
-    options = ["--mechanism", mechanism, *more]
+    options = ["--mechanism", mechanism, "--neighbors", REPLACE_ONE, *more]
     arguments = [str(path), "--format", "json", "--seed", str(seed), *options]
     command = [sys.executable, "-m", "fim_private", "mine", *arguments]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)

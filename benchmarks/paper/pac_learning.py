@@ -26,19 +26,20 @@ from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, Mech
 EPSILONS, DELTA, ETA = (1.0, 0.5), 1e-6, 0.05
 CLASSES = {MARGIN: LargeMargin, "tight-margin": TightMargin, "limited-domain": LimitedDomain}
 LARGE = 60  # |H| = 10^60 where the bound is checked
+REPLACE_ONE = "replace-one"
 PAIRED = ("large-margin less exponential", "its standard error")
 
 
 def mechanism(name: str, epsilon: float) -> Mechanism:
     """Return a mechanism for replace-one: a row is exchanged for another."""
-    return Exponential(epsilon) if name == EXPONENTIAL else CLASSES[name](epsilon, DELTA)
+    return Exponential(epsilon, REPLACE_ONE) if name == EXPONENTIAL else CLASSES[name](epsilon, DELTA, REPLACE_ONE)
 
 
 def growth(name: str, folder: str | None, epsilon: float, exponents: list[int], number: int, seed: int) -> Any:
     """Return the expected excess error of each mechanism, and `paired`, for |H| of the listed and of 10^exponent."""
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA), ETA)
+    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(epsilon, DELTA, REPLACE_ONE), ETA)
     drawn, excess = list(h.samples(problem, rows, number, seed)), h.excess_errors(population, problem.rows)
     listed = len(excess[0])
     sizes = [listed, *(10**exponent for exponent in exponents if 10**exponent > listed)]
@@ -59,7 +60,7 @@ def shape(name: str, folder: str | None, grid: list[int]) -> Any:
     population = h.scored(problem)
     useless = 10**LARGE - len(population.listed)
     mistakes, sizes = pac_bound.shells(population, useless)
-    promised = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), grid, ETA)
+    promised = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), grid, ETA)
     shown = sorted({*range(min(100, len(sizes))), *np.linspace(0, len(sizes) - 1, 300).astype(int).tolist()})
     about = {"rows": problem.rows, "listed": len(population.listed), "functions": promised[0]["functions"]}
     errors = {"best error": 1 - population.best / problem.rows, "useless": h.excess_errors(population, problem.rows)[1]}
@@ -73,7 +74,8 @@ def learning(name: str, folder: str | None, rows: int, number: int, seed: int) -
     population = h.scored(problem)
     excess = h.excess_errors(population, problem.rows)
     useless = 10**LARGE - len(population.listed)
-    bound = pac_bound.promised(problem, population, useless, LargeMargin(EPSILONS[0], DELTA), [rows], ETA)[0]["bound"]
+    margin = LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE)
+    bound = pac_bound.promised(problem, population, useless, margin, [rows], ETA)[0]["bound"]
     chance = np.zeros(len(population.listed) + 1)
     means: dict[str, list[float]] = {MARGIN: [], EXPONENTIAL: []}
     for sample, each in product(h.samples(problem, rows, number, seed), (MARGIN, EXPONENTIAL)):
@@ -95,7 +97,7 @@ def sampled(name: str, folder: str | None, size: int | None, draws: int, seed: i
     """
     problem = h.learnable(name, folder)
     population = h.scored(problem)
-    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA), ETA)
+    rows = pac_bound.enough_rows(population, problem.rows, LargeMargin(EPSILONS[0], DELTA, REPLACE_ONE), ETA)
     sample = next(h.samples(problem, rows, 1, seed))
     listed, of_useless = h.excess_errors(population, problem.rows)
     useless = 0 if size is None else size - len(listed)

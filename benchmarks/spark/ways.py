@@ -130,7 +130,7 @@ def counted(name: str, path: Path, baskets: int, folder: Path) -> dict[str, Any]
         found["rounds"] = noted.rounds[:]
     if way.engine is not None:
         start = time.perf_counter()
-        release = fim.mine(str(path), engine=way.engine, top=RELEASED, supports=True, seed=1)
+        release = fim.mine(str(path), engine=way.engine, top=RELEASED, supports=True, neighbors="replace-one", seed=1)
         found["release"] = time.perf_counter() - start
         found["released"] = release.to_dict()["itemsets"]
     if way.settings is not None:

@@ -147,9 +147,8 @@ def ten_itemsets(data: Mapping[str, Source], quick: bool) -> Iterator[tuple[str,
 
 def _mean_sizes(taken: Transactions, runs: int, **asked: Any) -> dict[int, float]:
     """Return the mean number of itemsets of each size."""
-    found = Counter(
-        len(itemset.items or ()) for seed in range(runs) for itemset in fim.mine(taken, top=TEN, seed=seed, **asked)
-    )
+    asked = {"top": TEN, "neighbors": Neighbors.REPLACE_ONE, **asked}
+    found = Counter(len(itemset.items or ()) for seed in range(runs) for itemset in fim.mine(taken, seed=seed, **asked))
     return {each: found[each] / runs for each in (2, 3, 4)}
 
 

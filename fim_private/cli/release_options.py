@@ -103,8 +103,8 @@ OtherUnit = Annotated[
     bool,
     typer.Option(
         "--allow-other-unit",
-        help="With --ledger: let --user (or --basket) name another column than its first release did, because both name "
-        "the same units. Must be typed.",
+        help="With --ledger: let --user (or --basket) name another column than its first release did, because both "
+        "name the same units. Must be typed.",
         allow_from_autoenv=False,
         rich_help_panel=BUDGET,
     ),

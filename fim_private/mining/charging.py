@@ -13,6 +13,7 @@ from fim_private.mining.options import MiningOptions
 from fim_private.mining.scope import Scope, rows_of
 from fim_private.mining.sizes import AUTO_SIZE
 from fim_private.reading.options import Options
+from fim_private.reading.transactions import Transactions
 
 
 @dataclass(frozen=True)

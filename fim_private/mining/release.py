@@ -306,7 +306,7 @@ class Release(Pictured):
         dtypes = {}
         if relative and self.has_supports:
             if self.units is None:
-                raise ParameterError(wording.no_shares(self.privacy_unit, str(self.neighbors)))
+                raise ParameterError(wording.no_shares(self.privacy_unit, chosen=self.scope.chooses_units(self.where)))
             bounds = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             columns = {
                 "support": list(map(self.share_of, named)),

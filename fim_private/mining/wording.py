@@ -181,14 +181,13 @@ def certainty_reaching(marked: int, found: int, least: str, *, capped: bool, top
     return " ".join(part for part in (doubt, "" if marked == found else sure) if part), missed
 
 
-def no_shares(unit: str, neighbors: str) -> str:
-    """Say why supports are no shares, and what to do, for an error."""
-    relation = parameter("neighbors")
+def no_shares(unit: str, *, chosen: bool) -> str:
+    """Say why supports are no shares, and what to do, for an error. chosen: by a condition, a query or segments."""
+    public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
     return (
-        f"supports cannot be told as shares of all {unit}s, which association_rules needs: under {relation} "
-        f"{neighbors!r} how many there are is private. Mine again with {parameter('count')}=True, which buys a noisy "
-        f"count, or with {relation}='replace-one', where it is public; or take the supports as they are, in units: "
-        "to_pandas(relative=False)"
+        f"supports cannot be told as shares of all {unit}s, which association_rules needs: how many there are is "
+        f"private. Mine again with {parameter('count')}=True, which buys a noisy count{public}; or take the supports "
+        "as they are, in units: to_pandas(relative=False)"
     )
 
 

@@ -55,7 +55,7 @@ def plan(
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
     >>> found.recommended, [m.required_support for m in found.mechanisms if m.name == found.recommended]
-    ('limited-domain', [51])
+    ('limited-domain', [25])
     """
     given = Given(units, size, epsilon, delta, neighbors, universe_size, max_basket, max_baskets, max_rank, confidence)
     mechanisms = tuple(given.planned(spec) for spec in registry.single().values())

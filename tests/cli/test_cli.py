@@ -138,7 +138,7 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset ")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
-    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): replacing any one basket by any other ")
+    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket ")
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
@@ -151,9 +151,13 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
         ([], f'"limited-domain", "reason": "{chosen}"'),
     ):
         done = run(shop, "mine", "baskets.dat", *options, "--format", "json")
+        name = mechanism.split('"')[1]
         assert done.stdout == (
             f'{{"schema": 1, "private": true, "mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
-            '"neighbors": "replace-one", "privacy_unit": "basket", "units": 675, "abstained": false, '
+            f'"neighbors": "add-remove", "privacy_unit": "basket", '
+            f'"guarantee": "Guarantee ({name}, ε = 1, δ = 1e-06): '
+            "adding or removing any one basket changes the probability of any result by at most a factor e^1 = 2.72, "
+            'up to an added probability of 1e-06.", "abstained": false, '
             '"itemsets": [{"items": [39, 48], "support": null}]}\n'
         )
         assert (done.stderr, done.returncode) == ("", 0)
@@ -309,7 +313,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
     release = answer(
         shop,
         *("words.parquet", "--size", "1", "--epsilon", "0.5", "--delta", "1e-8"),
-        *("--mechanism", "large-margin", "--neighbors", "add-remove", "--max-rank", "3"),
+        *("--mechanism", "large-margin", "--neighbors", "replace-one", "--max-rank", "3"),
     )
     expected = {
         "schema": 1,
@@ -318,7 +322,7 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
         "size": 1,
         "epsilon": 0.5,
         "delta": 1e-8,
-        "neighbors": "add-remove",
+        "neighbors": "replace-one",
         "privacy_unit": "basket",
     }
     assert {key: release[key] for key in expected} == expected
@@ -326,9 +330,9 @@ def test_parameters_are_told_in_the_release(shop: Path) -> None:
 
 @pytest.mark.full
 def test_the_table_tells_the_neighbour_relation(shop: Path) -> None:
-    done = run(shop, "mine", "baskets.dat", "--neighbors", "add-remove", "--epsilon", "2", "--delta", "1e-3")
+    done = run(shop, "mine", "baskets.dat", "--neighbors", "replace-one", "--epsilon", "2", "--delta", "1e-3")
     assert "{39, 48}" in done.stdout
-    assert "ε = 2, δ = 0.001): adding or removing any one basket changes" in done.stdout
+    assert "ε = 2, δ = 0.001): replacing any one basket by any other changes" in done.stdout
 
 
 @pytest.mark.full
@@ -424,11 +428,14 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
 @pytest.mark.parametrize(
     ("options", "change"),
     [
-        (["--missing-user", "drop"], "replacing any one user (all their baskets) by any other changes"),
-        (["--missing-user", "drop", "--neighbors", "add-remove"], "removing any one user (all their baskets) changes"),
+        (["--missing-user", "drop"], "adding or removing any one user (all their baskets) changes"),
+        (
+            ["--missing-user", "drop", "--neighbors", "replace-one"],
+            "replacing any one user (all their baskets) by any other changes",
+        ),
         (
             ["--missing-user", "own-unit"],
-            "replacing any one user (all their baskets) or basket without a user by any other changes",
+            "adding or removing any one user (all their baskets) or basket without a user changes",
         ),
     ],
     ids=str,
@@ -476,13 +483,12 @@ def test_online_retail_by_customer() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     "options",
-    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9", "--neighbors", "add-remove"]],
+    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9"]],
     ids=" ".join,
 )
 @pytest.mark.one_in(3)
 def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
-    hidden = [*options, *([] if "--neighbors" in options else ["--neighbors", "add-remove"])]
-    little, other = (run(shop, "mine", name, *hidden) for name in ("little.dat", "other.dat"))
+    little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
     assert (little.stderr, little.returncode) == ("", 0)
     assert little.stdout == other.stdout.replace("other.dat", "little.dat")
     assert other.returncode == 0
@@ -506,7 +512,7 @@ def advised(output: str) -> list[str]:
     [
         ["baskets.dat", *LARGE_MARGIN, "--epsilon", "0.5"],
         ["words.parquet", *LARGE_MARGIN, "--size", "2-3", "--union", "--supports", "--supports-share", "0.4"],
-        ["baskets.dat", "--top", "40", "--supports", "--neighbors", "add-remove", "--epsilon", "0.03"],
+        ["baskets.dat", "--top", "40", "--supports", "--epsilon", "0.3"],
     ],
     ids=" ".join,
 )
@@ -526,7 +532,8 @@ def test_the_command_that_is_advised_finds_something(shop: Path, options: list[s
 
 def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> None:
     (shop / "two words.csv").write_text("order_id,product\n" + "".join(f"{n},a\n{n},b\n" for n in range(100)))
-    typed = ["two words.csv", "--item=product", "--basket", "order_id", "--delta", "1e-9", *LARGE_MARGIN]
+    columns = ["--item=product", "--basket", "order_id"]
+    typed = ["two words.csv", *columns, "--epsilon", "0.5", "--delta", "1e-9", *LARGE_MARGIN]
     command = advised(run(shop, "mine", *typed).stdout)
     assert command[:2] == ["mine", "two words.csv"]
     pairs = dict(zip(command[2::2], command[3::2], strict=True))
@@ -850,7 +857,7 @@ OPTIONS = [
         "--max-work",
     ),
 ]
-DEFAULTS = ["2", "1.0", "1e-06", "auto", "replace-one", "1", "table"]
+DEFAULTS = ["2", "1.0", "1e-06", "auto", "add-remove", "1", "table"]
 
 
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:

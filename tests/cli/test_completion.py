@@ -12,8 +12,9 @@ import pytest
 from patience import PATIENCE
 
 from fim_private.cli import completion
+from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
-from fim_private.ledger.terms import UNITS, Composition
+from fim_private.ledger.terms import Composition
 from fim_private.mechanisms.registry import MECHANISMS, single
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.missing_users import MissingUser

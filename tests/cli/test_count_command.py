@@ -54,7 +54,7 @@ def test_json_and_csv(folder: Path) -> None:
     release = json.loads(
         run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1").stdout
     )
-    assert (release["mechanism"], release["private"], release["units"]) == ("count", False, 660)
+    assert (release["mechanism"], release["private"], "units" in release) == ("count", False, False)
     assert [itemset["items"] for itemset in release["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
     done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output", "counts.csv")
@@ -65,7 +65,7 @@ def test_json_and_csv(folder: Path) -> None:
 
 
 def test_users_and_columns(folder: Path) -> None:
-    columns = ["--basket", "visit", "--item", "product", "--user", "shopper", "--neighbors", "add-remove"]
+    columns = ["--basket", "visit", "--item", "product", "--user", "shopper"]
     done = run(folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--epsilon", "20", "--format", "json")
     release = json.loads(done.stdout)
     assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")

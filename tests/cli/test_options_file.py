@@ -90,12 +90,12 @@ def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(sh
 def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
     (shop / "mine.toml").write_text(
         '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\nunion = false\n'
-        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = "add-remove"\nepsilon = 12\n'
+        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = "replace-one"\nepsilon = 12\n'
     )
     done = run(shop, "mine", "--config", "mine.toml")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     said = json.loads((shop / "release.txt").read_text())
-    assert (said["min_support"], said["size"], said["neighbors"]) == (0.02, "1-2", "add-remove")
+    assert (said["min_support"], said["size"], said["neighbors"]) == (0.02, "1-2", "replace-one")
     assert "saved" not in said  # its form was named
 
 
@@ -137,12 +137,12 @@ def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path)
 
 @pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
-    (shop / "all.toml").write_text("epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'add-remove'\n")
+    (shop / "all.toml").write_text("epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'replace-one'\n")
     for command in ("plan", "audit --mechanism distance --trials 0"):
         done = run(shop, *command.split(), "--config", "all.toml", "--format", "json")
         assert (done.stderr, done.returncode) == ("", 0)
         said = json.loads(done.stdout)
-        assert (said["epsilon"], said["delta"], said["neighbors"]) == (0.5, 1e-7, "add-remove")
+        assert (said["epsilon"], said["delta"], said["neighbors"]) == (0.5, 1e-7, "replace-one")
     assert "--epsilon" in refused(run(shop, "budget", "create", "x.ledger", "--config", "all.toml"))
     (shop / "ledger.toml").write_text('epsilon = 0.5\n[budget.create]\nepsilon = 3\ndelta = 0\nledger = "x.ledger"\n')
     assert run(shop, "budget", "create", "--config", "ledger.toml").returncode == 0

@@ -148,14 +148,15 @@ def test_t_star_by_hand() -> None:
 
 def test_choice_merges_only_what_does_not_matter() -> None:
     sample = h.Scored(np.array([30, 10, 28, 30]), 12)
-    for mechanism in (Exponential(0.3), LargeMargin(20.0, 1e-6)):
+    replaced = Exponential(0.3, "replace-one")
+    for mechanism in (replaced, LargeMargin(20.0, 1e-6)):
         few = h.choice(sample, 5, mechanism)
         assert few.listed.sum() + few.useless + few.abstain == pytest.approx(1)
         assert few.listed[0] == few.listed[3] > few.listed[2]
     weights = np.exp(0.15 * np.array([30, 10, 28, 30]))
-    few = h.choice(sample, 5, Exponential(0.3))
+    few = h.choice(sample, 5, replaced)
     assert few.listed == pytest.approx(weights / (weights.sum() + 5 * math.exp(0.15 * 12)))
-    many = h.choice(sample, 10**7, Exponential(0.3))  # here the one below counts as one of the useless
+    many = h.choice(sample, 10**7, replaced)  # here the one below counts as one of the useless
     assert many.useless == pytest.approx(1, abs=1e-5)
     assert many.listed[1] == pytest.approx(many.useless / 10**7)
 

@@ -182,8 +182,8 @@ def test_an_item_that_nobody_has_is_treated_like_any_other(seed: int) -> None:
     """What is released of it is what is released of an itemset whose support is 0, to the bit."""
     given = [["tea", "unicorn"], ["milk"], ["jam", "tea"]]
     baskets = [["tea", "jam"]] * 40 + [["milk"]] * 30
-    unheard = fim.count(baskets, given, seed=seed)
-    heard = fim.count([*baskets[:-1], ["unicorn", "milk"]], given, seed=seed)
+    unheard = fim.count(baskets, given, count=True, seed=seed)
+    heard = fim.count([*baskets[:-1], ["unicorn", "milk"]], given, count=True, seed=seed)
     one, other = unheard.to_dict(), heard.to_dict()
     for release in (one, other):
         assert [set(itemset) for itemset in release["itemsets"]] == [

@@ -47,11 +47,11 @@ UNITS = "is not below 1 / (number of baskets): to publish one basket that is dra
     ("asked", "words"),
     [
         ({"epsilon": 10.001}, [f"epsilon 10.001 {EPSILON}10.001;"]),
-        ({"epsilon": 50, "neighbors": "add-remove"}, [f"epsilon 50 {EPSILON}50;"]),
+        ({"epsilon": 50, "neighbors": "replace-one"}, [f"epsilon 50 {EPSILON}50;"]),
         ({"delta": 0.00101}, [f"delta 0.00101 {DELTA};"]),
-        ({"delta": 0.001}, [f"delta 0.001 {UNITS};"]),
-        ({"delta": 0.0005}, [f"delta 0.0005 {UNITS};"]),
-        ({"delta": 0.0005, "neighbors": "add-remove"}, []),  # how many baskets there are is private
+        ({"delta": 0.001, "neighbors": "replace-one"}, [f"delta 0.001 {UNITS};"]),
+        ({"delta": 0.0005, "neighbors": "replace-one"}, [f"delta 0.0005 {UNITS};"]),
+        ({"delta": 0.0005}, []),  # how many baskets there are is private
         ({"epsilon": 11, "delta": 0.5, "top": 3}, [f"epsilon 11 {EPSILON}11;", f"delta 0.5 {DELTA};"]),
         ({"epsilon": 11, "delta": 0.5, "mechanism": "exponential", "catalogue": ITEMS}, [f"epsilon 11 {EPSILON}11;"]),
         ({"rho": 3, "top": 3}, ["rho 3, an epsilon of "]),
@@ -66,9 +66,10 @@ def test_whoever_calls_is_told_once(asked: dict[str, Any], words: list[str]) -> 
 
 
 def test_users_are_told_of_users() -> None:
-    [one] = told(lambda: fim.mine(USERS, user="user", delta=1e-3, top=3))  # measured first
+    asked: dict[str, Any] = {"user": "user", "delta": 1e-3}
+    [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))  # measured first
     assert "is not below 1 / (number of users): to publish one user " in str(one)
-    assert told(lambda: fim.mine(USERS, user="user", delta=1e-3, neighbors="add-remove")) == []
+    assert told(lambda: fim.mine(USERS, **asked)) == []
 
 
 def test_what_else_spends_tells_it_too() -> None:

@@ -67,8 +67,8 @@ ASKED: list[dict[str, Any]] = [
     {},
     {"epsilon": 1e-4},
     {"epsilon": 1e-4, "supports": True},
-    {"neighbors": "add-remove", "supports": True},
-    {"neighbors": "add-remove", "supports": True, "count": True},
+    {"neighbors": "replace-one", "supports": True},
+    {"supports": True, "count": True},
     {"min_support": 0.1, "top": None},
     {"mechanism": "exponential", "universe_size": 99, "top": 1},
     {"rules": True, "size": "1-3"},
@@ -83,7 +83,7 @@ def texts(drawing: str) -> list[str]:
 
 
 def test_bars_have_the_numbers_of_the_release() -> None:
-    release = made(supports=True)
+    release = made(supports=True, neighbors="replace-one")
     shares, units = release.chart(), release.chart(relative=False)
     assert (shares.per_cent, units.per_cent) == (True, False)
     assert shares.scale == "share of all 1,300 baskets"
@@ -97,12 +97,12 @@ def test_bars_have_the_numbers_of_the_release() -> None:
 
 
 def test_a_noisy_number_of_units_is_told_as_such() -> None:
-    release = made(neighbors="add-remove", supports=True, count=True)
+    release = made(supports=True, count=True)
     assert release.chart().scale == f"share of about {release.units:,} baskets"
     assert [bar.high for bar in release.chart().bars] == [
         100 * ends[1] for one in release if (ends := release.share_interval_of(one))
     ]
-    unknown = made(neighbors="add-remove", supports=True).chart()
+    unknown = made(supports=True).chart()
     assert (unknown.per_cent, unknown.scale) == (False, "baskets")
 
 
@@ -110,8 +110,10 @@ def test_customers_are_called_so() -> None:
     rows = [{"u": n, "b": n, "i": item} for n in range(900) for item in ("tea", "jam")]
     columns: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
     pd: Any = importlib.import_module("pandas")
-    release = fim.mine(pd.DataFrame(rows), **columns, supports=True, seed=1)
-    assert release.chart().scale == "share of all 900 customers"
+    release = fim.mine(pd.DataFrame(rows), **columns, supports=True, count=True, seed=1)
+    assert release.chart().scale == f"share of about {release.units:,} customers"
+    replaced = fim.mine(pd.DataFrame(rows), **columns, supports=True, neighbors="replace-one", seed=1)
+    assert replaced.chart().scale == "share of all 900 customers"
     assert release.chart(relative=False).scale == "customers"
 
 

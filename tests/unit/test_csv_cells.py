@@ -44,14 +44,14 @@ def test_separators_anywhere_in_the_world_are_quoted(cell: str) -> None:
 
 def test_a_release_as_csv_names_the_same_itemsets(tmp_path: Path) -> None:
     baskets = [["=1+1", "'=x", "-1", "@tea"]] * 900
-    release = fim.count(baskets, [["=1+1"], ["'=x", "@tea"], ["-1", "=1+1"]], seed=1)
+    release = fim.count(baskets, [["=1+1"], ["'=x", "@tea"], ["-1", "=1+1"]], count=True, seed=1)
     table = release.to_csv()
     assert table.splitlines()[0] == "item_1,item_2,support,lower,upper,share"
     assert "'=1+1,,9" in table
     assert "\n''=x,'@tea,9" in table
     assert "\n'=x,@tea,9" in release.to_csv(spreadsheet_safe=False)
     (tmp_path / "release.csv").write_text(table, encoding="utf-8")
-    again = fim.count(baskets, tmp_path / "release.csv", seed=1)
+    again = fim.count(baskets, tmp_path / "release.csv", count=True, seed=1)
     assert [{*map(str, one.items or ())} for one in again] == [{*map(str, one.items or ())} for one in release]
     assert again.to_csv() == table
 

@@ -227,11 +227,12 @@ def test_where_nothing_is_in_doubt_it_says_so() -> None:
 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:
+    assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25  # 2 (ln 10,000 + ln 20)
     one = fim.mine(CORNER_SHOP, seed=1)
-    assert one.shortfall == 25  # 2 (ln 10,000 + ln 20)
+    assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
         "Picked by lot, the likelier the more support: with 95 % probability none that was passed over has over "
-        "25 baskets more.",
+        "13 baskets more.",
     )
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == ("None that was passed over has more support.",)
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
@@ -273,13 +274,16 @@ def test_nothing_that_was_passed_over_has_much_more(mechanism: Any, known: bool,
 
 
 def test_more_picks_fall_further_short_and_the_leader_alone_never_does() -> None:
-    one, ten = (shortfall(LimitedDomain(1.0, 1e-6), None, picks) for picks in (1, 10))
-    assert one is not None
-    assert ten == math.ceil(2 * math.log(10_000 * 10 / 0.05))
-    assert one < ten
+    for neighbors, scale in (("add-remove", 1), ("replace-one", 2)):
+        one, ten = (shortfall(LimitedDomain(1.0, 1e-6, neighbors), None, picks) for picks in (1, 10))
+        assert one is not None
+        assert ten == math.ceil(scale * math.log(10_000 * 10 / 0.05))
+        assert one < ten
     assert shortfall(Distance(1.0, 1e-6), None, 5) == 0
     assert shortfall(Choosing(1.0, 1e-6, max_itemsets=5), None, 5) is None
-    assert shortfall(Exponential(Fraction(1)), 10**400, 1) == math.ceil(2 * (400 * math.log(10) + math.log(20)))
+    assert shortfall(Exponential(Fraction(1), "replace-one"), 10**400, 1) == math.ceil(
+        2 * (400 * math.log(10) + math.log(20))
+    )
 
 
 def test_several_sizes_fall_short_each_of_its_own() -> None:

@@ -25,7 +25,7 @@ KINDS = ("release", "abstained", "plan", "top plan", "comparison")
 
 @cache
 def mined() -> Release:
-    return fim.mine(SHOP, top=3, supports=True, seed=1)
+    return fim.mine(SHOP, top=3, supports=True, count=True, seed=1)
 
 
 @cache

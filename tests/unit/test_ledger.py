@@ -545,7 +545,7 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     assert ledger.entries[1].zcdp == ZcdpCost(50 / (2 * release.noise.parameter), 0)
 
 
-@pytest.mark.parametrize("asked", [{}, {"count": True, "supports": True, "neighbors": "add-remove"}])
+@pytest.mark.parametrize("asked", [{}, {"count": True, "supports": True}, {"neighbors": "replace-one"}])
 def test_a_measured_run_is_charged_what_any_of_its_ways_spends(path: Path, asked: dict[str, Any]) -> None:
     import pyarrow as pa
 
@@ -570,7 +570,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
     asked: tuple[dict[str, Any], ...] = (
         {"epsilon": 3.5},
         {"delta": 1e-3},
-        {"neighbors": "add-remove"},
+        {"neighbors": "replace-one"},
         {"dataset": "other"},
     )
     for ask in asked:
@@ -579,7 +579,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
             epsilon=3,
             delta=1e-5,
             dataset="sales",
-            neighbors="replace-one",
+            neighbors="add-remove",
         )
         with pytest.raises(fim.LedgerError):
             fim.mine(baskets(), **{"ledger": bound, "dataset": "sales", **ask})
@@ -858,7 +858,8 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
     told = ledger.statement().to_dict()
     assert list(told) == [
-        *("schema", "dataset", "privacy_unit", "neighbors", "composition", "limit", "spent", "left", "entries"),
+        *("schema", "dataset", "privacy_unit", "neighbors", "protected", "composition", "limit", "spent", "left"),
+        "entries",
     ]
     assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
     assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}

@@ -225,24 +225,32 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
+    assert release.units is not None
     assert set(found) == {("bread",), ("butter",), ("jam",), ("bread", "butter"), ("bread", "jam")}
-    assert (release.min_support, release.threshold, release.top, release.union) == (0.2, 2000, 1000, True)
+    assert (release.min_support, release.threshold, release.top, release.union) == (
+        *(0.2, math.ceil(0.2 * release.units), 1000, True),
+    )
     assert release.capped is False
-    assert release.units == 10_000
+    assert abs(release.units - 10_000) < 60
+    assert release.threshold is not None
+    assert release.units_interval is not None
     assert not any(itemset.doubtful for itemset in release)
-    assert all(itemset.interval is not None and itemset.interval[0] >= 2000 for itemset in release)
+    assert all(itemset.interval is not None and itemset.interval[0] >= release.threshold for itemset in release)
+    replaced = mined(epsilon=5, neighbors="replace-one")
+    assert (replaced.threshold, replaced.units, replaced.units_interval) == (2000, 10_000, None)
+    assert {itemset.items for itemset in replaced} == set(found)
 
 
 def test_the_same_of_a_number_of_units() -> None:
-    release = mined(min_support=2000, epsilon=5, neighbors="add-remove")
+    release = mined(min_support=2000, epsilon=5)
     assert (release.min_support, release.threshold, release.units) == (2000, 2000, None)
     assert len(release) == 5
     assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, neighbors="add-remove", count=True).units is not None
+    assert mined(min_support=2000, count=True).units is not None
 
 
 def test_a_share_under_add_remove_buys_a_number_of_units() -> None:
-    release = mined(neighbors="add-remove", epsilon=5)
+    release = mined(epsilon=5)
     assert release.units_interval is not None
     assert "count" in {share.purpose for share in release.shares}
     assert release.units is not None
@@ -321,7 +329,7 @@ def test_users() -> None:
 
 def test_nothing_of_no_data() -> None:
     empty: list[Any] = [[], [[]], [["a"]], [["a", "b"]] * 3]
-    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "add-remove"}, {"size": 1}]
+    ways: list[dict[str, Any]] = [{}, {"min_support": 1}, {"neighbors": "replace-one"}, {"size": 1}]
     for data in empty:
         for asked in ways:
             release = mined(data, **asked)
@@ -354,26 +362,27 @@ def test_what_goes_with_it() -> None:
 
 def test_json_has_what_was_asked_for() -> None:
     found = json.loads(mined(epsilon=5).to_json())
-    assert (found["min_support"], found["threshold"], found["capped"], found["top"]) == (0.2, 2000, False, 1000)
+    least = math.ceil(0.2 * found["units"])
+    assert (found["min_support"], found["threshold"], found["capped"], found["top"]) == (0.2, least, False, 1000)
     assert {itemset["doubtful"] for itemset in found["itemsets"]} == {False}
     assert json.loads(mined(min_support="2000").to_json())["min_support"] == 2000
     assert {"min_support", "threshold", "capped"}.isdisjoint(fim.mine(DATA, seed=1).to_dict())
 
 
 def test_the_table_says_what_is_certain() -> None:
-    shown = " ".join(render_table(mined(epsilon=5), Screen()).split())
+    shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
     assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000), found by" in shown
     assert "They have as much but for a probability of 2.5 %, each by itself." in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
     assert "? may have less than 2,600 baskets, by the noise alone. The others have as much but for" in near
     assert "of 1,000 asked for" not in near
     assert "% for counting these" in near
-    nothing = " ".join(render_table(mined(min_support=0.99), Screen()).split())
+    nothing = " ".join(render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split())
     assert (
         "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all baskets (9,900)." in nothing
     )
     assert "To try: a smaller least support, a larger budget, or more baskets." in nothing
-    noisy = mined(neighbors="add-remove", epsilon=5)
+    noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
 
 

@@ -58,6 +58,7 @@ def test_no_data_is_taken() -> None:
 
 NAMES = [*registry.single()]
 AR = "add-remove"
+RO = "replace-one"
 # Few ranks, for speed.
 EVERYTHING: dict[str, Any] = {"universe_size": 1000, "max_basket": 50, "max_rank": 100}
 
@@ -76,9 +77,9 @@ def of(found: Plan, name: str) -> PlannedMechanism:
         (Exponential(1.0, AR), 10**8, 22),
         (Exponential(1.0, AR), 10**27, 66),
         (Exponential(1.0, AR), 10**60, 142),
-        (Exponential(1.0), 10**60, 283),
+        (Exponential(1.0, RO), 10**60, 283),
         (TightMargin(1.0, 1e-6, AR), None, 31),
-        (TightMargin(1.0, 1e-6), None, 63),
+        (TightMargin(1.0, 1e-6, RO), None, 63),
         (LargeMargin(1.0, 1e-6, AR), None, 438),  # 450 if only rank 1 counts
         (LargeMargin(1.0, 1e-6, AR, max_rank=1), None, 450),
     ],
@@ -108,14 +109,14 @@ def test_limited_domain_takes_no_more_than_the_tight_margin_whatever_the_cap(nei
 @pytest.mark.parametrize(
     ("mechanism", "candidates", "others"),
     [
-        (LargeMargin(1.0, 1e-6, max_rank=300), None, 301),
-        (TightMargin(1.0, 1e-6, max_rank=300), None, 301),
+        (LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
         (TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
-        (LimitedDomain(0.3, 1e-6, max_rank=300, max_itemsets=20), None, 301),
-        (Choosing(1.0, 1e-6, 1225), None, 10_000),
-        (Distance(0.5, 1e-6), None, 10_000),
-        (Exponential(1.0), 5000, None),
-        (PermuteAndFlip(1.0), 5000, None),
+        (LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
+        (Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
+        (Distance(0.5, 1e-6, RO), None, 10_000),
+        (Exponential(1.0, RO), 5000, None),
+        (PermuteAndFlip(1.0, RO), 5000, None),
         (MaxOfLaplaces(1.0), 10**60, None),
         (Exponential(1.0), 3, None),
     ],
@@ -210,19 +211,22 @@ def test_distance_never_finds_one_of_several() -> None:
 
 
 def test_too_few_units_are_told_plainly() -> None:
-    found = plan(units=20, max_rank=1000)
-    assert not any(mechanism.feasible for mechanism in found.mechanisms)
-    assert found.reason.startswith("None will do: 20 units are too few")
-    assert "more units: 51" in found.reason
-    assert "a larger epsilon: 4 would do" in found.reason
+    for neighbors, units, enough, epsilon in (("add-remove", 15, 25, 2), ("replace-one", 20, 51, 4)):
+        found = plan(units=units, max_rank=1000, neighbors=neighbors)
+        assert not any(mechanism.feasible for mechanism in found.mechanisms)
+        assert found.reason.startswith(f"None will do: {units} units are too few")
+        assert f"more units: {enough}" in found.reason
+        assert f"a larger epsilon: {epsilon} would do" in found.reason
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
 
 def test_a_mechanism_that_the_units_suffice_for_comes_first() -> None:
     # The lead that distance asks for is the least, but ten that are tied are none.
-    assert plan(units=40, max_rank=1000).recommended == "distance"
-    assert "none is found" in plan(units=40, max_rank=1000).reason
-    assert plan(units=60, max_rank=1000).recommended == "limited-domain"
+    for neighbors, few, enough in (("add-remove", 20, 30), ("replace-one", 40, 60)):
+        found = plan(units=few, max_rank=1000, neighbors=neighbors)
+        assert found.recommended == "distance"
+        assert "none is found" in found.reason
+        assert plan(units=enough, max_rank=1000, neighbors=neighbors).recommended == "limited-domain"
 
 
 @pytest.mark.full
@@ -250,7 +254,7 @@ def test_the_json_form() -> None:
             "missing",
         ]
         assert isinstance(mechanism["needs"], list)
-    assert found["neighbors"] == "replace-one"
+    assert found["neighbors"] == "add-remove"
 
 
 def test_the_data_frame() -> None:
@@ -328,9 +332,9 @@ def test_a_plan_is_little_work() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "confidence"),
     [
-        (TightMargin(4.0, 1e-3, max_rank=10**9), 0.5),
+        (TightMargin(4.0, 1e-3, RO, max_rank=10**9), 0.5),
         (TightMargin(4.0, 1e-6, AR, max_rank=10**6), CONFIDENCE),
-        (TightMargin(20.0, 1e-9, max_rank=10**12), 0.99),
+        (TightMargin(20.0, 1e-9, RO, max_rank=10**12), 0.99),
     ],
 )
 def test_larger_groups_of_many_ranks_do_not_change_the_figures(

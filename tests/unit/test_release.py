@@ -75,8 +75,10 @@ every_kind = pytest.mark.parametrize("kind", ALL)
 def test_json_is_exactly_the_contract() -> None:
     assert NUMBERS.to_json() == (
         '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
-        '"neighbors": "replace-one", "privacy_unit": "basket", "abstained": false, '
-        '"itemsets": [{"items": [39, 48], "support": null}]}'
+        '"neighbors": "replace-one", "privacy_unit": "basket", '
+        '"guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
+        "replacing any one basket by any other changes the probability of any result by at most a factor e^1 = 2.72, "
+        'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, 48], "support": null}]}'
     )
 
 
@@ -370,7 +372,14 @@ def test_the_lift_of_rules_is_that_of_mlxtend_itself() -> None:
         from mlxtend.frequent_patterns import apriori
 
         own = rules(apriori(frame, min_support=1e-9, use_colnames=True, max_len=2), metric="lift", min_threshold=0)
-        asked: dict[str, Any] = {"size": "1-2", "union": True, "top": 15, "supports": True, "keep_all": True}
+        asked: dict[str, Any] = {
+            "size": "1-2",
+            "union": True,
+            "top": 15,
+            "supports": True,
+            "keep_all": True,
+            "count": True,
+        }
         mined = fim.mine(frame, **asked, epsilon=10_000, seed=1)
     assert len(mined.itemsets) == 15
     ours = rules(mined.to_pandas(), metric="lift", min_threshold=0)
@@ -423,15 +432,14 @@ def test_mine_with_the_defaults() -> None:
         mechanism="limited-domain",
         sizes=(2,),
         cost=PrivacyCost(1.0, 1e-6),
-        neighbors="replace-one",
+        neighbors="add-remove",
         privacy_unit="basket",
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         reason="for one itemset it needs the smallest margin of all without a list of items",
-        units=741,
-        shortfall=25,
+        shortfall=13,
     )
 
 
@@ -490,16 +498,21 @@ def test_mine_with_customers_as_the_unit() -> None:
         mechanism="large-margin",
         sizes=(2,),
         cost=PrivacyCost(1.0, 1e-6),
-        neighbors="replace-one",
+        neighbors="add-remove",
         privacy_unit="user",
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
         shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
-        units=701,
         shortfall=74,
     )
-    assert '"neighbors": "replace-one", "privacy_unit": "user", "units": 701, "abstained": false' in result.to_json()
+    assert (
+        '"neighbors": "add-remove", "privacy_unit": "user", "guarantee": "Guarantee (large-margin' in result.to_json()
+    )
+    assert "units" not in result.to_dict()
+    replaced = fim.mine(VISITS, mechanism="large-margin", user="customer", neighbors="replace-one").to_json()
+    assert '"neighbors": "replace-one", "privacy_unit": "user", "guarantee": "Guarantee (large-margin' in replaced
+    assert '"units": 701, "abstained": false' in replaced
 
 
 @pytest.mark.parametrize(
@@ -536,14 +549,18 @@ def test_what_becomes_of_baskets_without_a_customer() -> None:
 
 
 def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
-    nothing = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
+    nothing = fim.mine([["tea", "jam"]] * 5, supports=True, count=True, seed=1)
     assert nothing.abstained
     assert nothing.to_csv() == "item_1,item_2,support,lower,upper,share\n"
     assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper", "share"]
     assert list(nothing.to_pandas().columns) == ["support", "itemsets", "count", "lower", "upper"]
     assert list(nothing.to_pandas(relative=False).columns) == ["support", "itemsets", "lower", "upper"]
     assert nothing.to_dict()["noise"] is None
-    unnamed = fim.mine([["tea", "jam"]] * 5, mechanism="exponential", universe_size=10**6, supports=True, seed=1)
+    without = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
+    assert without.to_csv() == "item_1,item_2,support,lower,upper\n"
+    assert without.to_arrow().column_names == ["support", "itemsets", "lower", "upper"]
+    universe: dict[str, Any] = {"mechanism": "exponential", "universe_size": 10**6}
+    unnamed = fim.mine([["tea", "jam"]] * 5, **universe, supports=True, count=True, seed=1)
     assert (unnamed.abstained, unnamed.itemsets[0].items) == (False, None)
     assert unnamed.to_csv() == "item_1,item_2,support,lower,upper,share\n,,,,,\n"
     assert unnamed.to_dict()["noise"] is None
@@ -713,8 +730,10 @@ def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> N
         assert fixed.to_dict()["units"] == 4
         assert not {"units", "units_interval"} & private.to_dict().keys()
     users = pa.table({"u": ["a", "a", "b", None], "items": [["tea"], [], [], ["jam"]]})
-    dropped, own = (fim.mine(users, user="u", missing_user=rule) for rule in ("drop", "own-unit"))
-    assert (dropped.units, own.units) == (2, 3)
+    for neighbors, expected in (("replace-one", (2, 3)), ("add-remove", (None, None))):
+        asked_of_users: dict[str, Any] = {"user": "u", "neighbors": neighbors}
+        dropped, own = (fim.mine(users, missing_user=rule, **asked_of_users) for rule in ("drop", "own-unit"))
+        assert (dropped.units, own.units) == expected
 
 
 # ------------------------------------------------------------------------- every source, one answer

@@ -21,12 +21,12 @@ USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], 
 ASKED: list[dict[str, Any]] = [
     {},
     {"mechanism": "large-margin"},
-    {"top": 3, "supports": True},
-    {"top": 3, "size": "1-2", "union": True, "supports": True, "neighbors": "add-remove", "count": True},
+    {"top": 3, "supports": True, "neighbors": "replace-one"},
+    {"top": 3, "size": "1-2", "union": True, "supports": True, "count": True},
+    {"top": 3, "rules": True, "neighbors": "replace-one", "epsilon": 5},
     {"top": 3, "rules": True, "epsilon": 5},
-    {"top": 3, "rules": True, "neighbors": "add-remove", "epsilon": 5},
     {"min_support": 0.05},
-    {"min_support": 40, "neighbors": "add-remove", "keep_all": True},
+    {"min_support": 40, "keep_all": True},
     {"rho": 0.5, "supports": True},
     {"mechanism": "limited-domain", "max_basket": 2, "top": 4},
     {"mechanism": "exponential", "universe_size": 1000},
@@ -72,18 +72,18 @@ def test_what_the_command_line_wrote_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:
-    release = fim.mine(SHOP, size=2, top=3, supports=True, epsilon=5, seed=1)
+    release = fim.mine(SHOP, size=2, top=3, supports=True, count=True, epsilon=5, seed=1)
     release.save(tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
     assert table.column_names == ["support", "itemsets", "lower", "upper", "share"]
     assert table.num_rows == len(release)
     values = json.loads(table.schema.metadata[b"fim_private"])
     assert values["epsilon"] == 5
-    assert values["neighbors"] == "replace-one"
+    assert values["neighbors"] == "add-remove"
 
 
 def test_markdown_shows_names_as_they_are(tmp_path: Path) -> None:
-    release = fim.count([["a|b", "<script>", "*"]] * 90, [["a|b"], ["<script>"], ["*"]], seed=1)
+    release = fim.count([["a|b", "<script>", "*"]] * 90, [["a|b"], ["<script>"], ["*"]], count=True, seed=1)
     release.save(tmp_path / "a.md")
     text = (tmp_path / "a.md").read_text()
     assert r"| {a\|b} |" in text

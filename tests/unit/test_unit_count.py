@@ -50,7 +50,7 @@ every_composition = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.
 
 
 def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
-    release: fim.Release = fim.mine(data, **{"neighbors": "add-remove", "count": True, "seed": seed, **asked})
+    release: fim.Release = fim.mine(data, **{"count": True, "seed": seed, **asked})
     return release
 
 
@@ -126,7 +126,7 @@ def _law(noise: SupportNoise) -> dict[Any, float]:
 
 def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
     for count in (False, True):
-        release = fim.mine(DATA, top=3, supports=True, seed=1, count=count)
+        release = fim.mine(DATA, top=3, supports=True, seed=1, neighbors="replace-one", count=count)
         assert (release.units, release.units_interval) == (2000, None)
         assert "count" not in {share.purpose for share in release.shares}
         assert release.share_of(release[0]) == (release[0].support or 0) / 2000
@@ -135,16 +135,16 @@ def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
 
 def test_counts_have_it_too() -> None:
     for asked, kind in (({}, "laplace"), ({"delta": 0}, "laplace"), ({"rho": 0.1}, "normal")):
-        release = fim.count(DATA, [["bread"], ["jam"]], neighbors="add-remove", count=True, **asked)
+        release = fim.count(DATA, [["bread"], ["jam"]], count=True, **asked)
         assert share_for(release, "count").fraction == TWENTIETH
         assert sum(share.fraction for share in release.shares) == 1
         assert kind in str(release.noise and release.noise.kind)
         assert release.units is not None
         assert abs(release.units - 2000) < 500
-    many = fim.count(DATA, [[f"item {n}"] for n in range(200)], neighbors="add-remove", count=True)
+    many = fim.count(DATA, [[f"item {n}"] for n in range(200)], count=True)
     assert many.cost == PrivacyCost(1, 1e-6)
     assert share_for(many, "count").mu_squared == share_for(many, "supports").mu_squared / 19  # type: ignore[operator]
-    exact = fim.count(DATA, [["bread"]], count=True)
+    exact = fim.count(DATA, [["bread"]], neighbors="replace-one", count=True)
     assert (exact.units, len(exact.shares)) == (2000, 1)
 
 
@@ -157,7 +157,7 @@ def test_counts_have_it_too() -> None:
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()
     for seed in range(runs):
-        release = fim.count(DATA, list(SUPPORTS), neighbors="add-remove", count=True, seed=seed, **asked)
+        release = fim.count(DATA, list(SUPPORTS), count=True, seed=seed, **asked)
         for itemset in release:
             bounds = release.share_interval_of(itemset)
             assert bounds is not None
@@ -251,5 +251,6 @@ def test_supports_must_leave_room_for_it() -> None:
     line = r"^supports_share must be below 0\.95 with count, which takes 0\.05$"
     with pytest.raises(ParameterError, match=line):
         mined("no such file", supports=True, supports_share=0.95)
-    fine = fim.mine(DATA, count=True, supports=True, supports_share=0.95)  # where it costs nothing
+    # Where it costs nothing.
+    fine = fim.mine(DATA, count=True, supports=True, supports_share=0.95, neighbors="replace-one")
     assert fine.units == 2000

@@ -536,6 +536,7 @@ def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[
     for source, more in sources:
         found = fim.mine(source, where=where, **more, **said).to_dict()
         assert found.pop("where") == str(where_of(where))
+        assert found.pop("query", False) is ("query" in more)
         assert found == expected
 
 

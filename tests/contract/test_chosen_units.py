@@ -1,0 +1,345 @@
+"""Where a condition, a query or segments choose units, nothing tells exactly how many there are, unless it is public.
+
+And the relation that is taken where none is named, everywhere: add-remove.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from patience import PATIENCE
+from pyarrow import feather
+from real_data import REPOSITORY
+from sales import as_sqlite
+from typer.main import get_command
+
+import fim_private as fim
+from fim_private import mechanisms, planning
+from fim_private.cli.commands import app
+from fim_private.learning.vote_result import Vote
+from fim_private.learning.voting import voted as vote_of
+from fim_private.mechanisms import registry
+from fim_private.output.budget_table import render_statement
+from fim_private.output.console import Screen
+from fim_private.output.release_table import render_table
+from fim_private.output.vote_table import render_vote
+
+CUSTOMERS = 1001
+WHERE = "country = 'DE'"
+QUERY = "select holder, visit, item from sales where country = 'DE'"
+COLUMNS: dict[str, Any] = {"basket": "visit", "item": "item"}
+UNITS: dict[str, dict[str, Any]] = {"basket": COLUMNS, "user": {**COLUMNS, "user": "holder"}}
+WARNED = "replace-one does not hide which (baskets|users) are chosen by a condition, a query or segments"
+Released = fim.Release | Vote | fim.SegmentedRelease
+Call = Callable[..., Any]
+
+
+def shop(germans: int) -> pa.Table:
+    """1,001 customers of one visit each, so many of them from Germany and all others from France."""
+    rows = [(n, f"v{n}", item, "DE" if n < germans else "FR") for n in range(CUSTOMERS) for item in ("milk", "tea")]
+    names = ("holder", "visit", "item", "country")
+    return pa.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+
+
+NEIGHBOURS = {germans: shop(germans) for germans in (501, 500)}
+
+
+def by_condition(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    return table, {"where": WHERE, **columns}
+
+
+def by_query(table: pa.Table, folder: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    return as_sqlite(table, folder / f"{len(list(folder.iterdir()))}.db"), {"query": QUERY, **columns}
+
+
+def by_segments(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    return table, {"by": "country", "segments": ["DE"], **columns}
+
+
+def by_condition_before(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    return fim.read_transactions(table, where=WHERE, **columns), {}
+
+
+def by_query_before(table: pa.Table, folder: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
+    address, how = by_query(table, folder, **columns)
+    return fim.read_transactions(address, **how), {}
+
+
+def counted(data: Any, **asked: Any) -> fim.Release:
+    return fim.count(data, [["milk"], ["milk", "tea"]], **asked)
+
+
+def voted(data: Any, **asked: Any) -> Vote:
+    return vote_of(data, fim.HighestConfidence(min_share=0.1), **asked)
+
+
+WAYS = (by_condition, by_query, by_condition_before, by_query_before)
+EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
+CALLS: tuple[tuple[Call, Call], ...] = (
+    *((way, call) for way in WAYS for call in EVERY),
+    (by_segments, fim.mine),
+)
+KEPT: dict[Call, str] = {
+    by_condition: "that the condition keeps as well",
+    by_condition_before: "that the condition keeps as well",
+    by_query: "that the query keeps as well",
+    by_query_before: "that the query keeps as well",
+    by_segments: "that counts in the same segments",
+}
+with_supports = pytest.mark.parametrize(
+    ("way", "call"),
+    [(by_condition, fim.mine), (by_query, counted), (by_segments, fim.mine)],
+    ids=["mine", "count", "by"],
+)
+every_call = pytest.mark.parametrize(
+    ("way", "call"), CALLS, ids=[f"{call.__name__} {way.__name__}" for way, call in CALLS]
+)
+
+
+def chosen(way: Call, call: Call, table: pa.Table, folder: Path, *, unit: str = "user", **asked: Any) -> Any:
+    data, how = way(table, folder, **UNITS[unit])
+    with pytest.warns(fim.PrivacyWarning, match=WARNED):
+        return call(data, **how, **{"epsilon": 0.001, "neighbors": "replace-one", **asked})
+
+
+def parts(found: Released) -> list[Any]:
+    """The releases of its segments, or what there is alone."""
+    return [*found.values()] if isinstance(found, fim.SegmentedRelease) else [found]
+
+
+def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
+    """Everything that is written of it, with a name."""
+    yield "json", json.dumps(found.to_dict())
+    if isinstance(found, Vote):
+        yield "table", render_vote(found, Screen())
+        return
+    yield "table", render_table(found, Screen())
+    yield "text", str(found)
+    yield "shown", repr(found)
+    yield "notebook", found._repr_html_()
+    yield "csv", found.to_csv()
+    yield "markdown", found.to_markdown()
+    yield "arrow", str(found.to_arrow().column_names)
+    fim.report(found, folder / "page.html")
+    yield "page", (folder / "page.html").read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------- how many is not said
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@every_call
+@pytest.mark.every_case
+def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Call, unit: str, tmp_path: Path) -> None:
+    """One customer of 1,001 is from France instead of Germany. That was told for nothing, at any budget."""
+    for germans, table in NEIGHBOURS.items():
+        found = chosen(way, call, table, tmp_path, unit=unit)
+        for name, text in forms(found, tmp_path):
+            assert not re.search(r"\b50[01]\b", text), (name, germans)
+            assert "told exactly" not in text, name
+            assert '"units"' not in text, name
+        for one in parts(found):
+            assert one.units is None
+
+
+@with_supports
+@pytest.mark.every_case
+def test_no_shares_are_made_of_it(way: Call, call: Call, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"supports": True} if call is fim.mine else {}
+    found = chosen(way, call, NEIGHBOURS[501], tmp_path, **asked)
+    assert "share" not in found.to_csv().partition("\n")[0]
+    assert "share" not in found.to_arrow().column_names
+    assert '"share"' not in json.dumps(found.to_dict()["releases" if way is by_segments else "itemsets"])
+    with pytest.raises(fim.ParameterError, match=r"supports cannot be told as shares of all users") as refused:
+        found.to_pandas()
+    assert "count=True" in str(refused.value)
+    assert "relative=False" in str(refused.value)
+    # That relation is what was asked for already.
+    assert "replace-one" not in str(refused.value).partition("Mine again")[2]
+
+
+@with_supports
+@pytest.mark.every_case
+def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
+    found = chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True)
+    for one in parts(found):
+        assert "count" in {share.purpose for share in one.shares}
+        low, high = one.units_interval
+        assert low < one.units < high
+        assert abs(one.units - 501) < 1000
+    several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
+    assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
+
+
+@pytest.mark.parametrize("way", [by_condition, by_query, by_segments, by_condition_before])
+@pytest.mark.every_case
+def test_a_least_support_that_is_a_share_is_of_a_noisy_number(way: Call, tmp_path: Path) -> None:
+    found = chosen(way, fim.mine, NEIGHBOURS[501], tmp_path, epsilon=5, min_support=0.3)
+    [one] = parts(found)
+    assert one.units_interval is not None
+    assert one.units_interval[0] < one.units < one.units_interval[1]
+    assert one.threshold == math.ceil(0.3 * one.units)
+    assert "count" in {share.purpose for share in one.shares}
+
+
+# --------------------------------------------------------------------------------------------- what is said instead
+
+
+@every_call
+@pytest.mark.every_case
+def test_the_guarantee_names_what_is_exchanged_for_what(way: Call, call: Call, tmp_path: Path) -> None:
+    found = chosen(way, call, NEIGHBOURS[501], tmp_path)
+    said = f"replacing any one user (all their baskets) by any other {KEPT[way]} changes the probability"
+    assert said in found.guarantee
+    assert found.to_dict()["guarantee"] == found.guarantee
+    for name, text in forms(found, tmp_path):
+        if name in ("table", "json", "page", "text"):
+            assert said in " ".join(text.split()), name
+
+
+def test_several_that_choose_are_all_named(tmp_path: Path) -> None:
+    address, how = by_query(NEIGHBOURS[501], tmp_path, **UNITS["basket"])
+    how |= {"query": "select * from sales", "where": WHERE, "by": "country", "segments": ["DE"]}
+    with pytest.warns(fim.PrivacyWarning, match=WARNED):
+        found = fim.mine(address, **how, neighbors="replace-one")
+    kept = "by any other that the condition and the query keep as well and that counts in the same segments changes"
+    assert kept in found.guarantee
+    assert kept in found["DE"].guarantee
+
+
+@every_call
+def test_under_add_remove_there_is_nothing_to_add(way: Call, call: Call, tmp_path: Path) -> None:
+    data, how = way(NEIGHBOURS[501], tmp_path, **UNITS["user"])
+    found = call(data, **how)  # a warning is an error here
+    assert "adding or removing any one user (all their baskets) changes the probability" in found.guarantee
+
+
+def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one"}
+    for call in EVERY:
+        found = call(NEIGHBOURS[501], **asked)
+        assert found.units == found.to_dict()["units"] == CUSTOMERS
+        assert "replacing any one user (all their baskets) by any other changes the probability" in found.guarantee
+        if call is not voted:
+            assert found.units_interval is None
+            assert {share.purpose for share in found.shares} <= {"selection", "supports"}
+    table = fim.mine(NEIGHBOURS[501], **asked, supports=True)
+    assert "1,001 in all" in " ".join(render_table(table, Screen()).split())
+    assert table.to_pandas()["count"].tolist() == [itemset.support for itemset in table]
+
+
+@pytest.mark.parametrize("asked", [{"where": WHERE}, {"exclude": ["jam"]}, {}], ids=str)
+def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -> None:
+    kept = ": replacing it by any other that every condition keeps as well." if "where" in asked else "."
+    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
+        how: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one", "ledger": ledger, "dataset": "shop"}
+        fim.mine(NEIGHBOURS[501], **how)
+        whole = "It is about one user, with all their baskets, under replace-one"
+        assert ledger.statement().protected == f"{whole}."
+        if "where" in asked:
+            with pytest.warns(fim.PrivacyWarning, match=WARNED):
+                fim.mine(NEIGHBOURS[501], **how, **asked)
+        else:
+            fim.mine(NEIGHBOURS[501], **how, **asked)
+        assert ledger.statement().protected == ledger.statement().to_dict()["protected"] == f"{whole}{kept}"
+        assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())
+
+
+@pytest.mark.parametrize("way", [by_query, by_query_before, by_condition_before])
+def test_a_ledger_knows_what_was_read_before(way: Call, tmp_path: Path) -> None:
+    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
+        for call in EVERY:
+            chosen(way, call, NEIGHBOURS[501], tmp_path, ledger=ledger, dataset="shop", epsilon=1)
+        kept = "every query" if "query" in way.__name__ else "every condition"
+        assert f"replacing it by any other that {kept} keeps as well" in ledger.statement().protected
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "fim_private", *words],
+        env={**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("command", ["mine", "count", "vote"])
+@pytest.mark.every_case
+def test_the_command_says_so_too(command: str, tmp_path: Path) -> None:
+    feather.write_feather(NEIGHBOURS[501], str(tmp_path / "shop.feather"))
+    (tmp_path / "pairs.csv").write_text("milk,tea\n")
+    run("budget", "create", str(tmp_path / "l"), "--epsilon", "9", "--delta", "1e-4")
+    more = {
+        "count": ["--itemsets", str(tmp_path / "pairs.csv")],
+        "vote": ["--question", "highest-confidence", "--min-share", "0.1"],
+    }
+    columns = ["--user", "holder", "--basket", "visit", "--item", "item", "--where", WHERE]
+    charged = ["--ledger", str(tmp_path / "l"), "--dataset", "shop", "--neighbors", "replace-one"]
+    words = [command, str(tmp_path / "shop.feather"), *more.get(command, []), *columns, *charged]
+    kept = "by any other that the condition keeps as well changes"
+    table = run(*words)
+    assert kept in " ".join(table.stdout.split())
+    [warning] = [line for line in table.stderr.splitlines() if line.startswith("Warning: --neighbors replace-one")]
+    assert "does not hide which users are chosen by a condition" in warning
+    found = json.loads(run(*words, "--format", "json").stdout)
+    assert kept in found["guarantee"]
+    assert "units" not in found
+    protected = "under replace-one: replacing it by any other that every condition keeps as well."
+    shown = run("budget", "show", str(tmp_path / "l"))
+    assert protected in " ".join(shown.stdout.split())
+    stated = json.loads(run("budget", "show", str(tmp_path / "l"), "--format", "json").stdout)
+    assert protected in stated["protected"]
+
+
+# ------------------------------------------------------------------------------------------ what is taken by default
+
+
+def test_every_command_takes_add_remove() -> None:
+    def options(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        yield from ((name, each.default) for each in command.params if each.name == "neighbors")
+        for each, below in getattr(command, "commands", {}).items():
+            yield from options(below, f"{name} {each}".strip())
+
+    found = dict(options(get_command(app), ""))
+    assert found.pop("budget create") is None  # its first release decides
+    assert found == dict.fromkeys(("mine", "count", "vote", "plan", "audit"), "add-remove")
+
+
+def test_every_function_takes_add_remove() -> None:
+    public = {name: getattr(fim, name) for name in fim.__all__ if callable(getattr(fim, name))}
+    public |= {f"planning.{name}": each for name, each in vars(planning).items() if inspect.isfunction(each)}
+    public |= {f"mechanisms.{name}": getattr(mechanisms, name) for name in mechanisms.__all__}
+    found = {}
+    for name, each in public.items():
+        if callable(each) and not (inspect.isclass(each) and issubclass(each, BaseException)):
+            taken = inspect.signature(each).parameters.get("neighbors")
+            if taken is not None and taken.default is not taken.empty:
+                found[name] = taken.default
+    assert {"mine", "count", "vote", "plan", "plan_top", "quantiles"} <= found.keys()
+    assert {f"mechanisms.{registry.spec_named(name).mechanism.__name__}" for name in registry.single()} <= found.keys()
+    assert set(found.values()) == {"add-remove"}
+
+
+def test_what_is_released_by_default_is_about_one_more_or_less(tmp_path: Path) -> None:
+    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
+        for call in EVERY:
+            found = call(NEIGHBOURS[501], **UNITS["user"], ledger=ledger, dataset="shop")
+            assert found.neighbors == found.to_dict()["neighbors"] == "add-remove"
+            assert (found.units, "units" in found.to_dict()) == (None, False)
+        assert ledger.statement().neighbors == "add-remove"
+        with pytest.raises(fim.LedgerError, match="add-remove"):
+            fim.mine(NEIGHBOURS[501], **UNITS["user"], neighbors="replace-one", ledger=ledger, dataset="shop")

@@ -102,7 +102,9 @@ def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run("mine", SHOP, "--user", "customer", "--epsilon", "0.001", "--seed", "1", "--report", str(page))
     assert "Nothing stood out from the noise." in page.read_text()
-    assert not {word for word in ("To try", "likely to find", "fim-private mine", "fim.mine") if word in page.read_text()}
+    assert not {
+        word for word in ("To try", "likely to find", "fim-private mine", "fim.mine") if word in page.read_text()
+    }
     assert "corner_shop" not in page.read_text()
     assert "--user" not in page.read_text()
 

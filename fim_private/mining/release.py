@@ -287,7 +287,8 @@ class Release(Pictured):
 
         `mlxtend.frequent_patterns.association_rules` takes it as it is, if it was mined with rules=True: the parts of
         the itemsets then follow them. (Of other releases it raises a KeyError where a part of an itemset is missing;
-        to_pandas(downward_closed=True) leaves such itemsets out.)
+        to_pandas(downward_closed=True) leaves such itemsets out.) Of users with together="basket" its lift 1 is not
+        independence: see `rules`.
 
         support: float64, 0 to 1. Where supports were asked for there are count (Int64), the same in units, and lower
             and upper (float64), the ends of the 95 % interval as shares. Where not, support is missing throughout

@@ -52,11 +52,11 @@ def note(marked: int, rules: int, *, lifts: bool) -> str:
         told.append(f"{rules - marked:,} of {rules:,} {'rule is' if rules == 1 else 'rules are'} clear of the noise.")
     if marked and lifts:
         told.append(
-            f"{MARK} marks the others: by the noise alone their two sides may be together no more (or less) often than "
-            "by chance, or they may miss what was asked for."
+            f"{MARK} marks the others: by the noise alone, their sides may be together (or apart) by chance, or below "
+            "a limit that you set."
         )
     elif marked:
-        told.append(f"{MARK} marks {marked:,} of {rules:,}: by the noise alone they may miss what was asked for.")
+        told.append(f"{MARK} marks {marked:,} of {rules:,}: they may have less confidence than you asked for.")
     told.append("The intervals of a rule hold what they are of with 95 % probability together.")
     return " ".join([*told, *([] if lifts else [NO_LIFTS])])
 

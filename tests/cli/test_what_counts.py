@@ -63,6 +63,36 @@ def test_all_forms_have_all_segments(sales: Path) -> None:
     assert (sales / "page.html").read_text() == page
 
 
+def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sales: Path) -> None:
+    words = ("mine", "sales.csv", *READ, "--user", "customer", "--together", "basket", "--rules")
+    run(sales, "budget", "create", "b.ledger", "--epsilon", "3", "--delta", "1e-5")
+    charged = ("--ledger", "b.ledger", "--dataset", "sales")
+    done = run(sales, *words, *charged, "--min-lift", "1.2", "--output", "out.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("Error: --min-lift of users needs --together user: a pair must share one basket, but each ")
+    assert not (sales / "out.json").exists()
+    budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
+    assert budget["entries"] == []
+    fine = run(sales, *words, "--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1")
+    assert fine.returncode == 0
+    assert "No lift is shown: " in fine.stdout
+    assert "With --together user they have lifts." in fine.stdout
+
+
+def test_what_is_handed_on_has_no_advice(sales: Path) -> None:
+    words = ("mine", "sales.csv", *READ, "--epsilon", "0.001", "--seed", "1")
+    assert "To try: " in run(sales, *words).stdout
+    for name in ("r.txt", "r.md", "r.json", "r.svg", "r.csv"):
+        done = run(sales, *words, "--output", name, "--report", "r.html")
+        assert done.returncode == 0
+        for written in (name, "r.html"):
+            assert not {
+                word for word in ("To try", "fim-private mine", "fim.mine") if word in (sales / written).read_text()
+            }
+    assert "Nothing stood out from the noise." in (sales / "r.html").read_text()
+
+
 def test_users_together_and_short_baskets(sales: Path) -> None:
     words = ("mine", "sales.csv", *READ, "--user", "customer", "--together", "user", "--min-basket", "4")
     done = run(sales, *words, "--exclude", "left.txt", "--epsilon", "9", "--format", "json", "--seed", "1")

@@ -351,6 +351,23 @@ def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int)
     assert [supports[each] for each in frequent] == sorted(supports.values(), reverse=True)[:count]
 
 
+def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
+    """Tea and milk by independent visits, which no basket has both of; jam and rye together in few baskets."""
+    rows = [{"u": u, "b": 2 * u, "i": "tea"} for u in range(900) if u % 2]
+    rows += [{"u": u, "b": 2 * u + 1, "i": "milk"} for u in range(900) if u % 2]
+    rows += [{"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")]
+    asked: dict[str, Any] = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
+    table = pa.Table.from_pylist(rows)
+    for question in (HighestLift(min_share=0.2), HighestConfidence(min_share=0.2)):
+        assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
+    assert voting.voted(table, HighestLift(min_share=0.2), **asked).answer == ("milk", "tea")
+    for other in (MostFrequent(size=2), lambda block: ["one"]):
+        assert "together" not in voting.voted(table, other, **asked).to_dict()
+    assert voting.voted(table, HighestConfidence(min_share=0.2), **asked, together="basket").scope.together == "basket"
+    with pytest.raises(ParameterError, match=r"^question highest-lift of users needs together user: a pair must share"):
+        fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
+
+
 def test_questions_count_users_once() -> None:
     rows = [[["a", "b"], ["a", "b"], ["c"]]] * 3 + [[["a"], ["b"]]] * 2 + [[["c", "d"]]] * 4
     block = of_users(rows)

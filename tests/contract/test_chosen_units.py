@@ -245,7 +245,7 @@ def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
         how: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one", "ledger": ledger, "dataset": "shop"}
         fim.mine(NEIGHBOURS[501], **how)
-        whole = "It is about one user, with all their baskets, under replace-one"
+        whole = "It is about one user, with all their baskets (named by 'holder'), under replace-one"
         assert ledger.statement().protected == f"{whole}."
         if "where" in asked:
             with pytest.warns(fim.PrivacyWarning, match=WARNED):

@@ -314,7 +314,7 @@ def test_their_forms_have_all_segments() -> None:
     assert (values["by"], values["segments"], values["max_segments"]) == ("store", ["A", "C", "=1+1"], 1)
     assert [one["segment"] for one in values["releases"]] == ["A", "C", "=1+1"]
     assert "## store A" in found.to_markdown()
-    assert "store =1+1: No itemset" in repr(found)
+    assert "Nothing stood out from the noise for =1+1." in repr(found)
     assert "<td" in found._repr_html_()
 
 

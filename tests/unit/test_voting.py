@@ -497,6 +497,7 @@ def test_the_result_says_what_was_promised() -> None:
         "delta": 1e-06,
         "neighbors": "replace-one",
         "privacy_unit": "basket",
+        "guarantee": found.guarantee,
         "units": 400,
         "abstained": False,
         "answer": {"items": ["milk", "tea"]},

@@ -1,0 +1,592 @@
+"""All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever noise was drawn.
+
+A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of its steps together
+may be apart by μ² at most (Theorems 13, 14, 15 and 17), counting for each step the neighbour that moves it most; some
+neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
+Items that one unit alone has are held to their own part of δ: how often any of them is named.
+
+Picks are not replayed: test_whole_releases.py and test_measured_run.py hold them to theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations, combinations_with_replacement, permutations
+from typing import Any
+
+import levelwise_laws as laws
+import numpy as np
+import pyarrow as pa
+import pytest
+from replays import Step, Teller, forced, recorded
+
+import fim_private as fim
+from fim_private.counting import weighted_items
+from fim_private.counting.clipped_weights import clipped_weights
+from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.gaussian_dp import gdp_mu
+from fim_private.dp.randomness import Randomness
+from fim_private.dp.rounded_normal import least_exceeding
+from fim_private.levelwise import discovery, gaussian_budget, levelwise, reaching, scaled_count
+from fim_private.levelwise.closed_sets import pairs_of
+from fim_private.levelwise.discovery import Level, nothing
+from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
+from fim_private.levelwise.item_threshold import item_threshold
+from fim_private.mining import counting_given, one_release
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.unit_count import UnitCount
+from fim_private.reading.transactions import Transactions
+
+GRID = laws.GRID
+# The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are of another country.
+Unit = str
+Data = tuple[Unit, ...]
+# Two units without an item in common, each with so many that any weights are clipped; and one with all of theirs.
+ONE, OTHER = "abcdefg", "hijklmno"
+ALL = ONE + OTHER
+REST: Data = (ONE,) * 3 + (OTHER,) * 3
+UNITS: tuple[Unit, ...] = (ALL, OTHER, "ah", "abhp", "qyz")
+HALVES: tuple[Unit, ...] = (*UNITS, OTHER.upper(), "abCD")
+USERS: tuple[Unit, ...] = (ALL, OTHER, "abc/abc/cdefg", "a/h", "abp/ah", "qyz/y")
+NEIGHBORS = ("add-remove", "replace-one")
+NEARLY = Fraction(98, 100)
+# What a float may be wrong by, relatively.
+ROUNDING = 1e-9
+
+
+# ------------------------------------------------------------------------------------------------ what is asked
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is asked for. given: itemsets that are counted; None where they are mined.
+
+    told: the noisy values of a step, by its place, where others than its true ones are to be told.
+    """
+
+    name: str
+    asked: Mapping[str, Any]
+    given: Sequence[Sequence[str]] | None = None
+    told: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.asked['neighbors']}"
+
+    @property
+    def by_user(self) -> bool:
+        return "user" in self.asked
+
+    @property
+    def naming(self) -> Fraction:
+        """The part of δ with which items may be named that one unit alone has."""
+        if self.given is not None or "catalogue" in self.asked:
+            return Fraction(0)
+        delta = Fraction(repr(self.asked.get("delta", 1e-6)))
+        return min(delta / 2 if "rho" in self.asked else delta / 10, Fraction(1, 20))
+
+    def run(self, data: Data) -> Any:
+        """All that leaves, in every field."""
+        options: dict[str, Any] = {"basket": "basket", "item": "item", "seed": 0, **self.asked}
+        if self.given is None:
+            return fim.mine(table_of(data), **options)
+        return fim.count(table_of(data), [*map(list, self.given)], **options)
+
+    def used(self, apart: Iterable[tuple[NoiseKind, Fraction]]) -> Fraction:
+        """Which part of the budget steps use together that are so far apart."""
+        apart = list(apart)
+        loss = sum((each for kind, each in apart if kind is NoiseKind.LAPLACE), Fraction(0))
+        squared = sum((each for kind, each in apart if kind is not NoiseKind.LAPLACE), Fraction(0))
+        if "rho" in self.asked:
+            assert not loss
+            return squared / (2 * Fraction(repr(self.asked["rho"])))
+        epsilon, delta = (Fraction(repr(self.asked[name])) for name in ("epsilon", "delta"))
+        if not squared:
+            return loss / epsilon
+        assert loss < epsilon, "Laplace noise alone uses more than its part"
+        rest = (delta - self.naming) / (1 - self.naming)
+        discrete = any(kind is NoiseKind.GAUSSIAN for kind, _ in apart)
+        return squared / (2 * zcdp_rho(epsilon - loss, rest) if discrete else gdp_mu(epsilon - loss, rest) ** 2)
+
+
+def table_of(data: Data) -> pa.Table:
+    rows = [
+        (number, f"{number}.{place}", item.lower(), "FR" if item.islower() else "DE")
+        for number, unit in enumerate(data)
+        for place, basket in enumerate(unit.split("/"))
+        for item in basket
+    ]
+    return pa.table(dict(zip(("user", "basket", "item", "country"), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def asks(name: str, given: Any = None, told: Any = None, **asked: Any) -> list[Ask]:
+    """The same for both relations."""
+    asked = {"rho": 50} | asked if "epsilon" not in asked else asked
+    return [Ask(name, {**asked, "neighbors": relation}, given, told or {}) for relation in NEIGHBORS]
+
+
+LISTED = [*ALL, "p", "q"]
+# What users are told to be before: such that levels are taken.
+MEASURED = {0: [3 * GRID], 1: [10**6 * GRID] + [0] * 10}
+ASKS = [
+    *asks("items", size=1, top=15, supports=True, count=True),
+    *asks("pairs", size=2, top=49, supports=True),
+    *asks("triples", size=3, top=91, supports=True, keep_all=True),
+    *asks("1 to 3 together", size="1-3", top=155, union=True, supports=True),
+    *asks("1 to 2 apart, (ε, δ)", size="1-2", top=49, supports=True, epsilon=100, delta=1e-5),
+    *asks("a small ε", size=2, top=49, supports=True, epsilon=0.5, delta=1e-5, keep_all=True),
+    *asks("rules", size="1-2", top=64, union=True, rules=True, rho=20),
+    *asks("listed", size=2, top=49, supports=True, catalogue=LISTED),
+    *asks("listed, (ε, δ)", size="1-2", top=64, union=True, rules=True, catalogue=LISTED, epsilon=50, delta=1e-5),
+    *asks("condition", size=2, top=49, supports=True, where="country = 'FR'", min_basket=2, exclude=["q"]),
+    *asks("least number", size="1-3", min_support=3),
+    *asks("least number of items", size=1, min_support=3),
+    *asks("least share", size=2, min_support=0.2),
+    *asks("least share, listed", size="1-2", min_support="20%", catalogue=LISTED, epsilon=100, delta=1e-5),
+    *asks("users", told=MEASURED, size=2, top=49, supports=True, user="user"),
+    *asks("united", told=MEASURED, size="1-2", top=64, union=True, supports=True, rho=20, user="user", together="user"),
+    *asks("users' least", told={0: MEASURED[1]}, size=2, min_support=3, user="user", together="user"),
+    *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
+    *asks("many counts", [*ALL, "ab", "abc"], epsilon=1, delta=0.01, count=True),
+    *asks("counts, ρ", [*ONE, "ab", "abc"], rho=2, count=True, where="country = 'FR'"),
+    *asks("users' counts", [*ALL, "ab"], rho=2, count=True, user="user", together="user"),
+]
+
+
+# ------------------------------------------------------------------------------------------------ the audit
+
+
+def items_of(data: Data) -> set[str]:
+    return set("".join(data).lower()) - {"/"}
+
+
+def teller(named: Iterable[str], told: Mapping[int, Sequence[int]], noise: int = 0) -> Teller:
+    """Noisy values: what there is, with noise of so many σ. Of items found these are named, and no others."""
+    high = set(named)
+
+    def told_values(place: int, step: Step) -> Sequence[int]:
+        if place in told:
+            return told[place]
+        drawn = np.random.default_rng([noise, place]).standard_normal(len(step.true)) * noise * step.deviation
+        values = [value + round(z) for value, z in zip(step.true, drawn.tolist(), strict=True)]
+        if step.names is None:
+            return values
+        lift = round(60 * step.deviation) + 2 * GRID
+        return [value + lift if name in high else 0 for name, value in zip(step.names, values, strict=True)]
+
+    return told_values
+
+
+def replayed(ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str], noise: int = 0) -> Fraction:
+    """Hold a release to its budget, whatever neighbour it is made of; return the most that one of them uses."""
+    transcript = recorded(partial(ask.run, start), teller(named, ask.told, noise))
+    most, worst = Fraction(0), [(step.kind, Fraction(0)) for step in transcript.steps]
+    lone: list[list[int]] = []
+    for data in others:
+        again = forced(partial(ask.run, data), transcript)
+        apart = transcript.apart(again)
+        for one, two in zip(transcript.steps, again.steps, strict=True):
+            lone += [one.lone(two), two.lone(one)]
+        most = max(most, ask.used(apart))
+        worst = [(kind, max(one, two)) for (kind, one), (_, two) in zip(worst, apart, strict=True)]
+    share = ask.used(worst)
+    assert share <= 1, f"{float(share):.7f} of the budget is used: {start}"
+    # These are held to δ₀ below, as items of one unit.
+    assert ask.naming or not any(lone), "candidates are not the same"
+    assert all(sum(weight**2 for weight in alone) <= GRID**2 for alone in lone), "one unit alone has more than it may"
+    return most
+
+
+def audit(ask: Ask) -> Fraction:
+    """Hold it to its budget, where one unit more, one less, or another one is beside the rest; return as `replayed`."""
+    units = USERS if ask.by_user else HALVES if "where" in ask.asked else UNITS
+    named = items_of(REST)
+    if ask.asked["neighbors"] == "add-remove":
+        more = [(*REST, unit) for unit in units]
+        most = replayed(ask, REST, more, named)
+        return max(most, *(replayed(ask, data, [REST], named, noise) for noise, data in enumerate(more[:4:3])))
+    others = [(*REST, unit) for unit in (ONE, *units)]
+    return max(replayed(ask, others[start], others, named, noise) for noise, start in enumerate((0, 4)))
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("ask", ASKS, ids=str)
+def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: Ask) -> None:
+    assert audit(ask) >= NEARLY
+
+
+@pytest.mark.parametrize("name", ["items add-remove", "users' least replace-one"])
+def test_no_neighbour_uses_more_than_the_budget_where_long_units_are_cut(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To two items each: what remains of a unit is its own matter."""
+    monkeypatch.setattr(discovery, "MOST_ITEMS_OF_UNIT", 2)
+    [ask] = [ask for ask in ASKS if str(ask) == name]
+    audit(ask)
+
+
+# All baskets of three items.
+BASKETS = ("a", "b", "c", "ab", "ac", "bc", "abc")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("ask", [ask for ask in ASKS if not {"user", "min_basket"} & {*ask.asked}], ids=str)
+def test_no_neighbour_uses_more_than_the_budget_on_all_small_data(ask: Ask) -> None:
+    """Of three items and at most three baskets."""
+    for baskets in (baskets for size in range(3) for baskets in combinations_with_replacement(BASKETS, size)):
+        rest = baskets or ("z",)
+        beside = [(*rest, basket) for basket in BASKETS]
+        starts = [rest] if ask.asked["neighbors"] == "add-remove" else beside[::3]
+        for noise, start in enumerate(starts):
+            replayed(ask, start, beside, items_of(rest), noise)
+
+
+# ------------------------------------------------------------------------------------------------ new items
+
+
+NEW = [chr(0x4E00 + number) for number in range(1500)]
+ALONE = [
+    *asks("items", size=1, top=3, mechanism="levelwise", epsilon=1, delta=1e-6),
+    *asks("a large δ", size=1, top=3, mechanism="levelwise", epsilon=3, delta=0.1),
+    *asks("a large ε", size=1, top=3, mechanism="levelwise", epsilon=100, delta=0.5),
+    *asks("a small δ", size=1, top=3, mechanism="levelwise", epsilon=30, delta=1e-9),
+    *asks("ρ", size=1, top=3, mechanism="levelwise", rho=0.02, delta=1e-6),
+    *asks("least", size=1, min_support=3, epsilon=1, delta=1e-6),
+    *asks("users", told={0: MEASURED[1]}, size=1, min_support=3, rho=50, user="user"),
+]
+
+
+def alone(ask: Ask, items: Sequence[str], value: int) -> tuple[Step, bool]:
+    """The step that finds items where one unit alone has these, all with this noisy value, and whether any is named."""
+    unit = "/".join(["".join(items[::2]), "".join(items)] if ask.by_user else ["".join(items)])
+    found: list[tuple[int, Step]] = []
+
+    def told(place: int, step: Step) -> Sequence[int]:
+        if step.names is None:
+            return ask.told.get(place, step.true)
+        found.append((place, step))
+        return [value if name in items else -(1 << 61) for name in step.names]
+
+    steps = recorded(partial(ask.run, (*REST, unit)), told).steps
+    [(place, step)] = found
+    return step, len(steps) > place + 1
+
+
+def least_named(ask: Ask) -> int:
+    """The least noisy weight with which an item is named, found by trying."""
+    low, high = -(1 << 60), 1 << 60
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if alone(ask, "yz", middle)[1] else (middle, high)
+    return high
+
+
+def check_new_items(ask: Ask) -> float:
+    """Hold the naming of what one unit alone has to its part of δ, for some numbers of items; return the share used."""
+    least, most = least_named(ask), 0.0
+    for count in (1, 2, 4, 30, 999, 1000, 1500):
+        step, named = alone(ask, NEW[:count], least)
+        assert named
+        own = [value for name, value in zip(step.names or (), step.true, strict=True) if name in NEW]
+        assert len(own) == min(count, 1000), "items are not cut"
+        silent = math.prod(
+            (1 - Fraction(laws.exact_tail(step.parameter, least - value))) ** times
+            for value, times in Counter(own).items()
+        )
+        share = (1 - silent) / ask.naming
+        assert share <= 1, f"of {count} new items one is named {float(share):.4f} times as often as promised"
+        most = max(most, float(share))
+    return most
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("ask", ALONE, ids=str)
+def test_what_one_unit_alone_has_is_named_as_rarely_as_promised(ask: Ask) -> None:
+    assert check_new_items(ask) > 0.9
+
+
+def test_items_are_compared_with_their_threshold_without_rounding() -> None:
+    """It may be so high that floats are several steps apart."""
+    [ask, _] = asks("far", size=1, top=3, mechanism="levelwise", epsilon=1e-9, delta=1e-290)
+    variance = alone(ask, "yz", 0)[0].parameter / GRID**2
+    assert least_named(ask) == item_threshold(variance, ask.naming, 1000) > 1 << 54
+
+
+# ------------------------------------------------------------------------------------------------ the whole
+
+
+def check_whole(ask: Ask, pairs: Iterable[tuple[Data, Data]]) -> float:
+    """Hold all noisy values of a release together to (ε, δ), whatever is named; return the largest share of δ used.
+
+    What follows the items is normal noise whose distance may depend on the past: it is the largest of two pasts.
+    """
+    epsilon, delta = (float(ask.asked[name]) for name in ("epsilon", "delta"))
+    least = least_named(ask) if ask.naming else 0
+
+    def distance(one: Data, other: Data, begin: int, named: tuple[str, ...]) -> float:
+        """μ of all steps from one on."""
+        squared = []
+        for noise in range(2):
+            first = recorded(partial(ask.run, one), teller(named, {}, noise))
+            apart = first.apart(forced(partial(ask.run, other), first))
+            squared.append(float(sum(each for _, each in apart[begin:])))
+        return math.sqrt(max(squared))
+
+    most = 0.0
+    for pair in pairs:
+        if not ask.naming:
+            spent = [float(laws.excess(np.ones(1), np.ones(1), epsilon, distance(*pair, 0, ()))[0])]
+        else:
+            first = [recorded(partial(ask.run, data), teller((), {})).steps[0] for data in pair]
+            known = [dict(zip(step.names or (), step.true, strict=True)) for step in first]
+            weights = [{item: own.get(item, 0) for item in known[0] | known[1]} for own in known]
+            later = cache(partial(distance, *pair, 1))
+            spent = [
+                laws.found_divergence(side, beside, least, first[0].parameter, epsilon, later)
+                for side, beside in permutations(weights)
+            ]
+        most = max(most, *spent)
+    assert most <= delta * (1 + ROUNDING), f"{most / delta:.4f} of δ is used"
+    return most / delta
+
+
+# Larger data, which both neighbours have besides.
+FIXED: Data = (*BASKETS * 4, "ac", "b")
+KEPT = {"mechanism": "levelwise", "keep_all": True, "top": 3}
+SMALL, LARGE = {"epsilon": 1, "delta": 1e-6}, {"epsilon": 3, "delta": 0.1}
+# What is asked for, how many times both neighbours have these, and a share of δ that some need under each relation.
+WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
+    (asks("listed", size="2-3", supports=True, catalogue=[*"abc"], **KEPT, **SMALL), 0, (0.999, 0.02)),
+    (asks("pairs", size=2, supports=True, **KEPT, **SMALL), 30, (0.89, 0.34)),
+    (asks("pairs, large δ", size=2, **KEPT, **LARGE), 30, (0.9, 0.3)),
+    (asks("items", size=1, **KEPT, epsilon=4, delta=0.5), 1, (0.94, 0.94)),
+    (asks("least", size="1-3", min_support=1, keep_all=True, top=5, **LARGE), 1, (0.1, 0.1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("ask", "times", "least"),
+    [(ask, times, need) for both, times, needs in WHOLE for ask, need in zip(both, needs, strict=True)],
+    ids=str,
+)
+def test_the_whole_keeps_its_promise_and_uses_much_of_it(ask: Ask, times: int, least: float) -> None:
+    rest = FIXED * times or ("z",)
+    beside = [(*rest, basket) for basket in ("z", "a", "ab", "bc", "abc")]
+    pairs = [(rest, data) for data in beside] if ask.asked["neighbors"] == "add-remove" else combinations(beside, 2)
+    assert check_whole(ask, pairs) > least
+
+
+# ------------------------------------------------------------------------------------------------ mutants
+
+Patch = pytest.MonkeyPatch
+
+
+def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
+    for room in (discovery, scaled_count):
+        patch.setattr(room, "clipped_weights", weights)
+
+
+def no_clip(patch: Patch) -> None:
+    weights_by(patch, lambda bound, largest, scale: np.append(0, np.full(largest, scale)))
+
+
+def rounded_up(patch: Patch) -> None:
+    def up(bound: int, largest: int, scale: int) -> Any:
+        down = clipped_weights(bound, largest, scale)
+        return down + (down**2 * np.arange(largest + 1) < scale**2 * bound) * (down < scale)
+
+    weights_by(patch, up)
+
+
+def as_if_added(patch: Patch) -> None:
+    """√B in place of √(2B)."""
+    whole = GaussianBudget.variance
+    patch.setattr(
+        GaussianBudget, "variance", lambda budget, *rest: whole(replace(budget, neighbors="add-remove"), *rest)
+    )
+
+
+def less_noise(patch: Patch) -> None:
+    """By a hundredth, where it is drawn."""
+    whole = gaussian_budget.noisy_sums
+    for room in (gaussian_budget, discovery):
+        patch.setattr(
+            room, "noisy_sums", lambda sums, variance, source: whole(sums, variance * Fraction(98, 100), source)
+        )
+
+
+def no_threshold(patch: Patch) -> None:
+    patch.setattr(discovery, "item_threshold", lambda variance, delta, most: -(10**15))
+
+
+def threshold_for_one(patch: Patch) -> None:
+    """No union over t."""
+    patch.setattr(discovery, "item_threshold", lambda variance, delta, most: item_threshold(variance, delta, 1))
+
+
+def threshold_for_many(patch: Patch) -> None:
+    """The other end only."""
+
+    def of_most(variance: Fraction, delta: Fraction, most: int) -> int:
+        return laws.weight(1, most) + 1 + least_exceeding(variance * GRID**2, delta / most)
+
+    patch.setattr(discovery, "item_threshold", of_most)
+
+
+def pairs_that_occur(patch: Patch) -> None:
+    """No others get noise."""
+
+    def occurring(counts: Any, levels: Any, size: int, budget: Any, recipe: Any, share: Any, randomness: Any) -> Level:
+        items = len(levels[1].sets)
+        cells = items * (items - 1) // 2
+        if not cells:
+            return nothing(size)
+        sums = counts.pair_sums(clipped_weights(1, cells, GRID))
+        found = np.flatnonzero(sums)
+        variance = budget.variance(share, 1, cells)
+        weights = gaussian_budget.noisy_weights(sums[found], variance, randomness)
+        return Level(pairs_of(found), weights, math.sqrt(variance))
+
+    patch.setattr(discovery, "_pairs", occurring)
+
+
+def last_pair_forgotten(patch: Patch) -> None:
+    """It leaves without noise."""
+
+    def but_the_last(sums: Any, variance: Fraction, randomness: Randomness) -> Any:
+        return np.append(noisy_weights(sums[:-1], variance, randomness), sums[-1:] / GRID)
+
+    patch.setattr(discovery, "noisy_weights", but_the_last)
+
+
+def list_is_ignored(patch: Patch) -> None:
+    """Of a list, too, only items that somebody has get noise, and are named from a threshold on."""
+    whole = vars(levelwise)["found_items"]
+
+    def unlisted(items: Any, budget: Any, recipe: Any, delta: Fraction | None, randomness: Randomness) -> Any:
+        return whole(items, budget, recipe, delta or Fraction(1, 100), randomness)
+
+    patch.setattr(levelwise, "found_items", unlisted)
+
+
+def clip_by_basket(patch: Patch) -> None:
+    """A user's baskets are clipped one by one."""
+    whole = vars(weighted_items)["item_sums"]
+    patch.setattr(
+        weighted_items,
+        "item_sums",
+        lambda transactions, *rest: whole(replace(transactions, unit_offsets=None), *rest),
+    )
+
+
+def one_for_all_cut(patch: Patch) -> None:
+    """What counts of a unit is the items that most units have: of one that everybody else depends on."""
+    patch.setattr(discovery, "MOST_ITEMS_OF_UNIT", 1)
+
+    def commonest(transactions: Any, count: int) -> Any:
+        order = np.argsort(-np.bincount(transactions.items), kind="stable")[:count]
+        return transactions._with(np.isin(transactions.items, order))
+
+    patch.setattr(Transactions, "cut_to", commonest)
+
+
+def bound_of_the_data(patch: Patch) -> None:
+    """Weights are scaled to what the fullest unit holds."""
+
+    def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
+        units = counts.held(pool.sets).astype(np.float64)
+        return scaled_count.Held(np.maximum(np.arange(len(units)), 0.5), units)
+
+    def fullest(held: Any, candidates: int, *rest: Any) -> int:
+        return max(int(held.held[held.units > 0].max(initial=1)), 1)
+
+    patch.setattr(reaching, "held_by_units", bare)
+    patch.setattr(reaching, "best_bound", fullest)
+
+
+def chosen_by_support(patch: Patch) -> None:
+    """What goes on to the supports is what has them."""
+    whole = vars(reaching)["_Run"].candidates
+
+    def chosen(run: Any, counts: Any, items: Any) -> Any:
+        pool = whole(run, counts, items)
+        supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
+        return pool.at(np.flatnonzero(supports > run.threshold))
+
+    patch.setattr(vars(reaching)["_Run"], "candidates", chosen)
+
+
+def noise_without_parts(patch: Patch) -> None:
+    """Of supports, as if there were one fewer."""
+    for name in ("for_mu_squared", "for_rho", "for_budget"):
+        whole = getattr(SupportNoise, name)
+
+        def fewer(*given: Any, whole: Any = whole) -> Any:
+            *budget, count = given
+            return replace(whole(*budget, max(count - 1, 1)), count=count)
+
+        patch.setattr(SupportNoise, name, fewer)
+
+
+def plain_units(patch: Patch) -> None:
+    """The number of units leaves as it is."""
+    for room in (one_release, counting_given):
+        patch.setattr(room, "counted_units", lambda source, *_, **__: UnitCount(source.units))
+
+
+def counted_by_basket(patch: Patch) -> None:
+    """Supports of users are numbers of their baskets."""
+    whole = vars(weighted_items)["candidates_among"]
+    patch.setattr(
+        weighted_items,
+        "candidates_among",
+        lambda transactions, *rest: whole(replace(transactions, unit_offsets=None), *rest),
+    )
+
+
+MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
+    (no_clip, "items add-remove"),
+    (no_clip, "least number of items replace-one"),
+    (rounded_up, "1 to 3 together add-remove"),
+    (rounded_up, "least number replace-one"),
+    (as_if_added, "pairs replace-one"),
+    (as_if_added, "least share, listed replace-one"),
+    (less_noise, "users' least add-remove"),
+    (no_threshold, "pairs add-remove"),
+    (pairs_that_occur, "pairs replace-one"),
+    (last_pair_forgotten, "triples add-remove"),
+    (list_is_ignored, "listed replace-one"),
+    (clip_by_basket, "users add-remove"),
+    (one_for_all_cut, "items add-remove"),
+    (bound_of_the_data, "least share replace-one"),
+    (chosen_by_support, "least number of items add-remove"),
+    (noise_without_parts, "rules replace-one"),
+    (noise_without_parts, "counts, ρ add-remove"),
+    (noise_without_parts, "counts replace-one"),
+    (plain_units, "items add-remove"),
+    (plain_units, "counts, ρ add-remove"),
+    (counted_by_basket, "users add-remove"),
+]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("breaks", "name"), MUTANTS, ids=[f"{breaks.__name__}: {name}" for breaks, name in MUTANTS])
+def test_what_is_broken_is_caught(breaks: Callable[[Patch], None], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a check that the package passes."""
+    [ask] = [ask for ask in ASKS if str(ask) == name]
+    breaks(monkeypatch)
+    with pytest.raises(AssertionError, match=r"of the budget|not the same|leaves? the data|without their noise"):
+        audit(ask)
+
+
+@pytest.mark.parametrize(("breaks", "ask"), [(threshold_for_one, ALONE[0]), (threshold_for_many, ALONE[4])])
+def test_a_threshold_that_is_too_low_is_caught(
+    breaks: Callable[[Patch], None], ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch)
+    with pytest.raises(AssertionError, match="as often as promised"):
+        check_new_items(ask)

@@ -91,7 +91,8 @@ def _needs(results: Results) -> Section:
     paid = [f"{bits} bits" for bits, depth in by_depth if depth == 2 and by_depth[bits, 2] < by_depth[bits, 1]]
     promised = [n for bits in kinds for way in RECURSIVE if exists(way, bits) and (n := _asked(results, bits, way))]
     reading = (
-        f"At ε = {inside.EPSILON:g}, δ = {inside.DELTA}, on the worst of {len(SHAPES)} shapes of data in two places, "
+        f"At ε = {inside.EPSILON:g}, δ = {inside.DELTA}, {inside.NEIGHBORS}, "
+        f"on the worst of {len(SHAPES)} shapes of data in two places, "
         f"the fewest values are needed by: {best}. RecConcave finds a point from {min(recursive):,} values on, where "
         f"its theorem asks for {min(promised):,} or more (with natural logarithms; half as many again with those of "
         f"base 2). It is the best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "

@@ -85,11 +85,11 @@ def _concepts(results: Results) -> Section:
         name = f"threshold, {bits} bits, {private} private"
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
-        f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, from exact distributions. A point needs so "
-        "many rows that have it, in any domain. A threshold is to be wrong about fewer than "
-        f"{100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all thresholds are wrong "
-        "about just that share, it takes what Theorem 26 promises; on evenly spaced values the number of bits does "
-        "not matter. With private labels the harder of two kinds of data is shown."
+        f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, {concept_sizes.NEIGHBORS}, from exact "
+        "distributions. A point needs so many rows that have it, in any domain. A threshold is to be wrong about fewer "
+        f"than {100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all thresholds are "
+        "wrong about just that share, it takes what Theorem 26 promises; on evenly spaced values the number of bits "
+        "does not matter. With private labels the harder of two kinds of data is shown."
     )
     columns = ("concept", "hardest data", "evenly spaced values", "promised")
     return Section("Points and thresholds", reading, tables=(Table(columns, tuple(rows)),))
@@ -105,7 +105,8 @@ def _boxes(results: Results) -> Section:
             enough.setdefault(columns, int(number))
     told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
-        f"At ε = {EPSILON:g}, 16 bits, uniform rows of which half are in the box: the error on new rows is {ALPHA:g} "
+        f"At ε = {EPSILON:g}, {concept_sizes.NEIGHBORS}, "
+        f"16 bits, uniform rows of which half are in the box: the error on new rows is {ALPHA:g} "
         f"or less in 95 % of the runs from {told or 'no number tried'} on. Promised is what Theorem 26 asks "
         "for, for an error of as much on the rows at hand, whatever they are."
     )
@@ -123,9 +124,9 @@ def _sanitizers(results: Results) -> Section:
             rows.append((question, way, shape, n, found["runs"], asked.get(way)))
     reading = (
         f"How many values, on a grid with steps of a quarter, until no answer errs by more than {ALPHA:g} n in 95 % of "
-        f"the runs, at ε = {EPSILON:g}, δ = {DELTA:g}. SanPoints makes 2/α choices and counts, by advanced "
-        "composition; `mine` answers the same question with size 1, the top 2/α and their supports. SanThresholds "
-        "makes up to 77/α calls of four steps each, here on 16 bits; `quantiles` answers with 15 cuts."
+        f"the runs, at ε = {EPSILON:g}, δ = {DELTA:g}, {sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, "
+        "by advanced composition; `mine` answers the same question with size 1, the top 2/α and their supports. "
+        "SanThresholds makes up to 77/α calls of four steps each, here on 16 bits; `quantiles` answers with 15 cuts."
     )
     columns = ("for all", "way", "data", "values needed", "runs", "asked for by the theorem")
     return Section("Sanitizers of points and thresholds", reading, tables=(Table(columns, tuple(rows)),))

@@ -80,7 +80,7 @@ PYTHON_ONLY = {
     ),
     # of learning
     *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),
-    *("stop", "train"),
+    *("stop", "train", "training", "least_rows"),
     *("bits", "error", "private"),
 }
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.

@@ -184,6 +184,37 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(noise: int, monkeypa
     assert bought == [10]
 
 
+def spent_with_a_bought_number(divided_by_n: bool) -> float:
+    """The largest log-ratio of a number that is bought and of weights, over ε, of a row more of up to three rows.
+
+    Both are noise of a known law: that of the number has the scale 20/ε, cut below 1; that of a weight, in steps, the
+    scale that `noisy` takes. divided_by_n: a mutant, whose steps divide by the number of rows alone.
+    """
+    epsilon, strength, steps = 1.0, Fraction(1, 2), 12
+    kinds = as_rows([(1.0, 0.0), (-1.0, 0.0), (0.6, 0.8), (0.0, -1.0)])
+    law = {n: np.exp(-epsilon / 20 * np.abs(np.arange(-2000, 2001) - n)) for n in range(5)}
+    numbers = {n: np.concatenate([[p[:2002].sum()], p[2002:]]) / p.sum() for n, p in law.items()}  # of 1 and less, 2, …
+    worst = 0.0
+    for least in (1, 2, 3, 7, 40):
+        taken = 1 if divided_by_n else least
+        linear.noisy([0, 0], least, strength, Fraction(19, 20), steps, Recorded())
+        scale = float(Recorded.scales[-1])
+        for size in range(4):
+            for rows in itertools.combinations_with_replacement(kinds, size):
+                for other in kinds:
+                    here, there = np.reshape(rows, (-1, 2)), np.array([*rows, other])
+                    moved = apart(here, there, strength, steps, taken)[1]
+                    told = abs(math.log(numbers[size][least - 1] / numbers[size + 1][least - 1]))
+                    worst = max(worst, moved / scale + told)
+    return worst / epsilon
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_a_bought_number_and_the_weights_together_are_within_epsilon() -> None:
+    assert 0.25 < spent_with_a_bought_number(False) <= 1
+    assert spent_with_a_bought_number(True) > 3
+
+
 @pytest.mark.usefixtures("no_noise")
 def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.MonkeyPatch) -> None:
     original, root = linear.linear_sensitivity, linear._root

@@ -120,7 +120,8 @@ REQUESTS: Any = {
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
     "size chosen": OF_USERS | {"size": "auto:1-3"},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
-    "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "add-remove"},
+    "rules": {"basket": "basket", "item": "item", "top": 5, "rules": True},
+    "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},
     "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
     "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
     "two columns": {"basket": "basket", "item": ["store", "item"], "top": 3},
@@ -221,7 +222,7 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
     assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected
     assert fim.mine(frame, **request).to_dict() == expected
     query = "select user, basket, item from data where amount > 0"
-    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected
+    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected | {"query": True}
     frame.write.partitionBy("store").parquet(str(tmp_path / "parts"))
     assert fim.mine(tmp_path / "parts", engine="spark", **request).to_dict() == expected
     where = request | {"where": "store = 's1'"}

@@ -109,7 +109,7 @@ def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Account | 
         return None
     if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
         raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
-    if dataset is None:
+    if not dataset:
         raise ParameterError(
             f"{parameter('ledger')} needs {parameter('dataset')}: the name of the data whose budget it is, one for all "
             "files of the same people"

@@ -102,7 +102,7 @@ def show(
         bool,
         typer.Option(
             "--verify",
-            help="Verify every entry, from the first on: without it, those that are new since the ledger was used here.",
+            help="Verify every entry from the first on. Without it, those that are new since the ledger was used here.",
             rich_help_panel=_SHOWN,
         ),
     ] = False,

@@ -101,7 +101,7 @@ OtherUnit = Annotated[
     bool,
     typer.Option(
         "--allow-other-unit",
-        help="With --ledger: let --user (or --basket) name another column than its first release did, because both name "
+        help="With --ledger: let --user (or --basket) name another column than its first release did, since both name "
         "the same units. Must be typed.",
         allow_from_autoenv=False,
         rich_help_panel=BUDGET,

@@ -63,6 +63,7 @@ fim-private plan --config sales.toml --epsilon 1
 - **`--seed` of `mine`, `count` and `vote` must be typed.** A seed makes a release predictable, not private; nobody is
   to publish one because of a line in a file or a variable that was set for something else. That of `audit` guards
   nothing, and may come from anywhere. `--ledger` may, too: a ledger that is always charged protects.
+- **`--allow-other-unit` must be typed**, too: it lets a ledger take a release whose unit another column names.
 
 ## Options from the environment
 
@@ -91,7 +92,8 @@ Standard output gets what was asked for, and nothing else, unless `--output` nam
 - warnings, lines that begin with `Warning: `: a budget that promises little, a column that looks like customers, of
   whom none is protected, a ledger of which older copies would not be noticed;
 - on a terminal only, a progress bar, and a line that says as what a file was read;
-- of `report`, where the page is, if nobody said.
+- at the end, one line that says which files were written, and what is left in the ledger:
+  `wrote page.html; ε 2 left in sales.ledger`. It tells ρ where the ledger composes in zCDP.
 
 Of this, `--quiet` leaves the errors alone. The warnings are about privacy, and whoever silences them has to know why;
 what is released states its ε, its δ, whom it protects, and that a seed was given, all the same.
@@ -100,12 +102,17 @@ what is released states its ε, its δ, whom it protects, and that a seed was gi
 
 | code | when |
 |---|---|
-| 0 | it is done; a release that names nothing is one |
+| 0 | it is done; a release that names nothing is one (`abstained` is true in its JSON) |
 | 1 | `audit` found a guarantee broken; or whoever read standard output stopped reading |
-| 2 | an error, told in one line: no output was written; also where memory ran out, and where no command is named |
+| 2 | the request is wrong, told in one line: no output was written; also where memory ran out, or no command is named |
+| 3 | the ledger refuses, told in one line: nothing was released, and no output was written |
 | 129 | the terminal was closed (SIGHUP) |
 | 130 | Ctrl-C (SIGINT) |
 | 143 | it was told to end (SIGTERM) |
+
+A ledger refuses (3) what would overspend it; another data set, unit, unit column or neighbour relation than it is for;
+and every release while it cannot be read or written, was edited, or is an older copy. A ledger that does not exist, and
+a file that is none, are a wrong request (2).
 
 ## Completion in shells
 

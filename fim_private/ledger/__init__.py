@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
+# So many entries, once verified, are not to be verified again, though nothing is charged.
+_MANY = 100
 # What reading a record raises that was edited, or is damaged.
 _NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -196,7 +198,7 @@ class Ledger:
             columns, spent = last.verified.unit_columns, last.verified.spent
             start = Balance(self._name, terms, last.entries, last.hash, self._first(connection), columns, spent)
         self._known = start.after(self._verified(connection, start))
-        if note is None or note != _seen(self._known):
+        if self._known.number - start.number >= _MANY:
             remember(terms.id, _seen(self._known))  # where that fails, it is said when something is charged
         return self._known
 

@@ -37,7 +37,7 @@ _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
 _STEPS, _STRIDE = 1_000_000, 1_000
 _NEWEST = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
-_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT, _INTERRUPTED = 5, 13, 8, 14, 10, 9
+_BUSY, _FULL, _READ_ONLY, _CANNOT_OPEN, _INPUT_OUTPUT, _INTERRUPTED, _NO_DATABASE = 5, 13, 8, 14, 10, 9, 26
 
 
 def create(path: Path, terms: str) -> None:
@@ -242,7 +242,8 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except (ValueError, RuntimeError):
         raise NoLedgerError(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
-        raise LedgerError(f"{where}: {_reason(_code(error))}") from None
+        kind = NoLedgerError if _code(error) == _NO_DATABASE else LedgerError
+        raise kind(f"{where}: {_reason(_code(error))}") from None
 
 
 def _reason(code: int) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -53,9 +54,9 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
-def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line of a command that was refused."""
-    assert (done.stdout, done.returncode) == ("", 2)
+def refused(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
+    """The one line of a command that was refused: with code 3 by the ledger."""
+    assert (done.stdout, done.returncode) == ("", code)
     assert re.fullmatch(r"Error: .+\n", done.stderr)
     return done.stderr
 
@@ -74,7 +75,7 @@ def test_from_create_to_refusal(folder: Path) -> None:
         "entry": 2,
         "left": {"epsilon": 1.0, "delta": 9e-6},
     }
-    error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "1.5", "--output", "release.json"))
+    error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "1.5", "--output", "release.json"), 3)
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")
     assert not (folder / "release.json").exists()
@@ -87,6 +88,68 @@ def test_from_create_to_refusal(folder: Path) -> None:
     assert [entry["command"] for entry in statement["entries"]] == ["mine", "count"]
 
 
+def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    both = ["--epsilon", "1", "--output", "release.json", "--report", "page.html"]
+    done = run(folder, "mine", "baskets.dat", *CHARGED, *both)
+    assert (done.stdout, done.stderr, done.returncode) == (
+        *("", "wrote release.json and page.html; ε 2 left in sales.ledger\n", 0),
+    )
+    assert {"release.json", "page.html"} <= {file.name for file in folder.iterdir()}
+    counted = ["count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--output", "c.csv", "--epsilon", "0.5"]
+    assert run(folder, *counted).stderr == "wrote c.csv; ε 1.5 left in sales.ledger\n"
+    ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    assert run(folder, *counted, **ascii_only).stderr == "wrote c.csv; epsilon 1 left in sales.ledger\n"
+    asked = ["--question", "most-frequent", "--blocks", "50", "--epsilon", "0.5"]
+    assert run(folder, "vote", "baskets.dat", *asked, *CHARGED, "--output", "v.json").stderr == (
+        "wrote v.json; ε 0.5 left in sales.ledger\n"
+    )
+    assert run(folder, *counted, "--quiet").stderr == ""
+    assert run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", "--output", "c.csv").stderr == "wrote c.csv\n"
+    assert run(folder, "plan", "--output", "plan.json").stderr == "wrote plan.json\n"
+    assert run(folder, "plan", "--output", "-").stderr == ""
+    assert "wrote" not in refused(run(folder, *counted), 3)
+
+
+@pytest.mark.full
+def test_of_zcdp_what_is_left_is_rho(folder: Path) -> None:
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="zcdp")
+    done = run(folder, "mine", "baskets.dat", *CHARGED, "--rho", "0.01", "--output", "release.json")
+    assert done.stderr == "wrote release.json; ρ 0.200876627347 left in sales.ledger\n"
+
+
+def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
+    (folder / "sales.csv").write_text("order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600)))
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
+    assert run(folder, *columns, "--user", "who").returncode == 0
+    error = refused(run(folder, *columns, "--user", "order"), 3)
+    assert "give --user 'who', or another ledger, or open it with --allow-other-unit if both name the same" in error
+    assert run(folder, *columns, "--user", "order", "--allow-other-unit").returncode == 0
+    assert "--allow-other-unit goes with --ledger" in refused(run(folder, "mine", "baskets.dat", "--allow-other-unit"))
+    refused(run(folder, *columns, "--user", "who", "--neighbors", "replace-one"), 3)
+    refused(run(folder, *columns), 3)
+    with sqlite3.connect(folder / "sales.ledger") as connection:
+        connection.execute("UPDATE entries SET record = '{}' WHERE number = 2")
+    connection.close()
+    refused(run(folder, *columns, "--user", "who"), 3)
+    refused(run(folder, "budget", "show", "sales.ledger"), 3)
+
+
+def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
+    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    for _ in range(3):
+        fim.count(folder / "baskets.dat", [["39"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales")
+    text = told(run(folder, "budget", "show", "sales.ledger", "--verify"))
+    assert "every entry follows the one before, from the first to the last" in text
+    assert json.loads(told(run(folder, "budget", "show", "sales.ledger", "--verify", "--format", "json")))["verified"]
+    with sqlite3.connect(folder / "sales.ledger") as connection:
+        connection.execute("UPDATE entries SET record = replace(record, '1/2', '1/3') WHERE number = 2")
+    connection.close()
+    assert "every entry" not in told(run(folder, "budget", "show", "sales.ledger"))
+    assert "damaged" in refused(run(folder, "budget", "show", "sales.ledger", "--verify"), 3)
+
+
 @pytest.mark.full
 def test_terms_are_as_typed(folder: Path) -> None:
     options = ["--composition", "zcdp", "--neighbors", "add-remove", "--unit", "user", "--dataset", "shop"]
@@ -94,9 +157,9 @@ def test_terms_are_as_typed(folder: Path) -> None:
     terms = fim.Ledger(folder / "z.ledger").statement().terms
     assert (terms.composition, terms.neighbors, terms.privacy_unit) == ("zcdp", "add-remove", "user")
     assert (str(terms.epsilon), terms.dataset) == ("1/10", "shop")
-    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shop"))
+    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shop"), 3)
     assert "protects users, and this release protects baskets; ask with --user" in error
-    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shops"))
+    error = refused(run(folder, "mine", "baskets.dat", "--ledger", "z.ledger", "--dataset", "shops"), 3)
     assert "give --dataset 'shop', else another ledger" in error
 
 

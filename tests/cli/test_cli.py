@@ -191,7 +191,7 @@ def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output
     path.write_text("old")
     screen = run(shop, "mine", "words.parquet", "--format", output_format)
     done = run(shop, "mine", "words.parquet", "--format", output_format, "--output", path)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("", f"wrote {path}\n", 0)
     assert path.read_text(encoding="utf-8") == screen.stdout
     assert list(tmp_path.iterdir()) == [path]
 

@@ -87,6 +87,17 @@ RETURNED: dict[str, tuple[int, str, str]] = {
     "bad input": (2, "", "mine nothing.dat"),
     "an option that is none": (2, "", "mine --nothing"),
     "no command": (2, "", ""),
+    "a ledger refuses": (
+        3,
+        """
+        import os
+        import fim_private as fim
+        path = os.path.join(os.path.dirname(sys.argv[2]), "sales.ledger")
+        fim.Ledger.create(path, epsilon=0.5, delta=0)
+        sys.argv += ["--ledger", path, "--dataset", "sales"]
+        """,
+        "mine BASKETS",
+    ),
     "memory ran out": (
         2,
         """
@@ -114,7 +125,7 @@ def test_exit_codes(tmp_path: Path, case: str) -> None:
     done = run(lines, *shlex.split(words.replace("BASKETS", str(tmp_path / "b.dat"))))
     assert done.returncode == code, done.stderr.decode()
     assert b"Traceback" not in done.stderr
-    if code == 2 and words:
+    if code in (2, 3) and words:
         assert re.fullmatch(rb"Error: [^\n]*\n", done.stderr)
 
 

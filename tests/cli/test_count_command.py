@@ -58,7 +58,7 @@ def test_json_and_csv(folder: Path) -> None:
     assert [itemset["items"] for itemset in release["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
     done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output", "counts.csv")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote counts.csv\n", 0)
     assert (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper")
     again = json.loads(run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout)
     assert [itemset["items"] for itemset in again["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]

@@ -38,7 +38,7 @@ def test_the_command_it_names_runs(tmp_path: Path) -> None:
 
 def test_it_says_that_it_shows_data(tmp_path: Path) -> None:
     done = run(tmp_path, "inspect", str(SALES), "--output", "seen.txt")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote seen.txt\n")
     shown = (tmp_path / "seen.txt").read_text()
     assert shown.startswith("This shows data and counts exactly: it is for whoever holds them.")
     assert "6,560 users" in shown

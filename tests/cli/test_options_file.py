@@ -243,7 +243,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
         for given in command.params
         if given.param_type_name == "option" and key_of(given) is None
     }
-    assert typed_only == {("mine", "seed"), ("count", "seed"), ("vote", "seed")}
+    assert typed_only == {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:
@@ -410,6 +410,6 @@ def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
 @pytest.mark.full
 def test_quiet_says_nothing_of_the_page_it_wrote(shop: Path) -> None:
     assert run(shop, "mine", "baskets.dat", "--output", "r.json").returncode == 0
-    assert run(shop, "report", "r.json").stderr == "Wrote r.html\n"
+    assert run(shop, "report", "r.json").stderr == "wrote r.html\n"
     done = run(shop, "report", "r.json", "--quiet")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

@@ -91,10 +91,10 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     assert first.startswith("<!DOCTYPE html>")
     assert "What goes with what" in first
     done = run("report", str(kept), "--output", str(tmp_path / "later.html"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {tmp_path / 'later.html'}\n")
     assert (tmp_path / "later.html").read_text() == first
     done = run("report", str(kept), "--min-lift", "99")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {tmp_path / 'r.html'}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {tmp_path / 'r.html'}\n")
     assert "No rule of these itemsets has as much" in (tmp_path / "r.html").read_text()
 
 

@@ -95,7 +95,7 @@ def test_csv_is_utf8_in_every_locale(words: Path, locale: dict[str, str]) -> Non
 
 def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     done = run("mine", words, "--format", "json", "--size", 4, "--output", "a.json", folder=tmp_path, locale=LOCALES[1])
-    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"wrote a.json\n", 0)
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 

@@ -58,7 +58,7 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     rule = ["--question", "highest-confidence", "--min-share", "0.1", "--votes", "1", "--format", "json"]
     budget = ["--ledger", "shop.ledger", "--dataset", "shop", "--output", "vote.json"]
     done = run(folder, "visits.csv", *columns, *rule, *budget)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote vote.json; ε 0 left in shop.ledger\n", 0)
     found = json.loads((folder / "vote.json").read_text())
     assert (found["privacy_unit"], found["neighbors"]) == ("user", "add-remove")
     assert (found.get("units"), found["min_share"], found["votes"]) == (None, 0.1, 1)
@@ -77,7 +77,7 @@ def test_the_form_is_that_of_the_name_unless_it_is_said(folder: Path) -> None:
         "--output, or say which --format it is\n"
     )
     done = run(folder, "baskets.dat", *LIFT, *budget, "--blocks", "60", "--output", "vote.json")
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote vote.json; ε 0 left in shop.ledger\n", 0)
     assert json.loads((folder / "vote.json").read_text())["ledger"]["entry"] == 1  # so the refused one was not charged
     said = run(folder, "baskets.dat", *LIFT, "--blocks", "60", "--output", "vote.json", "--format", "table")
     assert said.returncode == 0

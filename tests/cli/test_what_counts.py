@@ -55,7 +55,7 @@ def test_all_forms_have_all_segments(sales: Path) -> None:
     assert shown[0] == shown[1]
     assert "store B" in run(sales, "show", "r.parquet", "--rules").stdout
     made = run(sales, "report", "r.parquet")
-    assert (made.returncode, made.stderr) == (0, "Wrote r.html\n")
+    assert (made.returncode, made.stderr) == (0, "wrote r.html\n")
     page = (sales / "r.html").read_text()
     assert page.count("What was found: store") == page.count("What goes with what: store") == 2
     assert len({*page.split(' id="')[1:]}) == page.count(' id="')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -30,6 +31,7 @@ from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, rounded_down
 from fim_private.errors import PrivacyWarning
 from fim_private.ledger import last_seen, storage
+from fim_private.ledger.entry import Entry
 from fim_private.ledger.terms import Terms, hashed
 from fim_private.mining import engines
 from fim_private.mining.allocation import MeasuredAllocation
@@ -246,6 +248,44 @@ def test_it_is_bound_to_one_data_set_unit_and_relation(
     assert len(ledger.entries) == (bound != "at creation")
 
 
+def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> None:
+    import pyarrow as pa
+
+    shop = pa.table({"who": range(650), "city": ["Bonn"] * 650, "visit": range(650), "items": BASKETS})
+    ledger = fim.Ledger.create(path, epsilon=9, delta=1e-4)
+    asked: dict[str, Any] = {"dataset": "sales", "epsilon": 0.5}
+    fim.mine(shop, user="who", ledger=ledger, **asked)
+    for refusing in (
+        lambda: fim.mine(shop, user="city", ledger=ledger, **asked),
+        lambda: fim.count(shop, [["jam"]], user="city", ledger=fim.Ledger(path), **asked),
+        lambda: fim.vote(shop, lambda block: ["jam"], user="city", ledger=fim.Ledger(path), **asked),
+        lambda: fim.mine(fim.read_transactions(shop, user="city"), ledger=ledger, **asked),
+    ):
+        with pytest.raises(fim.LedgerError) as raised:
+            refusing()
+        assert str(raised.value).endswith(
+            "protects users that are named by 'who', and this release names them by 'city'; give user 'who', or "
+            "another ledger, or open it with allow_other_unit if both name the same users"
+        )
+    assert len(ledger.entries) == 1
+    fim.count(shop, [["jam"]], user="who", ledger=ledger, **asked)
+    fim.mine(shop, user="city", ledger=fim.Ledger(path, allow_other_unit=True), **asked)
+    assert [entry.unit_columns for entry in ledger.entries] == [("who",), ("who",), ("city",)]
+    with pytest.raises(fim.LedgerError, match="named by 'who'"):  # it was allowed for that one alone
+        fim.mine(shop, user="city", ledger=ledger, **asked)
+    assert ledger.statement().protected.startswith("It is about one user, with all their baskets (named by 'who'), ")
+    assert ledger.statement().to_dict()["unit_columns"] == ["who"]
+
+
+def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_held_to_them(ledger: fim.Ledger) -> None:
+    ledger.charge(charge(0.1))
+    ledger.charge(charge(0.1, unit_columns=("customer", "date")))
+    ledger.charge(charge(0.1, unit_columns=("date", "customer")))
+    ledger.charge(charge(0.1))
+    with pytest.raises(fim.LedgerError, match="named by 'customer' and 'date', and this release names them by 'order'"):
+        ledger.charge(charge(0.1, unit_columns=("order",)))
+
+
 def test_terms_are_checked(path: Path) -> None:
     good: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
     for wrong, says in {
@@ -302,34 +342,230 @@ def edited(path: Path, *statements: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        """UPDATE entries SET record = replace(record, '"epsilon":"1"', '"epsilon":"0"') WHERE number = 2""",
-        "UPDATE entries SET hash = lower(hex(zeroblob(32))) WHERE number = 2",
-        "DELETE FROM entries WHERE number = 1",
-        "DELETE FROM entries WHERE number = 2",
-        "UPDATE entries SET number = 7 WHERE number = 3",
-        """UPDATE terms SET record = replace(record, '"epsilon":"3"', '"epsilon":"9"')""",
-        "UPDATE terms SET record = '{}'",
-        "UPDATE terms SET record = '[]'",
-        "UPDATE entries SET record = 'null'",
-        "DELETE FROM terms",
-        "INSERT INTO entries SELECT 4, record, hash FROM entries WHERE number = 3",
-        "DROP TABLE entries",
-    ],
-)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str = "another") -> None:
+    """From here on as on another machine, where the ledger was not used yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+
+
+EDITS = [
+    """UPDATE entries SET record = replace(record, '"epsilon":"1"', '"epsilon":"0"') WHERE number = 2""",
+    "UPDATE entries SET hash = lower(hex(zeroblob(32))) WHERE number = 2",
+    "DELETE FROM entries WHERE number = 1",
+    "DELETE FROM entries WHERE number = 2",
+    "UPDATE entries SET number = 7 WHERE number = 3",
+    """UPDATE terms SET record = replace(record, '"epsilon":"3"', '"epsilon":"9"')""",
+    "UPDATE terms SET record = '{}'",
+    "UPDATE terms SET record = '[]'",
+    "UPDATE entries SET record = 'null'",
+    "DELETE FROM terms",
+    "INSERT INTO entries SELECT 4, record, hash FROM entries WHERE number = 3",
+    "INSERT INTO entries SELECT 0, record, hash FROM entries WHERE number = 3",
+    "DROP TABLE entries",
+]
+
+
+@pytest.mark.parametrize("statement", EDITS)
 def test_an_edit_is_noticed_by_the_chain_alone(
     ledger: fim.Ledger, path: Path, statement: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for _ in range(3):
         ledger.charge(charge(1, 1e-6))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))  # as on another machine
-    assert len(fim.Ledger(path).entries) == 3
+    elsewhere(monkeypatch, tmp_path)
     edited(path, statement)
     assert "damaged" in refused(path)
     with pytest.raises(fim.LedgerError):
+        ledger.statement(verify=True)
+
+
+@pytest.mark.parametrize("statement", [edit for edit in EDITS if "number = 2" not in edit and "SELECT 0" not in edit])
+def test_an_edit_of_the_terms_or_the_first_or_last_entry_is_noticed_at_once(
+    ledger: fim.Ledger, path: Path, statement: str
+) -> None:
+    for _ in range(3):
+        ledger.charge(charge(0.5, 1e-6))
+    edited(path, statement)
+    assert re.search("damaged|is not what it was", refused(path))
+    with pytest.raises(fim.LedgerError):
         ledger.charge(charge(1e-3))
+
+
+def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_verified(
+    ledger: fim.Ledger, path: Path
+) -> None:
+    for _ in range(3):
+        ledger.charge(charge(1, 1e-6))
+    cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
+    edited(path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2")
+    assert fim.Ledger(path).left.epsilon == 0
+    with pytest.raises(fim.LedgerError, match="nothing is left"):
+        fim.Ledger(path).charge(charge(1e-3))
+    with pytest.raises(fim.LedgerError, match="damaged"):
+        fim.Ledger(path).statement(verify=True)
+
+
+def test_opening_and_charging_read_what_is_new_and_no_more(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for _ in range(50):
+        ledger.charge(charge(Fraction(1, 70), Fraction(1, 10**7)))
+    texts: list[str] = []
+    read = Entry.read
+
+    def watched(text: str) -> Entry:
+        texts.append(text)
+        return read(text)
+
+    monkeypatch.setattr(Entry, "read", watched)
+    fim.Ledger(path).charge(charge(Fraction(1, 3)))
+    assert {json.loads(text)["number"] for text in texts} == {1}
+    monkeypatch.setattr(storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ())
+    assert fim.Ledger(path).left.epsilon == 3 - Fraction(50, 70) - Fraction(1, 3)
+
+
+def test_where_it_is_new_it_is_verified_once(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for _ in range(3):
+        ledger.charge(charge(0.5))
+    elsewhere(monkeypatch, tmp_path)
+    monkeypatch.setattr("fim_private.ledger._MANY", 3)
+    assert fim.Ledger(path).left.epsilon == Fraction(3, 2)
+    monkeypatch.setattr(storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ())
+    assert fim.Ledger(path).left.epsilon == Fraction(3, 2)
+
+
+def test_what_another_added_is_verified(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ledger.charge(charge(0.5))
+    with monkeypatch.context() as there:
+        elsewhere(there, tmp_path)
+        other = fim.Ledger(path)
+        for _ in range(2):
+            other.charge(charge(0.5))
+    assert ledger.left.epsilon == Fraction(3, 2)
+    with monkeypatch.context() as there:
+        elsewhere(there, tmp_path)
+        for _ in range(2):
+            other.charge(charge(0.5))
+    edited(path, """UPDATE entries SET record = replace(record, '"epsilon":"1/2"', '"epsilon":"0"') WHERE number = 4""")
+    with pytest.raises(fim.LedgerError, match="damaged"):
+        ledger.charge(charge(0.5))
+    assert "damaged" in refused(path)
+
+
+def test_sums_of_any_length_are_kept(path: Path) -> None:
+    ledger = fim.Ledger.create(path, epsilon=3, delta=0)
+    taken = [Fraction(1, 10**999 + number) for number in range(9)]
+    for epsilon in taken:
+        ledger.charge(charge(epsilon, rho=Fraction(1, 7)))
+    assert fim.Ledger(path).left.epsilon == 3 - sum(taken)
+
+
+def test_a_record_of_an_earlier_version_still_serves(ledger: fim.Ledger, path: Path) -> None:
+    for _ in range(3):
+        ledger.charge(charge(0.5, 1e-6))
+    place = last_seen.folder()
+    assert place is not None
+    note = place / f"{ledger.statement().terms.id}.json"
+    seen = json.loads(note.read_text())
+    del seen["verified"]
+    note.write_text(json.dumps(seen))
+    edited(path, "DELETE FROM entries WHERE number = 3")
+    assert "older copy" in refused(path)
+
+
+# As version 1 wrote them.
+OLD_TERMS = (
+    '{"composition":"basic","created":"2026-01-01T00:00:00+00:00","dataset":null,"delta":"1/100000","epsilon":"3",'
+    '"id":"00000000000000000000000000000001","neighbors":null,"privacy_unit":null,"rho":"0","schema":1,'
+    '"zcdp_delta":"1/200000"}'
+)
+OLD_ENTRY = (
+    '{"command":"mine","dataset":"sales","delta":"1/1000000","epsilon":"1/2","neighbors":"replace-one","number":1,'
+    '"parameters":{"size":2},"previous":"%s","privacy_unit":"user","rho":"1/8","time":"2026-01-01T00:00:00+00:00",'
+    '"zcdp_delta":"1/1000000"}'
+)
+
+
+def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
+    storage.create(path, OLD_TERMS)
+    entry = OLD_ENTRY % hashed(OLD_TERMS)
+    edited(path, "PRAGMA user_version = 1", f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')")
+    ledger = fim.Ledger(path)
+    assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
+    assert ledger.charge(charge(0.5, privacy_unit="user", unit_columns=("customer",))).entry == 2
+    assert ledger.statement(verify=True).unit_columns == ("customer",)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)  # an older program cannot read it any more
+    connection.close()
+
+
+HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = new.number; END"],
+        ["CREATE TRIGGER t BEFORE INSERT ON entries BEGIN SELECT raise(IGNORE); END"],
+        ["DROP TABLE entries", f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n"],
+        ["ALTER TABLE entries RENAME TO kept", "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1"],
+        ["CREATE TABLE more (x)"],
+        ["CREATE INDEX i ON entries (hash)"],
+        ["ALTER TABLE entries ADD COLUMN more"],
+        [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
+    ],
+)
+@pytest.mark.every_case
+def test_a_schema_that_is_not_the_two_tables_is_refused(
+    ledger: fim.Ledger, path: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.charge(charge(0.5))
+    for statement in "; ".join(statements).split("; ") if "TRIGGER" not in statements[0] else statements:
+        edited(path, statement)
+    assert "does not hold the two tables of a ledger, and nothing else" in refused(path)
+    monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
+    with pytest.raises(fim.LedgerError, match="two tables"):
+        fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, neighbors="replace-one")
+
+
+def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
+    forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries WHERE number = 1; END"
+    with storage.writing(path) as connection:
+        connection.execute(forgets)
+        with pytest.raises(fim.LedgerError, match="does not keep what is written"):
+            storage.append(connection, 1, "record", "hash")
+    assert ledger.entries == ()
+
+
+def test_reading_takes_a_limited_number_of_steps(ledger: fim.Ledger, path: Path) -> None:
+    with pytest.raises(fim.LedgerError, match="more steps than any ledger does"), storage.opened(path) as connection:
+        connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
+    assert ledger.charge(charge()).entry == 1
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o777])
+@pytest.mark.every_case
+def test_a_new_ledger_is_readable_by_its_owner_only(path: Path, mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    write_new = storage._write_new
+
+    def watched(part: Path, terms: str) -> None:
+        modes.extend(each.stat().st_mode & 0o777 for each in (part, path))
+        write_new(part, terms)
+
+    monkeypatch.setattr(storage, "_write_new", watched)
+    before = os.umask(mask)
+    try:
+        storage.create(path, OLD_TERMS)
+        with storage.writing(path) as connection:
+            storage.append(connection, 1, "record", "hash")
+            modes += [each.stat().st_mode & 0o777 for each in path.parent.glob("sales.ledger*")]
+    finally:
+        os.umask(before)
+    assert len(modes) == 5  # while it is made under two names, and it, its log and the log's index while it is written
+    assert {*modes} == {0o600}
 
 
 def test_entries_that_were_cut_off_are_noticed_where_it_was_used(ledger: fim.Ledger, path: Path) -> None:
@@ -395,7 +631,7 @@ def wrong_files() -> Iterator[tuple[str, Callable[[Path], object], str]]:
 
     def newer(path: Path) -> None:
         fim.Ledger.create(path, epsilon=3, delta=1e-5)
-        edited(path, "PRAGMA user_version = 2")
+        edited(path, "PRAGMA user_version = 3")
 
     def two_names(path: Path) -> None:
         fim.Ledger.create(path, epsilon=3, delta=1e-5)
@@ -645,7 +881,8 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
     fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
     fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
     kept = path.read_bytes()
-    for told in (b"antiretroviral", b"clinic", b"visit", b"drug"):
+    assert b"visit" in kept  # the column that names the unit
+    for told in (b"antiretroviral", b"clinic", b"drug"):
         assert told not in kept
 
 
@@ -858,8 +1095,8 @@ def test_a_statement_tells_both_compositions(path: Path) -> None:
     fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
     told = ledger.statement().to_dict()
     assert list(told) == [
-        *("schema", "dataset", "privacy_unit", "neighbors", "protected", "composition", "limit", "spent", "left"),
-        "entries",
+        *("schema", "dataset", "privacy_unit", "unit_columns", "neighbors", "protected", "composition"),
+        *("limit", "spent", "left", "entries"),
     ]
     assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
     assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}

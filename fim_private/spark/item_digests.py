@@ -15,8 +15,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary
+from fim_private.spark.check_cells import changed
 
 
 def digest(item: Item, salt: int) -> int:
@@ -92,7 +92,7 @@ class ItemCodes(dict[Item, int]):
     def __missing__(self, item: Item) -> int:
         code = self._digests.code(item)
         if code is None:
-            raise DataError("the purchases changed while they were read; read a table that stays as it is")
+            raise changed()
         self[item] = -1 if code in self._digests.left_out else code
         return self[item]
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fim_private.errors import DataError
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
+from fim_private.spark.check_cells import changed
 from fim_private.spark.item_digests import ItemDigests, NewItems, digest
 from fim_private.spark.row_reader import RowReader
 from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
@@ -54,6 +55,8 @@ class ItemNames:
             some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
             for one in collected(some).to_pylist():
                 found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
+        if len(found) != len(code_of):
+            raise changed()
         return found
 
 

@@ -12,19 +12,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from fim_private.dp.randomness import Randomness
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.known_labels import KnownLabels, numbers
 from fim_private.reading.segment_members import members
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
+from fim_private.spark.block_sums import summed
+from fim_private.spark.check_cells import CELLS, Cells, Checksum
 from fim_private.spark.dataframes import Table
 from fim_private.spark.item_digests import ItemCodes, ItemDigests
 from fim_private.spark.item_names import ItemNames, numbered
 from fim_private.spark.pieces import AT_ONCE, FIELDS, pieces
 from fim_private.spark.row_reader import RowReader
-from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
+from fim_private.spark.tasks import Batches, run, spark_call
 
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -36,13 +40,19 @@ FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
 class Kept:
     """Purchases as Spark keeps them: pieces, with the segment that each is of.
 
-    units: of each segment; of all of them without segments.
+    cells: (segments, 3) int64, the check cells of each segment, by this checksum; of all without segments.
     """
 
     frame: Any
     items: ItemNames
     by_user: bool
-    units: tuple[int, ...]
+    checksum: Checksum
+    cells: NDArray[np.int64]
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """How many units each segment has; all of them without segments."""
+        return tuple(self.cells[:, 0].tolist())
 
     def close(self) -> None:
         """Let Spark forget them."""
@@ -91,15 +101,29 @@ def _gathered(
         frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema(), ours=False)
     with spark_call():
         frame = frame.persist()
+    checksum = Checksum(Randomness().bits(64))
+    segments = 1 if roles.by is None else len(roles.by.names)
     try:
-        totals = collected(frame.groupBy(SEGMENT, FAILURE).sum("units")).to_pylist()
+        cells = summed(frame, _CheckCells(checksum, segments), segments * CELLS, None).reshape(segments, CELLS)
     except BaseException:
         frame.unpersist()
         raise
-    segments = 1 if roles.by is None else len(roles.by.names)
-    units = {one[SEGMENT]: one["sum(units)"] for one in totals}
-    by_user = roles.user is not None
-    return Kept(frame, items, by_user, tuple(int(units.get(place) or 0) for place in range(segments)))
+    return Kept(frame, items, roles.user is not None, checksum, cells)
+
+
+@dataclass(frozen=True)
+class _CheckCells:
+    """Makes the check cells of each segment, one after the other: (3 * segments,) int64."""
+
+    checksum: Checksum
+    segments: int
+
+    def __call__(self, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+        found = np.zeros((self.segments, CELLS), dtype=np.int64)
+        for batch in batches:
+            for row, segment in enumerate(batch.column(SEGMENT).to_pylist()):
+                found[segment] += self.checksum.of_pieces([batch.slice(row, 1)])
+        return found.ravel(), found.sum(axis=0)
 
 
 def tasks_for(frame: Any, entries: int) -> int:

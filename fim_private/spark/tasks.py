@@ -7,7 +7,7 @@ row with a failure instead. Anything else (a lost worker, no memory) is Spark's 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -58,6 +58,14 @@ def collected(frame: Any) -> pa.Table:
     if failures:
         raise _error(failures[0])
     return table.drop_columns([FAILURE])
+
+
+def rows_of(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Return rows as a batch."""
+    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
 
 
 class _Guarded:

@@ -1,0 +1,92 @@
+"""Check cells: by them a sum is known to be of the purchases that were kept, and of no others.
+
+What Spark keeps and loses it makes again from the source, and some sources give other rows then. So each task adds up
+how many units and entries the very rows have that it works on, and a checksum of them. The sums are held against those
+of the purchases when they were kept. A checksum is a sum over units: in which order they come, and to which task,
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fim_private.errors import DataError
+
+# (3,) int64: units, entries, checksum. They are added modulo 2^64.
+Cells = NDArray[np.int64]
+CELLS = 3
+# The column that they travel in.
+CHECK = "check"
+_COLUMNS = ("units", "baskets", "lengths", "items")
+
+
+def changed() -> DataError:
+    """Return the error of a source that gave other rows when it was read again."""
+    return DataError(
+        "the purchases changed while they were read: their source gave other rows the next time, so nothing is "
+        "released; write it to Parquet, or checkpoint it, and use that"
+    )
+
+
+def verify(found: Cells, kept: Cells) -> None:
+    """Raise DataError unless the check cells of what was counted are those of what was kept."""
+    if not np.array_equal(found, kept):
+        raise changed()
+
+
+def total(cells: Iterable[bytes | None]) -> Cells:
+    """Return the sum of check cells that travelled as bytes; None is nothing."""
+    found = np.zeros(CELLS, dtype=np.int64)
+    for one in cells:
+        if one is not None:
+            found += np.frombuffer(one, dtype=np.int64)
+    return found
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """Makes check cells. key: 0 to 2^64 - 1, drawn for each run, so that nobody can make rows that pass for others."""
+
+    key: int
+
+    def of_pieces(self, batches: Iterable[pa.RecordBatch]) -> Cells:
+        """Return the check cells of some pieces."""
+        found = np.zeros(CELLS, dtype=np.int64)
+        for batch in batches:
+            columns = (batch.column(batch.schema.get_field_index(name)) for name in _COLUMNS)
+            for units, baskets, lengths, items in zip(*columns, strict=True):
+                codes = _numbers(items)
+                sizes = _numbers(lengths)
+                hashes = self._of_runs(self.hashed(codes.astype(np.uint64), 0), sizes, 1)
+                if baskets.is_valid:
+                    hashes = self._of_runs(hashes, _numbers(baskets), 2)
+                else:
+                    hashes[sizes == 0] = 0  # of these any number may be counted as blank instead
+                found += np.array([units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)])
+        return found
+
+    def _of_runs(self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int) -> NDArray[np.uint64]:
+        """Return the hash of each run, which is of its hashes in any order."""
+        sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+        return self.hashed(np.diff(sums[np.cumsum(lengths, dtype=np.int64)], prepend=np.uint64(0)), level)
+
+    def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
+        """Return the hash of each number, in its place, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+
+        level: what the numbers are; others hash the same numbers otherwise.
+        """
+        values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            values ^= values >> np.uint64(shift)
+            values *= np.uint64(factor)
+        values ^= values >> np.uint64(31)
+        return values
+
+
+def _numbers(value: pa.BinaryScalar) -> NDArray[np.int32]:
+    return np.frombuffer(value.as_buffer(), dtype=np.int32)

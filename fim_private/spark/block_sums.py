@@ -22,10 +22,10 @@ _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary()), (CHECK, pa.
 VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
 
 
-def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells | None) -> NDArray[np.int64]:
+def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.int64]:
     """Return the sum over all partitions of what a function makes of each: (cells,) int64.
 
-    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to; None for anything.
+    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to.
     Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
     """
     blocks = run(frame, _Blocks(vector), _BLOCKS)
@@ -38,9 +38,8 @@ def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells | None) -> NDAr
         values = np.frombuffer(one["values"], dtype=np.int64)
         found[start : start + len(values)] += values
         checks[one["block"]].append(one[CHECK])
-    if kept is not None:
-        for own in checks.values():
-            verify(total(own), kept)
+    for own in checks.values():
+        verify(total(own), kept)
     return found
 
 

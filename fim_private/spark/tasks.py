@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError
+from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError, parameter
 from fim_private.spark.spark_errors import told
 
 Batches = Iterator[pa.RecordBatch]
@@ -28,7 +28,8 @@ def spark_call() -> AbstractContextManager[None]:
     """Return what goes around each call to Spark: it raises DataError where Spark gives up, which has logged why."""
     return told(
         "Spark gave up on these purchases",
-        "its log says at which stage, and why; the workers need fim_private and the same Python as here",
+        "the workers need fim_private and the same Python as here; the log of its session says more "
+        f"({parameter('spark_conf')} 'spark.log.level=ERROR' shows it)",
     )
 
 

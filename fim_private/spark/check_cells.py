@@ -64,13 +64,20 @@ class Checksum:
             for units, baskets, lengths, items in zip(*columns, strict=True):
                 codes = _numbers(items)
                 sizes = _numbers(lengths)
-                hashes = self._of_runs(self.hashed(codes.astype(np.uint64), 0), sizes, 1)
+                hashes = self._of_runs(self._of_codes(codes), sizes, 1)
                 if baskets.is_valid:
                     hashes = self._of_runs(hashes, _numbers(baskets), 2)
                 else:
                     hashes[sizes == 0] = 0  # of these any number may be counted as blank instead
                 found += np.array([units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)])
         return found
+
+    def _of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Return the hash of each code, which is looked up where there are fewer different ones."""
+        count = int(codes.max(initial=-1)) + 1
+        if count < len(codes):
+            return self.hashed(np.arange(count, dtype=np.uint64), 0)[codes]
+        return self.hashed(codes.astype(np.uint64), 0)
 
     def of_rows(self, rows: KeyedRows, items: NDArray[np.uint64], *, whole: bool) -> Cells:
         """Return the check cells of some rows of the source.

@@ -58,10 +58,10 @@ def main(path: str) -> None:
             "spark.ui.enabled": "false",
             # Each task that takes longer than another one gets a copy.
             "spark.speculation": "true",
-            "spark.speculation.interval": "10ms",
+            "spark.speculation.interval": "50ms",
             "spark.speculation.quantile": "0.1",
             "spark.speculation.multiplier": "1",
-            "spark.speculation.minTaskRuntime": "1ms",
+            "spark.speculation.minTaskRuntime": "20ms",
             "spark.sql.shuffle.partitions": "4",
         }
     )

@@ -7,6 +7,7 @@ numbers, of items by number only, and the names of what was chosen. Noise is dra
 session        A session of Spark: the caller's, or a new one.
 dataframes     A path, a table or a query as a DataFrame, and the roles of its columns.
 spark_errors   What Spark raises, as one line.
+check_cells    What tells the purchases that were kept from others.
 tasks          A function of one partition, run by Spark: its errors come back as errors.
 item_digests   Items as numbers of 64 bits, by which tasks agree on codes without a list of names.
 row_reader     Rows, read as on one machine.

@@ -27,7 +27,7 @@ from fim_private.spark.tasks import spark_call
 VIEW = "data"
 QUERY = parameter("query")
 _TABLES = {".parquet": "parquet", ".orc": "orc"}
-_TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json"}
+_TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     """
     need_pyspark()
     with ExitStack() as views:
-        with told(f"Spark cannot read {_name(data)}", f"name a path or a table that it can read, or check {QUERY}"):
+        with told(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
         source = ArrowSource(name, schema, lambda wanted: (), kind)
@@ -89,6 +89,7 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
     elif isinstance(data, str | os.PathLike):
         if is_database(data) or os.fspath(data) == "-":
             raise DataError(f"Spark is not asked to read {_name(data)}; leave out {parameter('engine')}")
+        _refuse_text(os.fspath(data))  # before a session is started, which takes a while
         spark = session(settings)
         found = _named(spark, os.fspath(data))
     else:
@@ -103,17 +104,28 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
         )
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
-    return spark.sql(options.query), "the query", "Spark query"
+    with told(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
+        frame = spark.sql(options.query)
+        frame.schema  # noqa: B018 - with Spark Connect errors show only now
+    return frame, "the query", "Spark query"
 
 
-def _named(spark: Any, name: str) -> tuple[Any, str, str]:
-    """Return what a path or the name of a table stands for, as _frame does."""
-    suffix = PurePath(name.rstrip("/").removesuffix(".gz")).suffix.lower()
-    if suffix in _TEXTS:
+def _suffix(name: str) -> str:
+    return PurePath(name.rstrip("/").removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
+
+
+def _refuse_text(name: str) -> None:
+    """Raise DataError for a path of text, by its suffix."""
+    if _suffix(name) in _TEXTS:
         raise DataError(
             f"Spark is not asked to read {_name(name)}, since its readers of text guess: make Parquet of it, or give "
             "the DataFrame that you read it as"
         )
+
+
+def _named(spark: Any, name: str) -> tuple[Any, str, str]:
+    """Return what a path or the name of a table stands for, as _frame does."""
+    suffix = _suffix(name)
     if suffix in _TABLES or scheme_of(name) is not None or os.sep in name or Path(name).exists() or "*" in name:
         kind = _TABLES.get(suffix, "parquet")
         return spark.read.format(kind).load(name), _name(name), {"orc": "ORC"}.get(kind, "Parquet")

@@ -15,8 +15,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary
+from fim_private.spark.check_cells import changed
 
 
 def digest(item: Item, salt: int) -> int:
@@ -80,7 +80,7 @@ class ItemDigests:
 
 
 class ItemCodes(dict[Item, int]):
-    """The code of each item, -1 for one that is left out; found when it is first asked for.
+    """The code of each item, -2 - code for one that is left out; found when it is first asked for.
 
     Raises DataError for an item that was not there when the items were numbered.
     """
@@ -92,22 +92,22 @@ class ItemCodes(dict[Item, int]):
     def __missing__(self, item: Item) -> int:
         code = self._digests.code(item)
         if code is None:
-            raise DataError("the purchases changed while they were read; read a table that stays as it is")
-        self[item] = -1 if code in self._digests.left_out else code
+            raise changed()
+        self[item] = -2 - code if code in self._digests.left_out else code
         return self[item]
 
 
 class NewItems(dict[Item, int]):
-    """Notes each item when it is first asked for, in `fresh`; its code says nothing."""
+    """Numbers items as they are first asked for, and notes them in `fresh`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.fresh: list[Item] = []
 
     def __missing__(self, item: Item) -> int:
-        self[item] = 0
+        self[item] = number = len(self)
         self.fresh.append(item)
-        return 0
+        return number
 
 
 def _other_forms(label: Item) -> Iterable[Item]:

@@ -12,18 +12,19 @@ import pyarrow as pa
 
 from fim_private.errors import DataError
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
+from fim_private.spark.check_cells import CELLS, CHECK, Cells, Checksum, changed, total
 from fim_private.spark.item_digests import ItemDigests, NewItems, digest
 from fim_private.spark.row_reader import RowReader
 from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
-# The last row of a task has no item, and how many entries there were.
+# The last row of a task has no item, and the check cells of the rows.
 _NAMES = pa.schema(
     [
         ("digest", pa.int64()),
         ("number", pa.int64()),
         ("text", pa.string()),
         ("alike", pa.int64()),  # what a text prints like, where that is a number: by that it is ordered
-        ("entries", pa.int64()),
+        (CHECK, pa.binary()),
     ],
 )
 # In the order of a vocabulary's labels.
@@ -37,13 +38,18 @@ _SALTS = 256
 class ItemNames:
     """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
 
-    kept: what Spark was asked to keep. entries: how many items all rows have together.
+    kept: what Spark was asked to keep. read: the check cells of the rows of the source.
     """
 
     digests: ItemDigests
     frame: Any
     kept: Any
-    entries: int
+    read: Cells
+
+    @property
+    def entries(self) -> int:
+        """How many items all rows have together."""
+        return int(self.read[1])
 
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
         """Return the labels of some codes."""
@@ -54,6 +60,8 @@ class ItemNames:
             some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
             for one in collected(some).to_pylist():
                 found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
+        if len(found) != len(code_of):
+            raise changed()
         return found
 
 
@@ -63,45 +71,52 @@ class _Names:
 
     reader: RowReader
     salt: int
+    checksum: Checksum
 
     def __call__(self, batches: Batches) -> Batches:
-        seen, entries = NewItems(), 0
+        seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
+        items = self.checksum.of_items(np.empty(0, dtype=np.int64))
         for rows in self.reader.rows(batches, self.reader.labels(seen, 0)):
-            entries += len(rows.codes)
             fresh, seen.fresh = seen.fresh, []
+            digests = np.array([digest(item, self.salt) for item in fresh], dtype=np.int64)
+            if fresh:
+                items = np.concatenate([items[:-1], self.checksum.of_items(digests)])
+            cells += self.checksum.of_rows(rows, items, whole=self.reader.whole)
             yield pa.RecordBatch.from_arrays(
                 [
-                    pa.array([digest(item, self.salt) for item in fresh], pa.int64()),
+                    pa.array(digests),
                     pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
                     pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
                     pa.array([_alike(item) for item in fresh], pa.int64()),
-                    pa.array([0] * len(fresh), pa.int64()),
+                    pa.nulls(len(fresh), pa.binary()),
                 ],
                 schema=_NAMES,
             )
-        yield pa.RecordBatch.from_pylist([{"entries": entries}], schema=_NAMES)
+        yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
 
 
 def _alike(item: Item) -> int | None:
     return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
 
 
-def numbered(frame: Any, reader: RowReader) -> ItemNames:
+def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
     """Return the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
-        names = run(frame, _Names(reader, salt), _NAMES, ours=False)
+        names = run(frame, _Names(reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", *_ORDER, FAILURE).sum("entries").coalesce(_NAME_PARTS).persist()
+            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS).persist()
             order = [names[column].asc_nulls_last() for column in _ORDER]
         try:
-            found = collected(names.orderBy(*order).select("digest", "sum(entries)", FAILURE))
+            found = collected(names.orderBy(*order).select("digest", CHECK, "count", FAILURE))
         except BaseException:
             names.unpersist()
             raise
-        entries = sum(found.column("sum(entries)").to_pylist())
+        # Tasks with the same rows are counted together.
+        ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
+        read = total(one[CHECK] for one in ends for _ in range(one["count"]))
         digests = found.column("digest").drop_null().to_numpy()
         if len(np.unique(digests)) == len(digests):
             kept = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
-            return ItemNames(ItemDigests(digests, salt), kept, names, entries)
+            return ItemNames(ItemDigests(digests, salt), kept, names, read)
         names.unpersist()
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so

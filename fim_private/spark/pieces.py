@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fim_private.reading.known_labels import numbers
 from fim_private.reading.transactions import Transactions
+from fim_private.spark.check_cells import CHECK, Cells
 
 # So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
 AT_ONCE = 1 << 23
@@ -19,12 +20,14 @@ _ENTRIES = 1 << 20
 
 # units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
 # basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
+# check: what `mark` was given; null in all other rows.
 FIELDS = (
     pa.field("units", pa.int64()),
     pa.field("blank", pa.int64()),
     pa.field("baskets", pa.binary()),
     pa.field("lengths", pa.binary()),
     pa.field("items", pa.binary()),
+    pa.field(CHECK, pa.binary()),
 )
 
 
@@ -39,16 +42,19 @@ def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator
         baskets = None
         if data.unit_offsets is not None:
             baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
-        row = [
-            *(pa.array([value], pa.int64()) for _, value in keys),
-            pa.array([last - first + blank], pa.int64()),
-            pa.array([blank], pa.int64()),
-            pa.array([baskets], pa.binary()),
-            pa.array([lengths.tobytes()], pa.binary()),
-            pa.array([data.items[start:end].tobytes()], pa.binary()),
-        ]
-        names = [name for name, _ in keys] + [field.name for field in FIELDS]
-        yield pa.RecordBatch.from_arrays(row, names=names)
+        items = data.items[start:end].tobytes()
+        yield _row(keys, (last - first + blank, blank, baskets, lengths.tobytes(), items, None))
+
+
+def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
+    """Return a row without purchases that carries check cells."""
+    return _row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
+
+
+def _row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
+    columns = [pa.array([value], field.type) for value, field in zip(values, FIELDS, strict=True)]
+    names = [name for name, _ in keys] + [field.name for field in FIELDS]
+    return pa.RecordBatch.from_arrays([*(pa.array([key], pa.int64()) for _, key in keys), *columns], names=names)
 
 
 def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:

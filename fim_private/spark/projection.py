@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fim_private.reading.known_labels import numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spark.pieces import FIELDS, pieces
+from fim_private.spark.check_cells import Cells
+from fim_private.spark.pieces import FIELDS, mark, pieces
 from fim_private.spark.tasks import Batches
 
 SHARD = "shard"
@@ -34,6 +35,11 @@ class Projection:
         """Yield the pieces that each shard needs."""
         for shard, part in self.parts(data):
             yield from pieces(part, [(SHARD, shard)])
+
+    def mark(self, cells: Cells) -> Batches:
+        """Yield check cells for each shard, also for one that needs nothing."""
+        for shard in range(len(self.bounds) - 1):
+            yield mark(cells, [(SHARD, shard)])
 
     def parts(self, data: Transactions) -> Iterator[tuple[int, Transactions]]:
         """Yield the purchases that each shard needs, with ranks for codes; nothing for a shard that needs none."""

@@ -12,19 +12,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from fim_private.dp.randomness import Randomness
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.known_labels import KnownLabels, numbers
 from fim_private.reading.segment_members import members
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
+from fim_private.spark.block_sums import summed
+from fim_private.spark.check_cells import CELLS, CHECK, Cells, Checksum, total
 from fim_private.spark.dataframes import Table
 from fim_private.spark.item_digests import ItemCodes, ItemDigests
 from fim_private.spark.item_names import ItemNames, numbered
-from fim_private.spark.pieces import AT_ONCE, FIELDS, pieces
+from fim_private.spark.pieces import AT_ONCE, FIELDS, mark, pieces
 from fim_private.spark.row_reader import RowReader
-from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
+from fim_private.spark.tasks import Batches, run, spark_call
 
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -36,13 +40,19 @@ FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
 class Kept:
     """Purchases as Spark keeps them: pieces, with the segment that each is of.
 
-    units: of each segment; of all of them without segments.
+    cells: (segments, 3) int64, the check cells of each segment, by this checksum; of all without segments.
     """
 
     frame: Any
     items: ItemNames
     by_user: bool
-    units: tuple[int, ...]
+    checksum: Checksum
+    cells: NDArray[np.int64]
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """How many units each segment has; all of them without segments."""
+        return tuple(self.cells[:, 0].tolist())
 
     def close(self) -> None:
         """Let Spark forget them."""
@@ -58,9 +68,10 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     """
     reader = RowReader(table.name, table.roles, table.tokens)
     reader.check(table.schema)
-    items = numbered(table.frame, reader)
+    checksum = Checksum(Randomness().bits(64))
+    items = numbered(table.frame, reader, checksum)
     try:
-        return _gathered(table, reader, items, applied, excluded)
+        return _gathered(table, reader, items, applied, excluded, checksum)
     except BaseException:
         items.kept.unpersist()
         raise
@@ -72,6 +83,7 @@ def _gathered(
     items: ItemNames,
     applied: Callable[[Transactions], Transactions],
     excluded: Vocabulary | None,
+    checksum: Checksum,
 ) -> Kept:
     """Return the purchases, with the baskets of each unit together."""
     if excluded is not None:
@@ -79,7 +91,7 @@ def _gathered(
         items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
     roles = table.roles
     frame = table.frame
-    task = _Assembly(len(items.digests), roles.user is not None, roles.by, applied)
+    task = _Assembly(items.digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
     if roles.keys:
         named = _key(table, roles.user, "user"), _key(table, roles.basket, "basket")
         keys = [field for field in named if field is not None]
@@ -91,15 +103,33 @@ def _gathered(
         frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema(), ours=False)
     with spark_call():
         frame = frame.persist()
+    segments = 1 if roles.by is None else len(roles.by.names)
     try:
-        totals = collected(frame.groupBy(SEGMENT, FAILURE).sum("units")).to_pylist()
+        made = summed(frame, _CheckCells(checksum, segments), segments * CELLS, items.read)
     except BaseException:
         frame.unpersist()
         raise
-    segments = 1 if roles.by is None else len(roles.by.names)
-    units = {one[SEGMENT]: one["sum(units)"] for one in totals}
-    by_user = roles.user is not None
-    return Kept(frame, items, by_user, tuple(int(units.get(place) or 0) for place in range(segments)))
+    return Kept(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
+
+
+@dataclass(frozen=True)
+class _CheckCells:
+    """Makes the check cells of each segment, one after the other: (3 * segments,) int64.
+
+    Beside them are the check cells of the rows of which these purchases were made.
+    """
+
+    checksum: Checksum
+    segments: int
+
+    def __call__(self, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+        found = np.zeros((self.segments, CELLS), dtype=np.int64)
+        read: list[bytes | None] = []
+        for batch in batches:
+            read += batch.column(CHECK).to_pylist()
+            for row, segment in enumerate(batch.column(SEGMENT).to_pylist()):
+                found[segment] += self.checksum.of_pieces([batch.slice(row, 1)])
+        return found.ravel(), total(read)
 
 
 def tasks_for(frame: Any, entries: int) -> int:
@@ -158,21 +188,33 @@ class _Rows:
 class _Assembly:
     """The task that makes purchases of the rows of some units, all of theirs, and pieces of them."""
 
-    count: int
+    digests: ItemDigests
     by_user: bool
     by: Segments | None
     applied: Callable[[Transactions], Transactions]
+    checksum: Checksum
+    whole: bool
 
     def __call__(self, batches: Batches) -> Batches:
         yield from self.pieces_of(map(_keyed, batches))
 
     def pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
-        found = assemble(rows, KnownLabels({}, self.count, "", text=False))
+        cells = np.zeros(CELLS, dtype=np.int64)
+        found = assemble(self._checked(rows, cells), KnownLabels({}, len(self.digests), "", text=False))
+        yield mark(cells, [(SEGMENT, 0)])
         if self.by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
         parts = [found] if self.by is None else self._members(found, self.by)
         for place, part in enumerate(parts):
             yield from pieces(self._counting(part), [(SEGMENT, place)])
+
+    def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
+        """Yield rows, and add up their check cells."""
+        items = self.checksum.of_items(self.digests.digests)
+        for some in rows:
+            codes = np.where(some.codes < -1, -2 - some.codes, some.codes)  # those left out were read, too
+            cells += self.checksum.of_rows(replace(some, codes=codes), items, whole=self.whole)
+            yield some
 
     def _members(self, found: Transactions, by: Segments) -> list[Transactions]:
         if found.segments is None:
@@ -184,7 +226,7 @@ class _Assembly:
         """Return what counts, with the codes of before: the labels are codes, and say which they were."""
         counting = self.applied(data)
         codes = counting.vocabulary.integers[counting.items].astype(np.int32)
-        return replace(counting, items=codes, vocabulary=numbers(self.count))
+        return replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fim_private.reading.assembly import KeyedRows
 from fim_private.reading.column_roles import Roles
+from fim_private.reading.dialect import InputForm
 from fim_private.reading.known_labels import KnownLabels
 from fim_private.reading.record_batches import Encoder, chosen, empty_batch, items_name, keyed_rows
 from fim_private.reading.vocabulary import Item
@@ -29,6 +30,11 @@ class RowReader:
     name: str
     roles: Roles
     tokens: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether rows are as in the source, and not put together of neighbours."""
+        return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
     def labels(self, codes: Mapping[Item, int], count: int) -> KnownLabels:
         """Return labels with these codes, below count."""

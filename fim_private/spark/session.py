@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,16 @@ from fim_private.spark.spark_errors import told
 
 # pyspark 4 runs on Java 17 and newer.
 _JAVA = 17
+# Where nobody names a master: all cores, and a task may fail four times, as on a cluster. In plain local mode the first
+# worker that dies ends the run.
+_MASTER = "local[*,4]"
+_LOG_LEVEL = "spark.log.level"
 # All that is ours in a session that we start; what the caller says comes before it, and of a caller's session nothing
 # is changed. Spark's bar and its log would mix with what the command prints.
 OURS = {
     "spark.app.name": "fim-private",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
+    _LOG_LEVEL: "ERROR",
     # What folders are called is text, as on one machine.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
@@ -43,7 +48,8 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
     """
     need_pyspark()
     given = dict(settings or {})
-    with told("Spark did not start", "check the settings of its session, and what it says above"):
+    then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
+    with told("Spark did not start", then):
         present = _present()
         if present is None:
             return _started(given)
@@ -79,14 +85,42 @@ def _started(given: Mapping[str, str]) -> Any:
     for name, value in ({**OURS, **given} if here else given).items():
         builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     # Workers on this machine run the Python that this runs in; on a cluster the caller says which.
-    local = here and given.get("spark.master", "local").startswith("local") and "PYSPARK_PYTHON" not in os.environ
-    if local:
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-    try:
+    defaults: dict[str, str] = {}
+    if here and given.get("spark.master", "local").startswith("local"):
+        defaults["PYSPARK_PYTHON"] = sys.executable
+    if here:
+        defaults["MASTER"] = _MASTER  # comes after all other places where Spark looks for one
+    with _environment(defaults), _hushed() if here and _LOG_LEVEL not in given else nullcontext():
         return builder.getOrCreate()
+
+
+@contextmanager
+def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
+    """Set some variables, unless they are set, for as long as this lasts."""
+    own = {name: value for name, value in defaults.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
     finally:
-        if local:
-            del os.environ["PYSPARK_PYTHON"]
+        for name in own:
+            del os.environ[name]
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Let the processes that are started write no errors: Java's log quotes rows, and says in pages what is one line.
+
+    Nor does this process, in the meantime.
+    """
+    sys.stderr.flush()
+    errors = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
 
 
 def settings_of(given: list[str]) -> dict[str, str]:

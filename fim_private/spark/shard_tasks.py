@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +14,13 @@ from numpy.typing import NDArray
 from fim_private.counting.counter_registry import shard_counter
 from fim_private.counting.shards import Shard, ShardCounter
 from fim_private.counting.work_limit import Effort
+from fim_private.spark.check_cells import CHECK, Cells, total, verify
 from fim_private.spark.pieces import joined
 from fim_private.spark.projection import SHARD
-from fim_private.spark.tasks import Batches
+from fim_private.spark.tasks import Batches, rows_of
 
+# The column of an answer that says which shard gave it.
+DONE = "done"
 # floor: down to which levels are complete. levels: JSON, [[support, itemsets], ...], for these numbers may be of any
 # size. work: steps.
 TOPS = pa.schema([("floor", pa.int64()), ("levels", pa.string()), ("work", pa.string())])
@@ -45,13 +47,23 @@ class ShardOf:
 
 @dataclass(frozen=True)
 class OnShards:
-    """The task that gathers the pieces of each shard, which are neighbours, and works on one shard at a time."""
+    """The task that gathers the pieces of each shard, which are neighbours, and works on one shard at a time.
+
+    kept: what the check cells of each shard have to add up to. schema: of what the task yields.
+    """
 
     shard_of: ShardOf
     task: Callable[[int, Shard], Batches]
+    kept: Cells
+    schema: pa.Schema
+
+    @property
+    def answers(self) -> pa.Schema:
+        """The schema of the answers: what the task yields, and in a row of its own the number of each shard."""
+        return self.schema.append(pa.field(DONE, pa.int64()))
 
     def __call__(self, batches: Batches) -> Batches:
-        """Yield what the task makes of each shard."""
+        """Yield what the task makes of each shard. Raises DataError for one that is not of what was kept."""
         present: int | None = None
         own: list[pa.RecordBatch] = []
         for batch in batches:
@@ -69,9 +81,12 @@ class OnShards:
             yield from self._done(present, own)
 
     def _done(self, number: int, own: list[pa.RecordBatch]) -> Batches:
+        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
         shard = self.shard_of(number, own)
         own.clear()
-        yield from self.task(number, shard)
+        yield rows_of(self.answers, [(*(None for _ in self.schema), number)])
+        for batch in self.task(number, shard):
+            yield batch.append_column(DONE, pa.nulls(len(batch), pa.int64()))
 
 
 @dataclass(frozen=True)
@@ -155,11 +170,3 @@ class Located:
         lowest = max(self.listed, min(supports))
         ranks, found = counter.itemsets(lowest, max(supports))
         return {support: ranks[found == support] for support in supports if support >= lowest}
-
-
-def rows_of(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-    """Return rows as a batch."""
-    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
-    )

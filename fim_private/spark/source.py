@@ -19,6 +19,7 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.vocabulary import Item
+from fim_private.spark.check_cells import changed
 from fim_private.spark.item_names import ItemNames
 from fim_private.spark.purchases import SEGMENT, Kept
 from fim_private.spark.spark_counter import SparkCounter
@@ -44,7 +45,7 @@ class SparkSource:
     def of(cls, kept: Kept, segment: int, missing_user: str | None, effort: Effort) -> SparkSource:
         """Return the source of a segment, of all where there are none."""
         frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
-        view = View(frame, len(kept.items.digests), kept.by_user)
+        view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
         return cls(view, kept.items, kept.units[segment], missing_user, effort)
 
     @property
@@ -106,7 +107,10 @@ class SparkSource:
     def _text_digests(self) -> np.ndarray:
         """Return the digest of the text of each code's label, (codes, 16) uint8."""
         table = collected(run(self.items_named.frame, _text_digests, _DIGESTS))
-        order = np.argsort(table.column("digest").to_numpy(), kind="stable")
+        named = table.column("digest").to_numpy()
+        order = np.argsort(named, kind="stable")
+        if not np.array_equal(named[order], np.sort(self.items_named.digests.digests)):
+            raise changed()
         found = np.frombuffer(b"".join(table.column("of_text").to_pylist()), dtype=np.uint8).reshape(-1, 16)
         digests = self.items_named.digests.digests
         made = np.empty((len(digests), 16), dtype=np.uint8)

@@ -25,10 +25,12 @@ from fim_private.counting.itemset_spectra import Places, lowest_listed
 from fim_private.counting.shards import Shard
 from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
+from fim_private.spark.check_cells import CHECK, Cells, changed, total, verify
 from fim_private.spark.projection import SCHEMA, SHARD, Projection
 from fim_private.spark.purchases import tasks_for
 from fim_private.spark.shard_tasks import (
     COUNTS,
+    DONE,
     FOUND,
     TOPS,
     Descent,
@@ -37,16 +39,15 @@ from fim_private.spark.shard_tasks import (
     Located,
     OnShards,
     ShardOf,
-    rows_of,
 )
-from fim_private.spark.tasks import Batches, collected, run, spark_call
+from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
 from fim_private.spark.views import View
 from fim_private.spectrum import SupportSpectrum
 
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
 _MORE_ITEMS = 4
-_LENGTHS = pa.schema([("length", pa.int64()), ("baskets", pa.int64())])
+_LENGTHS = pa.schema([("length", pa.int64()), ("baskets", pa.int64()), (CHECK, pa.binary())])
 
 
 class SparkCounter:
@@ -78,10 +79,9 @@ class SparkCounter:
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        frame = self._view.run(_lengths, _LENGTHS)
-        with spark_call():
-            lengths = frame.groupBy("length", "failure").sum("baskets")
-        return sum(one["sum(baskets)"] * math.comb(one["length"], self._size) for one in collected(lengths).to_pylist())
+        rows = collected(self._view.run(_lengths, _lengths_check, _LENGTHS)).to_pylist()
+        verify(total(one[CHECK] for one in rows), self._view.kept)
+        return sum(one["baskets"] * math.comb(one["length"], self._size) for one in rows)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all).
@@ -126,9 +126,8 @@ class SparkCounter:
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         with self._shards(high) as (frame, shard_of):
-            listed = collected(
-                self._on_shards(frame, shard_of, Listed(self._size, lowest, highest, self._effort.max_work), FOUND)
-            )
+            task = Listed(self._size, lowest, highest, self._effort.max_work)
+            listed = self._on_shards(frame, shard_of, task, FOUND)
         rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
         ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)
         order = np.lexsort(ranks[:, ::-1].T) if len(ranks) else np.empty(0, dtype=np.int64)
@@ -147,7 +146,7 @@ class SparkCounter:
             return Top([], floor)
         task = Descent(self._size, ceiling, floor, wanted, self._effort.max_work)
         with self._shards(high) as (frame, shard_of):
-            tops = collected(self._on_shards(frame, shard_of, task, TOPS)).to_pylist()
+            tops = self._on_shards(frame, shard_of, task, TOPS).to_pylist()
         least = max([floor, *(one["floor"] for one in tops)])
         levels = Tally[int]()
         for one in tops:
@@ -163,11 +162,8 @@ class SparkCounter:
         """
         supports = [support for support, _ in places]
         with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shard_of):
-            counted = collected(
-                self._on_shards(
-                    frame, shard_of, LevelCounts(self._size, tuple(supports), self._effort.max_work), COUNTS
-                )
-            )
+            counts = LevelCounts(self._size, tuple(supports), self._effort.max_work)
+            counted = self._on_shards(frame, shard_of, counts, COUNTS)
             levels = {one["shard"]: dict(json.loads(one["levels"])) for one in counted.to_pylist()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
@@ -180,7 +176,7 @@ class SparkCounter:
                     before += own
             task = Located(self._size, wanted, listed, self._effort.max_work)
             some = frame.where(frame[SHARD].isin(sorted(wanted)))
-            found = collected(self._on_shards(some, shard_of, task, FOUND)).to_pylist()
+            found = self._on_shards(some, shard_of, task, FOUND, sorted(wanted)).to_pylist()
         ranks = {(one["support"], int(one["index"])): one["ranks"] for one in found}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
@@ -197,7 +193,8 @@ class SparkCounter:
         rank_of = np.full(len(self.item_supports), -1, dtype=np.int32)
         rank_of[self._order[:high]] = np.arange(high, dtype=np.int32)
         bounds = self._bounds(supports)
-        frame = self._view.run(Projection(rank_of, bounds, self._size), SCHEMA)
+        projection = Projection(rank_of, bounds, self._size)
+        frame = self._view.run(projection, projection.mark, SCHEMA)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
@@ -222,8 +219,21 @@ class SparkCounter:
         cuts = np.searchsorted(work, np.linspace(0, work[-1], shards + 1)[1:-1]) + 1
         return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
 
-    def _on_shards(self, frame: Any, shard_of: ShardOf, task: Callable[[int, Shard], Batches], schema: Any) -> Any:
-        return run(frame, OnShards(shard_of, task), schema)
+    def _on_shards(
+        self,
+        frame: Any,
+        shard_of: ShardOf,
+        task: Callable[[int, Shard], Batches],
+        schema: pa.Schema,
+        some: Sequence[int] | None = None,
+    ) -> pa.Table:
+        """Return what a task yields of each shard, or of some. Raises DataError unless each of them answered once."""
+        on_shards = OnShards(shard_of, task, self._view.kept, schema)
+        answers = collected(run(frame, on_shards, on_shards.answers))
+        done = answers.column(DONE)
+        if sorted(done.drop_null().to_pylist()) != list(range(len(shard_of.bounds) - 1) if some is None else some):
+            raise changed()
+        return answers.filter(done.is_null()).drop_columns([DONE])
 
 
 def _support_of(top: Top, wanted: int) -> int | None:
@@ -238,4 +248,8 @@ def _lengths(data: Transactions) -> Batches:
     """Yield how many baskets have each number of items."""
     counts = np.bincount(np.diff(data.offsets))
     lengths = np.flatnonzero(counts)
-    yield rows_of(_LENGTHS, list(zip(lengths.tolist(), counts[lengths].tolist(), strict=True)))
+    yield rows_of(_LENGTHS, [(*one, None) for one in zip(lengths.tolist(), counts[lengths].tolist(), strict=True)])
+
+
+def _lengths_check(cells: Cells) -> Batches:
+    yield rows_of(_LENGTHS, [(0, 0, cells.tobytes())])

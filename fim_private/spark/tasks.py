@@ -7,13 +7,13 @@ row with a failure instead. Anything else (a lost worker, no memory) is Spark's 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError
+from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError, parameter
 from fim_private.spark.spark_errors import told
 
 Batches = Iterator[pa.RecordBatch]
@@ -28,7 +28,8 @@ def spark_call() -> AbstractContextManager[None]:
     """Return what goes around each call to Spark: it raises DataError where Spark gives up, which has logged why."""
     return told(
         "Spark gave up on these purchases",
-        "its log says at which stage, and why; the workers need fim_private and the same Python as here",
+        "the workers need fim_private and the same Python as here; the log of its session says more "
+        f"({parameter('spark_conf')} 'spark.log.level=ERROR' shows it)",
     )
 
 
@@ -58,6 +59,14 @@ def collected(frame: Any) -> pa.Table:
     if failures:
         raise _error(failures[0])
     return table.drop_columns([FAILURE])
+
+
+def rows_of(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Return rows as a batch."""
+    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
 
 
 class _Guarded:

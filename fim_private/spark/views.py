@@ -16,11 +16,14 @@ from fim_private.reading.canonical_baskets import canonical_baskets
 from fim_private.reading.known_labels import numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.spark.block_sums import summed
+from fim_private.spark.check_cells import Cells, Checksum
 from fim_private.spark.pieces import grouped, joined
 from fim_private.spark.tasks import Batches, run
 
 # Makes purchases of purchases, and looks at one unit at a time.
 Step = Callable[[Transactions], Transactions]
+# Makes rows that carry check cells.
+Mark = Callable[[Cells], Batches]
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,14 @@ class View:
     """Purchases that Spark keeps, and what is made of them before they are counted.
 
     frame: pieces. count: codes are below it. steps: one after the other, on what one task has.
+    kept: the check cells that the pieces had when Spark was asked to keep them, by this checksum.
     """
 
     frame: Any
     count: int
     by_user: bool
+    checksum: Checksum
+    kept: Cells
     steps: tuple[Step, ...] = ()
     stored: int | None = None
 
@@ -46,13 +52,19 @@ class View:
         """A function that makes purchases of the pieces of a task."""
         return _Opened(self.count if self.stored is None else self.stored, self.by_user, self.steps)
 
-    def run(self, task: Callable[[Transactions], Batches], schema: Any) -> Any:
-        """Return a DataFrame of what a task makes of the purchases of some units at a time."""
-        return run(self.frame, _OfPurchases(self.opened, task), schema)
+    def run(self, task: Callable[[Transactions], Batches], mark: Mark, schema: Any) -> Any:
+        """Return a DataFrame of what a task makes of the purchases of some units at a time.
+
+        mark: makes more rows, of their check cells. Whoever uses the others has to verify that these add up to `kept`.
+        """
+        return run(self.frame, _OfPurchases(self.opened, task, self.checksum, mark), schema)
 
     def summed(self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int) -> NDArray[np.int64]:
-        """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64."""
-        return summed(self.frame, _VectorOfPurchases(self.opened, vector), cells)
+        """Return the sum of what a function makes of the purchases of some units at a time, (cells,) int64.
+
+        Raises DataError where they are not those that were kept.
+        """
+        return summed(self.frame, _VectorOfPurchases(self.opened, vector, self.checksum), cells, self.kept)
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
@@ -77,9 +89,12 @@ class _Opened:
 class _OfPurchases:
     opened: Callable[[Batches], Transactions]
     task: Callable[[Transactions], Batches]
+    checksum: Checksum
+    mark: Mark
 
     def __call__(self, batches: Batches) -> Batches:
         for group in grouped(batches):
+            yield from self.mark(self.checksum.of_pieces(group))
             yield from self.task(self.opened(iter(group)))
 
 
@@ -87,10 +102,12 @@ class _OfPurchases:
 class _VectorOfPurchases:
     opened: Callable[[Batches], Transactions]
     vector: Callable[[Transactions], NDArray[np.int64]]
+    checksum: Checksum
 
-    def __call__(self, batches: Batches) -> NDArray[np.int64]:
-        vectors = (self.vector(self.opened(iter(group))) for group in grouped(batches))
-        return reduce(np.add, vectors)
+    def __call__(self, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+        made = [(self.vector(self.opened(iter(g))), self.checksum.of_pieces(g)) for g in grouped(batches)]
+        vectors, checks = zip(*made, strict=True)
+        return reduce(np.add, vectors), reduce(np.add, checks)
 
 
 def _supports(data: Transactions) -> NDArray[np.int64]:

@@ -56,7 +56,12 @@ def main(path: str) -> None:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.ui.enabled": "false",
+            # Each task that takes longer than another one gets a copy.
             "spark.speculation": "true",
+            "spark.speculation.interval": "50ms",
+            "spark.speculation.quantile": "0.1",
+            "spark.speculation.multiplier": "1",
+            "spark.speculation.minTaskRuntime": "20ms",
             "spark.sql.shuffle.partitions": "4",
         }
     )

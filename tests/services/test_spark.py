@@ -368,6 +368,124 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     assert len([*lost.iterdir()]) >= 5
 
 
+LEVELWISE: Any = MUCH | OF_USERS | {"top": 20, "size": "1-2", "mechanism": "levelwise", "supports": True}
+THREES: Any = MUCH | {"size": 3, "top": 3, "mechanism": "exponential", "catalogue": [*map(str, range(1, 20))]}
+
+
+def switched(spark: Any, file: Path, column: str, switch: Path) -> Any:
+    """The rows of a file, without some of them as soon as there is a switch."""
+    from pyspark.sql import functions
+
+    with spark_call():
+        stays = functions.udf(lambda value: "2" not in (value or "") or not switch.exists(), "boolean")
+        frame = spark.read.parquet(str(file))
+        return frame.where(stays.asNondeterministic()(frame[column]))
+
+
+def lose_blocks(spark: Any, known: set[int]) -> None:
+    """Remove the blocks of all that Spark keeps, which goes on thinking that it has them."""
+    context = spark.sparkContext._jsc
+    known.update(context.getPersistentRDDs())
+    for number in known:
+        context.sc().unpersistRDD(number, True)
+
+
+def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
+    """Do something before each question to the purchases that are kept."""
+    from fim_private.spark import spark_counter, views
+
+    for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_on_shards")):
+        ask = getattr(owner, name)
+
+        def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:
+            done()
+            return ask(*given, **named)
+
+        monkeypatch.setattr(owner, name, asked)
+
+
+@pytest.mark.parametrize("lost", ["blocks", "plans"])
+def test_sums_of_other_rows_are_refused(
+    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """The source changes after the purchases were kept, and what was kept is lost: lists, or shuffled rows."""
+    request, column = (THREES, "items") if lost == "blocks" else (LEVELWISE, "item")
+    if lost == "blocks":
+        file = tmp_path / "lists.parquet"
+        lists = [[str(number % 7), str(number % 5 + 7), "19"] for number in range(400)]
+        pq.write_table(pa.table({"items": lists}), file)
+    switch = tmp_path / "switch"
+    known: set[int] = set()
+    fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
+    ledger = fim.Ledger(tmp_path / "l.ledger")
+
+    def change() -> None:
+        switch.touch()
+        lose_blocks(spark, known) if lost == "blocks" else spark.catalog.clearCache()
+
+    before_each_sum(monkeypatch, change)
+    charged = {name: value for name, value in request.items() if name != "seed"}
+    with pytest.raises(fim.DataError, match="changed while they were read") as error:
+        fim.mine(switched(spark, file, column, switch), ledger=ledger, dataset="sales", **charged)
+    assert "\n" not in str(error.value)
+    assert len(ledger.statement().entries) == 1
+
+
+def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
+    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By chance, by a switch, or since the file is written anew: as many bytes, the same items, in other baskets."""
+    from pyspark.sql import functions
+
+    again = tmp_path / "again.parquet"
+
+    def write(turn: int) -> None:
+        baskets, items = np.arange(800) // 2, np.roll(np.arange(800) % 9, turn)
+        table = pa.table({"user": baskets, "basket": baskets, "item": items})
+        pq.write_table(table, again, compression="none", use_dictionary=False)
+
+    write(0)
+    frame = spark.read.parquet(str(file))
+    with spark_call():
+        chance = functions.udf(lambda item: os.urandom(1) < b"\xe0", "boolean").asNondeterministic()
+        by_chance = frame.where(chance(frame["item"]))
+    switch = tmp_path / "switch"
+    gathered = purchases._gathered
+    fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
+    request: Any = {"epsilon": 1, "delta": 1e-5, "ledger": fim.Ledger(tmp_path / "l.ledger"), "dataset": "sales"}
+    for source, change in (
+        (by_chance, lambda: None),
+        (switched(spark, file, "item", switch), switch.touch),
+        (str(again), lambda: write(1)),
+    ):
+
+        def then(*given: Any, change: Any = change) -> Any:
+            change()
+            return gathered(*given)
+
+        monkeypatch.setattr(purchases, "_gathered", then)
+        with pytest.raises(fim.DataError, match="changed while they were read"):
+            fim.mine(source, engine="spark", **(request | OF_USERS))
+    assert request["ledger"].statement().entries == ()
+
+
+@pytest.mark.parametrize(("name", "order"), [("own unit", "repartition"), ("segments of baskets", "rand")])
+def test_lost_blocks_and_other_orders_change_nothing(
+    spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch, name: str, order: str
+) -> None:
+    from pyspark.sql import functions
+
+    known: set[int] = set()
+    lost: Any = spark.catalog.clearCache if order == "rand" else lambda: lose_blocks(spark, known)
+    before_each_sum(monkeypatch, lost)
+    request: Any = MUCH | REQUESTS[name]
+    frame = spark.read.parquet(str(file))
+    source = frame.repartition(7) if order == "repartition" else frame.orderBy(functions.rand())
+    released = "segments" if "by" in request else "itemsets"
+    assert fim.mine(source, **request).to_dict()[released] == fim.mine(file, **request).to_dict()[released]
+    assert len(known) >= 2 or order == "rand"
+
+
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,7 +498,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         seen.append(collect(frame))
         return seen[-1]
 
-    for module in (block_sums, item_names, purchases, source, spark_counter):
+    for module in (block_sums, item_names, source, spark_counter):
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
     named = {item for itemset in release.itemsets for item in itemset.items or ()}
@@ -390,7 +508,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     # Levelwise names the items that it finds under noise, which are more than those of its itemsets.
     assert len(found) < 40
     columns = {name for table in seen for name in table.column_names}
-    sums = {"block", "values", "sum(entries)", "segment", "sum(units)", "length", "sum(baskets)"}
+    sums = {"block", "values", "check", "count", "length", "baskets", "done"}
     spectra = {"floor", "levels", "work", "shard", "support", "index", "ranks"}
     assert columns <= sums | spectra | {"digest", "number", "text"}
 
@@ -400,7 +518,8 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     [
         ("nowhere.parquet", {}, "Spark cannot read 'nowhere.parquet' (PATH_NOT_FOUND)"),
         ("no_table", {}, "Spark cannot read 'no_table' (TABLE_OR_VIEW_NOT_FOUND)"),
-        ("FILE", {"query": "select"}, "Spark cannot read"),
+        ("FILE", {"query": "selec 1"}, "Spark cannot run query (PARSE_SYNTAX_ERROR): correct it; in it the source is"),
+        ("FILE", {"query": "select nope from data"}, "Spark cannot run query (UNRESOLVED_COLUMN"),
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
         ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
         ("FILE", {"delimiter": ";"}, "delimiter"),
@@ -464,6 +583,54 @@ def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 2
     assert found["release"] == json.loads(fim.mine(file, **REQUEST).to_json())
+
+
+# A worker dies in the middle of its first task, and then in every task; then the query is wrong.
+DYING = """
+import os, sys
+from pathlib import Path
+import fim_private as fim
+from fim_private.spark import tasks
+from fim_private.cli import main
+
+once = Path(sys.argv[2])
+
+class Dying(tasks._Guarded):
+    def __call__(self, batches):
+        if not once.exists():
+            once.touch()
+            os._exit(1)
+        if once.read_text():
+            os._exit(1)
+        yield from tasks._Guarded.__call__(self, batches)
+
+tasks._Guarded = Dying
+request = dict(engine="spark", basket="basket", item="item", epsilon=20, delta=1e-3, seed=1, top=3)
+print(fim.mine(sys.argv[1], **request).to_json())
+once.write_text("always")
+try:
+    fim.mine(sys.argv[1], **request)
+except fim.DataError as error:
+    print(error)
+sys.argv = ["fim-private", "mine", sys.argv[1], "--engine", "spark", "--query", "select nope from data"]
+main()
+"""
+
+
+def test_a_worker_that_dies_and_what_a_run_on_this_machine_prints(file: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", DYING, str(file), str(tmp_path / "once")]
+    environment = os.environ | {"SPARK_SUBMIT_OPTS": JAVA}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    release, *lines = done.stdout.splitlines()
+    expected = fim.mine(file, basket="basket", item="item", top=3, **MUCH).to_dict()["itemsets"]
+    assert json.loads(release)["itemsets"] == expected
+    assert lines == [
+        "Spark gave up on these purchases (a Python worker died, most often for want of memory): use fewer tasks at a "
+        "time, with spark.master, or machines with more memory"
+    ]
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: Spark cannot run --query (UNRESOLVED_COLUMN")
+    assert len(done.stderr.splitlines()) == 1
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,18 @@ from fim_private.counting.item_ranks import rank_order
 from fim_private.counting.shards import Shard
 from fim_private.reading import read_transactions
 from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.reading.assembly import KeyedRows
 from fim_private.reading.known_labels import KnownLabels
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item, mixed_vocabulary
+from fim_private.spark import dataframes
 from fim_private.spark import pieces as pieces_module
 from fim_private.spark import session as session_module
+from fim_private.spark.check_cells import Checksum
 from fim_private.spark.item_digests import ItemCodes, ItemDigests, NewItems, digest
-from fim_private.spark.pieces import joined, pieces
+from fim_private.spark.pieces import joined, mark, pieces
 from fim_private.spark.projection import Projection
+from fim_private.spark.row_reader import INSTANT
 from fim_private.spark.session import session, settings_of
 
 labels = st.one_of(
@@ -139,10 +144,73 @@ def test_what_shards_get_is_all_that_they_need(
     assert np.concatenate(found).tolist() == expected.tolist()
 
 
-def _partition(data: Transactions, part: int, parts: int) -> Transactions:
-    """The units that one of several tasks has."""
-    units = range(part, data.units, parts)
-    bounds = range(data.units + 1) if data.unit_offsets is None else data.unit_offsets.tolist()
+@given(
+    given_=purchases, entries=st.integers(1, 40), order=st.randoms(use_true_random=False), key=st.integers(0, 2**64 - 1)
+)
+def test_check_cells_are_those_of_the_units_in_any_order(
+    given_: tuple[list[list[int]], int | None], entries: int, order: Any, key: int
+) -> None:
+    data = users_of(*given_)
+    checksum = Checksum(key)
+    found = checksum.of_pieces(pieces(data))
+    assert found[:2].tolist() == [data.units, len(data.items)]
+    units = order.sample(range(data.units), data.units)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces_module, "_ENTRIES", entries)
+        other = [row for unit in units for row in pieces(_units(data, [unit]))] + [mark(found, [])]
+    assert checksum.of_pieces(other).tolist() == found.tolist()
+    if len(data.items):
+        changed = data.items.copy()
+        changed[order.randrange(len(changed))] += 1
+        assert checksum.of_pieces(pieces(replace(data, items=changed)))[2] != found[2]
+
+
+KEYS = [
+    pa.array(["a", "b", None, "ab", ""]),
+    pa.array([1, 2, None, 3, -1], pa.int32()),
+    pa.array([0.5, 1.0, None, 2.0, -1.0], pa.float32()),
+    pa.array([True, False, None, True, False]),
+    pa.array([b"", b"1", None, b"2", b"\x00"], pa.binary()),
+    pa.array([1, 2, None, 3, 4], pa.date32()),
+    pa.array([1, 2, None, 3, 4], INSTANT),
+    pa.array([1, 2, None, 3, 4]).cast(pa.decimal128(21, 2)),
+    pa.array(["a", "b", None, "ab", ""]).dictionary_encode(),
+]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=lambda keys: str(keys.type))
+def test_check_cells_of_rows_are_of_their_keys_and_items(keys: pa.Array) -> None:
+    checksum = Checksum(7)
+    items = checksum.of_items(np.array([11, 12, 13]))
+    codes = np.array([0, 1, -1, 2, 0], dtype=np.int32)
+    one = np.ones(5, dtype=np.int32)
+
+    def cells(codes: Any, keys: pa.Array, lengths: Any = one) -> list[int]:
+        return [*checksum.of_rows(KeyedRows(lengths, codes, keys), items, whole=False)]
+
+    expected = cells(codes, keys)
+    backward = keys.take(pa.array([4, 3, 2, 1, 0]))
+    assert cells(codes[::-1], backward) == expected
+    assert cells(codes, backward)[2] != expected[2]
+    assert cells(codes[[1, 0, 2, 3, 4]], keys)[2] != expected[2]
+    # Neighbours of one key are one row, or two.
+    alike = keys.take(pa.array([0, 0, 1, 1, 1]))
+    assert cells(codes, alike) == cells(codes, keys.slice(0, 2), np.array([2, 3]))
+
+
+def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(settings: object = None) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(dataframes, "session", started)
+    for name in ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl"):
+        with pytest.raises(fim.DataError, match="Spark is not asked to read"):
+            fim.mine(name, engine="spark", seed=1)
+
+
+def _units(data: Transactions, units: list[int]) -> Transactions:
+    """Some units, in that order."""
+    bounds = np.arange(data.units + 1) if data.unit_offsets is None else data.unit_offsets
     own = [range(bounds[unit], bounds[unit + 1]) for unit in units]
     rows = [data.items[data.offsets[b] : data.offsets[b + 1]] for baskets in own for b in baskets]
     return Transactions(
@@ -151,6 +219,11 @@ def _partition(data: Transactions, part: int, parts: int) -> Transactions:
         data.vocabulary,
         None if data.unit_offsets is None else np.cumsum([0, *map(len, own)], dtype=np.int64),
     )
+
+
+def _partition(data: Transactions, part: int, parts: int) -> Transactions:
+    """The units that one of several tasks has."""
+    return _units(data, list(range(part, data.units, parts)))
 
 
 def test_settings_are_as_spark_submit_takes_them() -> None:

@@ -122,6 +122,7 @@ def mine(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | None = None,
     exclude: Any = None,
@@ -143,7 +144,8 @@ def mine(
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
         iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
-        for delimiter, header, encoding and input_format, which say how to read a text, and for query, of a database.
+        for delimiter, header, encoding, input_format and skip_rows, which say how to read a text, and for query, of a
+        database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -266,7 +268,7 @@ def mine(
             scope=scope,
         )
     engine_of.check(data, query)
-    dialect = Dialect(delimiter, header, encoding, input_format)
+    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     most = 1 if parts is None else parts.most
     job = job_of(options.part(most), randomness)

@@ -20,7 +20,7 @@ from fim_private.errors import FimPrivateError, MemoryLimitError
 from fim_private.reading import read_transactions
 from fim_private.reading.addresses import shown_source
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import Dialect
+from fim_private.reading.dialect import DIALECT, Dialect
 from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
 from fim_private.reading.read_as import ReadAs
@@ -124,6 +124,7 @@ def inspect(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | Condition | None = None,
     max_memory: int | str | None = None,
@@ -149,6 +150,7 @@ def inspect(
         "header": header,
         "encoding": encoding,
         "input_format": input_format,
+        "skip_rows": skip_rows,
         "query": query,
         "where": None if (condition := where_of(where)) is None else str(condition),
     }
@@ -179,7 +181,7 @@ def inspect(
 
 def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
-    dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
+    dialect = {name: named.get(name) for name in DIALECT}
     columns: dict[str, Any] = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
     where = where_of(named.get("where"))
     return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)

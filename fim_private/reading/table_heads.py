@@ -23,7 +23,7 @@ from fim_private.reading.named_sources import named_source, path_or_name
 from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, table_source
-from fim_private.reading.text import first_lines, form_of
+from fim_private.reading.text import first_lines, form_of, without_lines
 from fim_private.reading.text_blocks import blocks
 from fim_private.reading.text_tables import text_table
 
@@ -107,7 +107,8 @@ def _table_named(source: str | os.PathLike[str], options: Options) -> TableHead 
             return None
         table, _ = text_table(file, options, InputForm.WIDE)
         with closing(blocks(file, options.dialect.encoding)) as parts:
-            lines = first_lines(next(parts))
+            block = next(without_lines(parts, options.dialect.skipped), b"")
+            lines = [line for line in first_lines(block) if line.strip()]
         return replace(_of_arrow(table), lines=lines)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NoReturn
 
 import pyarrow as pa
@@ -21,7 +22,8 @@ from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.text_blocks import encoding_of, utf8_parts
+from fim_private.reading.text_blocks import encoding_of, refuse_nul, utf8_parts
+from fim_private.reading.title_rows import LOOKED_AT, refuse_title
 from fim_private.reading.transactions import Transactions
 
 # A first line that tells spreadsheets what the delimiter is.
@@ -61,15 +63,15 @@ def text_table(
     """
     text = _opened(file, options.dialect.encoding)
     header = header_of(text, file, options, elsewhere)
+    if header.named:
+        _refuse_title(text, header, options, elsewhere)
     schema = pa.schema([(name, pa.string()) for name in header.names])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield the columns that are wanted as strings: no type is inferred from the values."""
-        return (
-            _padded(text, header, wanted, file.name)
-            if form is InputForm.WIDE
-            else _parsed(text, header, wanted, file.name)
-        )
+        _refuse_damage(text, header, file.name)
+        read = _padded if form is InputForm.WIDE else _parsed
+        yield from read(text, header, wanted, file.name)
 
     tokens = frozenset(header.names)
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding, tokens), header
@@ -145,13 +147,13 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
     Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
     delimiters do that; ParameterError where neither names nor suffix tell.
     """
-    before = 0
+    before = options.dialect.skipped
     delimiter = options.dialect.delimiter
-    lines = text.first_lines()
+    lines = islice(text.first_lines(), before, None)
     line = next(lines, None)
     if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
-        before, line = 1, next(lines, None)
+        before, line = before + 1, next(lines, None)
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
         line = next(lines, None)
     if line is None:
@@ -181,6 +183,23 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
     return fitting[0]
 
 
+def _refuse_title(text: _Text, header: Header, options: Options, elsewhere: Collection[str]) -> None:
+    """Raise DataError where the line that would name the columns is that of a title above it."""
+    wanted = {name for _, name in options.named()} - {*elsewhere}
+    if wanted <= {*header.names} and len(header.raw) > 1:
+        return
+    lines = list(islice(text.first_lines(), header.lines_before, header.lines_before + LOOKED_AT))
+    given = options.dialect.delimiter
+    for delimiter in (given,) if given is not None else DELIMITERS:
+        rows = [(place, _cells(line, delimiter)) for place, line in enumerate(lines, header.lines_before)]
+        refuse_title([(place, cells) for place, cells in rows if any(cells)], wanted, text.file.name)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line by itself, without white space around them."""
+    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+
+
 def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
     """Return the columns of a text of which the first line is known."""
     fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
@@ -199,6 +218,41 @@ def _refuse_column(name: str, option: str, column: str, header: Header, count: i
         f"{name} {problem} column {column!r} in its first line, cut at {header.delimiter!r}; name the columns as that "
         f"line does, or say {parameter('delimiter')}; where no line names them, {parameter('header')} off numbers them"
     )
+
+
+def _refuse_damage(text: _Text, header: Header, name: str) -> None:
+    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
+
+    An open quote would make one field of the rows behind it.
+    """
+    mark = re.escape(header.delimiter).encode()
+    opening = re.compile(rb'(?<=[\r\n%b])"(?![\r\n"%b])' % (mark, mark))
+    closing = re.compile(rb'(?<![\r\n"%b])"(?=[\r\n%b])' % (mark, mark))
+    quotes = balance = 0
+    with text.native() as stream:
+        while part := stream.read(chunk_sizes.BLOCK_BYTES):
+            refuse_nul(part, name)
+            if b'"' in part:
+                quotes += part.count(b'"')
+                balance += len(opening.findall(part)) - len(closing.findall(part))
+    if quotes % 2 or balance:
+        with _rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')) as rows:
+            for _ in rows:
+                pass
+
+
+@contextmanager
+def _rows(text: _Text, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[Iterator[list[str]]]:
+    """Give the rows of a text below what stands before its names. Reading them raises csv.Error for open quotes.
+
+    spaced: quotes with white space behind them, which is left out.
+    """
+    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        bounded = BoundedLines(lines, memory.current())
+        for _ in islice(bounded, header.lines_before):
+            pass
+        cut = bounded if spaced is None else (spaced.sub('"', line) for line in bounded)
+        yield bounded.each(csv.reader(cut, delimiter=header.delimiter, strict=True))
 
 
 def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
@@ -235,12 +289,8 @@ def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
     Raises DataError for a row with more fields than there are columns.
     """
     places = [header.names.index(column) for column in wanted.names]
-    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        bounded = BoundedLines(lines, memory.current())
-        rows = csv.reader(bounded, delimiter=header.delimiter, strict=True)
-        for _ in range(header.lines_before):
-            next(rows, None)
-        held = (row for row in bounded.each(rows) if row)
+    with _rows(text, header) as rows:
+        held = (row for row in rows if row)
         if header.named:
             next(held, None)
         while part := _part(held, wanted.rows_at_a_time, len(header.raw), name):

@@ -163,7 +163,7 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     file = open_file(path)
     if file.form == "text":
         return _of_text(file)
-    source = file_table(file)
+    source = file_table(file, head=True)
     if source.schema.names[:1] == ["segment"]:
         raise _several(file.name, DataError)
     column = _column(source.schema.names, file.name, DataError)

@@ -49,7 +49,7 @@ def catalogue_of_file(file: File) -> Vocabulary:
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
     if file.form != "text":
-        return catalogue_of_table(file_table(file))
+        return catalogue_of_table(file_table(file, head=True))
     labels = ArrowLabels(file.name, text=True)
     fields = list(_fields(file))
     if fields and fields[0].strip().casefold() in _HEADERS:

@@ -10,12 +10,12 @@ from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.workbooks import workbook_source
 
 
-def file_table(file: File, options: Options | None = None) -> ArrowSource:
+def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
     """Return a file that is no text as a source of record batches. Raises DataError, and what `file_errors` turns.
 
-    options: what was said of it; None for nothing.
+    options: what was said of it; None for nothing. head: whether it is only looked at, so that nothing need be said.
     """
     options = Options() if options is None else options
     if file.form == "json":
         return json_source(file, options)
-    return workbook_source(file, options) if file.form == "excel" else arrow_source(file)
+    return workbook_source(file, options, head=head) if file.form == "excel" else arrow_source(file)

@@ -24,12 +24,13 @@ from fim_private.reading.dialect import DIALECT, Dialect
 from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
 from fim_private.reading.read_as import ReadAs
-from fim_private.reading.table_heads import TableHead, can_be_read_again, table_head
+from fim_private.reading.table_heads import LAST_COLUMNS, TableHead, can_be_read_again, table_head
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 from fim_private.reading.where import Condition, columns_of, where_of
 
 _EXAMPLES = 3
+_LAST_BASKETS = 2
 # Of a basket so many items are shown.
 EXAMPLE_ITEMS = 10
 _LISTED_COLUMNS = 50
@@ -60,7 +61,8 @@ class Inspection:
     table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
     many units, where units are users.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    example_baskets, example_items: a few. options: with which it was read, those of read_transactions; guessed: which
+    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns, for
+    a total may stand there. options: with which it was read, those of read_transactions; guessed: which
     of them nobody named. notes: what to know before mining.
     """
 
@@ -75,6 +77,7 @@ class Inspection:
     basket_lengths: Mapping[str, float]
     example_baskets: tuple[tuple[Item, ...], ...]
     example_items: tuple[Item, ...]
+    last_rows: tuple[tuple[str, ...], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     guessed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -104,6 +107,7 @@ class Inspection:
             "examples": {
                 "baskets": [list(basket) for basket in self.example_baskets],
                 "items": list(self.example_items),
+                "last_rows": [list(row) for row in self.last_rows],
             },
             "options": dict(self.options),
             "guessed": list(self.guessed),
@@ -214,11 +218,25 @@ def _inspection(
         },
         tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
         tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
+        _last_rows(data, table, read_as),
         options,
         guessed,
         tuple(_notes(data, read_as, guessed)),
         not isinstance(source, str | os.PathLike),
     )
+
+
+def _last_rows(data: Transactions, table: TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
+    """Return the last rows of a text or a sheet: the baskets of its last lines, or of its first columns the values."""
+    if read_as.form in ("lines", "fimi", "spmf"):
+        bounds = pairwise(data.offsets[-1 - _LAST_BASKETS :].tolist())
+        label = data.vocabulary.label
+        return tuple(tuple(str(label(code)) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds)
+    if table is None:
+        return ()
+    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
+        return table.last([str(column.name) for column in table.columns[:LAST_COLUMNS]])
+    return ()
 
 
 def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:

@@ -69,7 +69,7 @@ def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> Ar
     with file_errors(part.place):
         file = with_lines_of_json(part.open(head or options.as_text), options)
         if file.form != "text":
-            source = file_table(file, options)
+            source = file_table(file, options, head=head)
         else:
             source = _text(file, options, {*dict(part.partitions)}, head=head)
     if kind is not None and source.kind != kind:

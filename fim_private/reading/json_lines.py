@@ -76,7 +76,7 @@ def json_source(file: File, options: Options) -> ArrowSource:
         with closing(again):
             for block in chain([first] if file.pipe is not None else [], again):
                 objects = _objects(block, name)
-                if lists:
+                if lists and wanted.items is not None:
                     _refuse_other_lists(objects, wanted.items, name)
                 yield _batch(objects, wanted.names, schema, name)
 

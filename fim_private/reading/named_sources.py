@@ -40,7 +40,7 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
             return joined_source(parts, repr(shown_source(source)), options, head=head)
         file = parts[0].open(as_text)
     file = with_lines_of_json(file, options)
-    return file if file.form == "text" else file_table(file, options)
+    return file if file.form == "text" else file_table(file, options, head=head)
 
 
 def named_file(source: str | os.PathLike[str]) -> File:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
@@ -25,6 +25,8 @@ SAMPLE = 200
 _FEW = 2
 _SEVERAL = 3
 _SOME = 10
+# Of a line so many characters are looked at, and so many fields.
+_CHARACTERS, _FIELDS = 1 << 16, 1000
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
@@ -48,13 +50,18 @@ class Sample:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The fields of each line."""
-        return [bare_fields(self.cut(line)) for line in self.lines]
+        """The fields of each line, the first thousand."""
+        return [_fields(self.cut, line) for line in self.lines]
 
 
 def bare_fields(fields: Sequence[str]) -> list[str]:
     """Return fields without white space and quotes around them."""
     return [field.strip().strip("\"'") for field in fields]
+
+
+def _fields(cut: Callable[[str], list[str]], line: str) -> list[str]:
+    """Return the first fields of a line, as `bare_fields` does; lines may be very long."""
+    return bare_fields(cut(line)[:_FIELDS])
 
 
 def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
@@ -69,10 +76,11 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     if not numbered_lines:
         return
     numbers, lines = zip(*numbered_lines, strict=True)
-    sample = Sample(lines, fields_of(delimiter), numbers)
+    whole = Sample(lines, fields_of(delimiter), numbers)
+    sample = replace(whole, lines=[line[:_CHARACTERS] for line in lines])
     checks = [_json, _mostly_spmf, _names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes]
     for check in checks:
-        if (why := check(sample, form, delimiter, dialect)) is not None:
+        if (why := check(whole if check is _mostly_spmf else sample, form, delimiter, dialect)) is not None:
             raise DataError(f"{name} {why}")
 
 
@@ -161,7 +169,7 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
         return None
     others = sample.rows[1:]
     cuts = [sample.cut, *map(fields_of, DELIMITERS)]
-    first = max((bare_fields(cut(sample.lines[0])) for cut in cuts), key=len)
+    first = max((_fields(cut, sample.lines[0]) for cut in cuts), key=len)
     below = {field for row in others for field in row}
     comes_again = any(field in below for field in first)
     places = numbered([field for field in first if suggests_item(field)])

@@ -29,6 +29,9 @@ from fim_private.reading.text_tables import text_table
 
 _EXAMPLES = 3
 _WIDEST_EXAMPLE = 40
+# How many of the last rows are shown, of how many columns.
+_LAST = 2
+LAST_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -59,19 +62,37 @@ class TableHead:
         return {name: _shown(head.column(head.schema.get_field_index(name)).to_pylist()) for name in names}
 
 
+    def last(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
+
+        They are looked for in all of it once more. Of other tables there are none: programs write no totals there.
+        """
+        if self.source is None or not (names and self.source.tokens):
+            return ()
+        roles = Roles(InputForm.WIDE, tuple(dict.fromkeys(names)))
+        rows: list[tuple[str, ...]] = []
+        for batch in self.source.batches(roles.wanted):
+            values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
+            rows += zip(*([_cut(_as_text(value)) for value in values[name]] for name in roles.values), strict=True)
+        return tuple(rows[-_LAST:])
+
+
+def _cut(text: str) -> str:
+    """Return a text, cut where it is long."""
+    return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
+
+
 def _shown(values: Sequence[object]) -> tuple[str, ...]:
     """Return the first different values as texts, cut where they are long."""
     texts = dict.fromkeys(_as_text(value) for value in values if isinstance(value, list) or not is_missing(value))
-    return tuple(text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…" for text in texts)[
-        :_EXAMPLES
-    ]
+    return tuple(map(_cut, texts))[:_EXAMPLES]
 
 
 def _as_text(value: object) -> str:
     """Return a value as text; a list as a set."""
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
         return "{" + ", ".join(map(str, value)) + "}"
-    return str(value)
+    return "" if value is None else str(value)
 
 
 def can_be_read_again(source: Any) -> bool:

@@ -32,6 +32,8 @@ from fim_private.reading.transactions import Transactions
 
 _WHITE_SPACE = b" \t\n\v\f\r"
 _NEWLINE = ord("\n")
+# So many lines are looked at before they are read, unless they are very long together.
+_FEW_LINES, _MUCH = 4, 1 << 26
 
 
 def read_text(file: File, options: Options) -> Transactions:
@@ -56,7 +58,9 @@ def read_text(file: File, options: Options) -> Transactions:
             lines if dialect.form is not None else _without_nul(lines, file.name),
             dialect.skipped + (dialect.header is True),
         )
-        first = next(parts, b"")
+        first = b""
+        while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
+            first += block
         if not first and dialect.skipped:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
@@ -88,7 +92,7 @@ def form_of(file: File, options: Options) -> InputForm:
 
 def first_lines(block: bytes) -> list[str]:
     """Return the first lines of a block."""
-    return [line.decode("utf-8", "replace") for line in block[: 1 << 20].split(b"\n", SAMPLE)[:SAMPLE]]
+    return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
 
 
 def _without_nul(parts: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NoReturn
@@ -21,14 +21,17 @@ from fim_private.reading.column_roles import Wanted
 from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.options import Options
+from fim_private.reading.other_readings import fields_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.text_blocks import encoding_of, refuse_nul, utf8_parts
+from fim_private.reading.text_blocks import blocks, encoding_of, refuse_nul, utf8_parts
 from fim_private.reading.title_rows import LOOKED_AT, refuse_title
 from fim_private.reading.transactions import Transactions
 
 # A first line that tells spreadsheets what the delimiter is.
 _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _ENOUGH_FOR_A_MARK = 4
+# Each column takes a while in each block of rows.
+_MOST_COLUMNS = 100_000
 
 
 def read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
@@ -63,6 +66,8 @@ def text_table(
     """
     text = _opened(file, options.dialect.encoding)
     header = header_of(text, file, options, elsewhere)
+    if len(header.raw) > _MOST_COLUMNS:
+        raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
     if header.named:
         _refuse_title(text, header, options, elsewhere)
     schema = pa.schema([(name, pa.string()) for name in header.names])
@@ -94,6 +99,11 @@ class Header:
         """The names without white space around them."""
         return [name.strip() for name in self.raw]
 
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return where columns stand; of several of one name the first."""
+        place_of = {name: place for place, name in reversed([*enumerate(self.names)])}
+        return [place_of[name] for name in names]
+
 
 @dataclass(frozen=True)
 class _Text:
@@ -108,12 +118,14 @@ class _Text:
         return self.file.native() if self.content is None else pa.BufferReader(self.content)
 
     def first_lines(self) -> Iterator[str]:
-        """Yield the first lines with their ends, as far as they are in the first block; not cut off."""
+        """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
         block = self.content
         if block is None:
-            with self.file.open() as stream:
-                block = next(utf8_parts(stream, self.encoding, self.file.name), b"")
-        return iter(io.StringIO(block[: chunk_sizes.BLOCK_BYTES].decode("utf-8", "replace"), newline=""))
+            with closing(blocks(self.file, self.encoding)) as parts:
+                block = next(parts)
+        else:
+            block = block[: max(chunk_sizes.BLOCK_BYTES, block.find(b"\n") + 1)]
+        return iter(io.StringIO(block.decode("utf-8", "replace"), newline=""))
 
 
 def _opened(file: File, encoding: str | None) -> _Text:
@@ -197,12 +209,15 @@ def _refuse_title(text: _Text, header: Header, options: Options, elsewhere: Coll
 
 def _cells(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line by itself, without white space around them."""
-    return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+    return [field.strip() for field in fields_of(delimiter)(line)]
 
 
 def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
     """Return the columns of a text of which the first line is known."""
-    fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
+    try:
+        fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
+    except csv.Error:  # a long line that this delimiter does not cut
+        fields = (line.rstrip("\r\n"),)
     return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
 
 
@@ -259,7 +274,7 @@ def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
-    raw = [header.raw[header.names.index(column)] for column in wanted.names]
+    raw = [header.raw[place] for place in header.places(wanted.names)]
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(raw, pa.string()),
         include_columns=raw,
@@ -269,7 +284,8 @@ def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
     )
     parse = arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True)
     read = arrow_csv.ReadOptions(
-        block_size=chunk_sizes.BLOCK_BYTES // 2,
+        # It has to hold two lines; those of many columns are long.
+        block_size=max(chunk_sizes.BLOCK_BYTES // 2, 4 * sum(len(name) + 1 for name in header.raw)),
         use_threads=False,  # they read ahead many blocks, and gain nothing here
         skip_rows=header.lines_before,
         column_names=None if header.named else list(header.raw),
@@ -288,7 +304,7 @@ def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
 
     Raises DataError for a row with more fields than there are columns.
     """
-    places = [header.names.index(column) for column in wanted.names]
+    places = header.places(wanted.names)
     with _rows(text, header) as rows:
         held = (row for row in rows if row)
         if header.named:

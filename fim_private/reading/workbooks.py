@@ -28,28 +28,28 @@ from fim_private.reading.title_rows import LOOKED_AT, refuse_title
 
 _PIECE = 1 << 20
 # Bytes of a cell in the reader's array, and of what it makes of it.
-_CELL = 128
+_CELL = 64
 # A row, a cell, or the end of a shared string; of a row or a cell the place that it says.
 _TOKEN = re.compile(rb"""<(?:\w+:)?(row|c)\b(?:[^>]*?\sr=["']([A-Z]{0,3})(\d{0,7})["'])?|(</(?:\w+:)?si\s*>)""")
 
 
-def workbook_source(file: File, options: Options) -> ArrowSource:
-    """Return the table on the only sheet as a source of record batches.
+def workbook_source(file: File, options: Options, *, head: bool = False) -> ArrowSource:
+    """Return the table on the only sheet as a source of record batches. head: as in `file_table`.
 
     Raises DataError for a workbook with several sheets that are not empty, or without any, and for a title above the
     table; MemoryLimitError for one that would take too much; MissingExtraError where there is no reader.
     """
     sheet = _only_sheet(file)
     rows = _rows(sheet, options.dialect.skipped)
-    head = list(islice(rows, LOOKED_AT))
-    if not head:
+    first = list(islice(rows, LOOKED_AT))
+    if not first:
         raise empty(file.name)
     wanted = {name for _, name in options.named()}
-    refuse_title([(number, _texts(cells)) for number, cells in head], wanted, file.name)
-    names = _texts(head[0][1])
+    refuse_title([(number, _texts(cells)) for number, cells in first], wanted, file.name)
+    names = _texts(first[0][1])
     while not names[-1]:
         names.pop()
-    if not options.named() and options.dialect.form is None:
+    if not head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
         raise DataError(
             f"{file.name} is a table: name its columns with {parameter('basket')} and {parameter('item')}, or say "

@@ -21,6 +21,7 @@ from fim_private.reading import read_transactions
 from fim_private.reading.addresses import shown_source
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import DIALECT, Dialect
+from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
 from fim_private.reading.read_as import ReadAs
@@ -61,9 +62,9 @@ class Inspection:
     table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
     many units, where units are users.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns, for
-    a total may stand there. options: with which it was read, those of read_transactions; guessed: which
-    of them nobody named. notes: what to know before mining.
+    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns,
+    for a total may stand there. options: with which it was read, those of read_transactions; guessed: which of them
+    nobody named. notes: what to know before mining.
     """
 
     source: str
@@ -160,10 +161,11 @@ def inspect(
     }
     check_query(source, query)
     named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    limit = MemoryLimit.of(max_memory)
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        table = table_head(source, _options(named))
+        table = _head(source, named, limit)
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
@@ -176,11 +178,18 @@ def inspect(
             failure = failure or error
             continue
         if table is not None:
-            table = table_head(source, _options(named | more))
+            table = _head(source, named | more, limit)
         taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
-        return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
+        with held_to(limit):
+            return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
     assert failure is not None
     raise failure
+
+
+def _head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> TableHead | None:
+    """Return what is known of a source before it is read, as `table_head` does, held to a limit of memory."""
+    with held_to(limit):
+        return table_head(source, _options(named))
 
 
 def _options(named: Mapping[str, Any]) -> Options:

@@ -61,7 +61,6 @@ class TableHead:
         head = batch.slice(0, 100)
         return {name: _shown(head.column(head.schema.get_field_index(name)).to_pylist()) for name in names}
 
-
     def last(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
 

@@ -109,7 +109,8 @@ def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
         number -= 0 if kept else block.count(b"\n")
         if kept:
             number = 0
-            yield kept[0]
+            if kept[0]:
+                yield kept[0]
 
 
 def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:

@@ -123,7 +123,7 @@ def _weight(content: bytes) -> int:
                     size += len(piece)
                     memory.current().check(2 * size)
                     text = rest + piece
-                    cut = text.rfind(b"<") if len(text) < 2 * _PIECE else len(text)
+                    cut = max(text.rfind(b"<"), 0) if len(text) < 2 * _PIECE else len(text)
                     for token in _TOKEN.finditer(text[:cut]):
                         kind, letters, digits, end = token.groups()
                         if end is not None:

@@ -64,7 +64,7 @@ def json_source(file: File, options: Options) -> ArrowSource:
     name = file.name
     parts = blocks(file, options.dialect.encoding)
     first = next(parts)
-    schema = _schema(_objects(first, name))
+    schema = _schema(_objects(first, name), options.items)
     if file.pipe is None:
         parts.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend on the first lines.
@@ -119,14 +119,18 @@ def _nested(name: str) -> DataError:
     )
 
 
-def _schema(objects: Iterable[dict[str, Any]]) -> pa.Schema:
-    """Return the columns of objects: texts, lists of texts, or, for what plays no part, structs."""
+def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
+    """Return the columns of objects: texts, lists of texts, or, for what plays no part, structs.
+
+    items: the column that is said to be of lists, where no object has one yet.
+    """
     kinds: dict[str, pa.DataType] = {}
     for one in objects:
         for key, value in one.items():
             if kinds.get(key) is None or (value is not None and pa.types.is_null(kinds[key])):
                 kinds[key] = pa.null() if value is None else _kind(value)
-    return pa.schema([(key, pa.string() if pa.types.is_null(kind) else kind) for key, kind in kinds.items()])
+    unknown = {key: _LIST if key == items else pa.string() for key, kind in kinds.items() if pa.types.is_null(kind)}
+    return pa.schema([*(kinds | unknown).items()])
 
 
 def _kind(value: object) -> pa.DataType:

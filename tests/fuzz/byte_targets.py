@@ -70,6 +70,7 @@ _OF_TEXTS: list[dict[str, Any]] = [
     {"input_format": "jsonl"},
     {"skip_rows": 1, "delimiter": ","},
 ]
+_OF_SHEETS = [*_OF_TABLES, {**_LONG, "skip_rows": 2}]
 
 
 @dataclass(frozen=True)
@@ -222,9 +223,7 @@ def _zipped(given: bytes) -> object:
     """A workbook: the XML of its sheet and its shared strings, which no change of packed bytes would reach."""
     choice, content = (given[:1], given[1:]) if given else (b"\0", b"")
     sheet, _, strings = content.decode("utf-8", "replace").partition("\0")
-    return _read(
-        choice + workbook(sheet, strings=strings.split("\0")), [".xlsx", ""], [*_OF_TABLES, {**_LONG, "skip_rows": 2}]
-    )
+    return _read(choice + workbook(sheet, strings=strings.split("\0")), [".xlsx", ""], _OF_SHEETS)
 
 
 def _show(release: Any) -> None:
@@ -293,8 +292,9 @@ _OBJECTS = [
 _SHEETS = [
     b'<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row><row r="2"><c r="A2"><v>1</v></c>'
     b'<c r="B2" t="inlineStr"><is><t>tea</t></is></c></row>\0order_id\0product',
-    b'<row><c t="str"><v>order_id</v></c><c t="s"><v>0</v></c></row><row><c s="1"><v>45000.5</v></c><c t="b"><v>1</v></c>'
-    b'</row><row r="9"><c r="B9" t="e"><v>#N/A</v></c><c r="D9" t="d"><v>2024-01-02</v></c></row>\0product',
+    b'<row><c t="str"><v>order_id</v></c><c t="s"><v>0</v></c></row><row><c s="1"><v>45000.5</v></c>'
+    b'<c t="b"><v>1</v></c></row><row r="9"><c r="B9" t="e"><v>#N/A</v></c>'
+    b'<c r="D9" t="d"><v>2024-01-02</v></c></row>\0product',
 ]
 _WORKBOOKS = [
     workbook({1: ["order_id", "product"], 2: [1, "a"], 3: [1.5, True]}),
@@ -316,9 +316,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
         _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS), _whole(_OBJECTS, [0, 1, 4, 19, 34, 128, 129])
     ),
     "sheets": lambda: Target(_zipped, _whole(_SHEETS, [1, 9, 3, 7, 129, 137])),
-    "workbooks": lambda: Target(
-        _reads([".xlsx", ""], [*_OF_TABLES, {**_LONG, "skip_rows": 2}]), _whole(_WORKBOOKS, [1, 9, 3, 7, 129])
-    ),
+    "workbooks": lambda: Target(_reads([".xlsx", ""], _OF_SHEETS), _whole(_WORKBOOKS, [1, 9, 3, 7, 129])),
     "bzip2": lambda: Target(
         _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS), _whole([bz2.compress(t) for t in _TEXTS], [1, 33])
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -369,6 +370,24 @@ def csv_rows_semicolons(file: File, folder: Path) -> Any:
 @form(**_IN_TEXT)
 def tsv_rows(file: File, folder: Path) -> Any:
     return _text(file, folder / "a.tsv", delimiter="\t")
+
+
+def _lines(table: pa.Table, path: Path) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()), encoding="utf-8")
+    return path
+
+
+@form(**_IN_TEXT)
+def json_rows(file: File, folder: Path) -> Any:
+    # A line without rows has no columns either.
+    return _lines(long_table(file), folder / "a.jsonl") if file.rows else _text(file, folder / "none.csv")
+
+
+@form(**_IN_TEXT, has_lists=True)
+def json_lists(file: File, folder: Path) -> Any:
+    held = [row for row in file.rows if any(item is not None for item in row[2])]
+    # A list tells that it is one where there is one.
+    return _lines(list_table(file), folder / "l.jsonl") if held else list_table(file)
 
 
 def _named(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:

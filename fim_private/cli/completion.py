@@ -72,7 +72,7 @@ def relations() -> list[str]:
 
 def forms() -> list[str]:
     """Return what --input-format takes."""
-    return ["long", "wide", "one-hot", "lines", "fimi", "spmf"]  # to import the room of reading takes a while
+    return ["long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl"]  # to import the room of reading takes a while
 
 
 def rules_of_missing_users() -> list[str]:

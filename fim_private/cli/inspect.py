@@ -17,6 +17,7 @@ from fim_private.cli.source_options import (
     MissingUserRule,
     Purchases,
     Query,
+    SkipRows,
     UserColumn,
     Where,
 )
@@ -38,6 +39,7 @@ def inspect(
     delimiter: Delimiter = None,
     header: HasHeader = None,
     encoding: Encoding = None,
+    skip_rows: SkipRows = None,
     query: Query = None,
     where: Where = None,
     max_memory: MaxMemory = None,
@@ -61,6 +63,7 @@ def inspect(
             item=item,
             items=items,
             input_format=input_format,
+            skip_rows=skip_rows,
             delimiter=delimiter,
             header=header,
             encoding=encoding,

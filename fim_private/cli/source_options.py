@@ -20,7 +20,8 @@ Purchases = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Purchases: Parquet, Arrow/Feather, CSV or .dat (text also as .gz), or a folder or a pattern of such "
+        help="Purchases: Parquet, Arrow/Feather, CSV, JSON Lines or .dat (text also as .gz or .bz2), Excel (.xlsx), or "
+        "a folder or a pattern of such "
         "('sales/*.parquet'), also in an object store (s3://...); - reads text from standard input; a database is "
         "postgresql://... or sqlite:///shop.db, with --query. `fim-private inspect FILE` tells how it would be read.",
         show_default=False,
@@ -74,8 +75,8 @@ InputFormat = Annotated[
         metavar="FORM",
         autocompletion=forms,
         help="long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1 for each "
-        "item); in text also lines (one basket per line, between delimiters), fimi (between white space) or spmf. "
-        "Needed only where the file could be read in several ways.",
+        "item); in text also lines (one basket per line, between delimiters), fimi (between white space), spmf or "
+        "jsonl. Needed only where the file could be read in several ways.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -104,6 +105,15 @@ Encoding = Annotated[
     typer.Option(
         metavar="NAME",
         help="Encoding of a text, such as cp1252; UTF-8 unless it has another's byte order mark.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+SkipRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Leave out the first N lines of a text, or rows of a sheet: what stands above the table, such as a title.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

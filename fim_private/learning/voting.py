@@ -205,7 +205,11 @@ def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options,
         items=source.get("items"),
         missing_user=source.get("missing_user"),
         dialect=Dialect(
-            source.get("delimiter"), source.get("header"), source.get("encoding"), source.get("input_format")
+            source.get("delimiter"),
+            source.get("header"),
+            source.get("encoding"),
+            source.get("input_format"),
+            source.get("skip_rows"),
         ),
         query=source.get("query"),
         where=where_of(source.get("where")),

@@ -123,6 +123,7 @@ def mine(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | None = None,
     exclude: Any = None,
@@ -144,7 +145,8 @@ def mine(
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
         iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
-        for delimiter, header, encoding and input_format, which say how to read a text, and for query, of a database.
+        for delimiter, header, encoding, input_format and skip_rows, which say how to read a text, and for query, of a
+        database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -243,7 +245,7 @@ def mine(
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
     rules = flag("rules", rules)
     parts = segments_of(by, segments, max_segments)
-    dialect = Dialect(delimiter, header, encoding, input_format)
+    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
     condition, queried = rows_of(data, reading)
     with held_to(limit):

@@ -56,6 +56,7 @@ def count(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | None = None,
     min_basket: int | None = None,
@@ -73,7 +74,7 @@ def count(
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
     data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format,
-        query, where, min_basket, together: how to read them, and what of them counts, as in mine.
+        skip_rows, query, where, min_basket, together: how to read them, and what of them counts, as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -103,7 +104,7 @@ def count(
     engine_of = Engine.of(data, engine, spark_conf)
     engine_of.check(data, query)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    dialect = Dialect(delimiter, header, encoding, input_format)
+    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
     reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
     condition, queried = rows_of(data, reading)
     scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, query=queried)

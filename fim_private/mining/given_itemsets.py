@@ -20,9 +20,9 @@ from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.known_itemsets import GivenItemsets
 from fim_private.mining.release import Itemset, Release
 from fim_private.mining.segmented import SegmentedRelease
-from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.file_errors import file_errors
+from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, open_file
 from fim_private.reading.frames import is_instance
 from fim_private.reading.memory import read_whole
@@ -163,7 +163,7 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     file = open_file(path)
     if file.form == "text":
         return _of_text(file)
-    source = arrow_source(file)
+    source = file_table(file, head=True)
     if source.schema.names[:1] == ["segment"]:
         raise _several(file.name, DataError)
     column = _column(source.schema.names, file.name, DataError)

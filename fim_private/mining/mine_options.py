@@ -24,6 +24,7 @@ class SourceOptions(TypedDict, total=False):
     header: bool | None
     encoding: str | None
     input_format: str | None
+    skip_rows: int | None
     query: str | None
     where: str | None
     exclude: Any

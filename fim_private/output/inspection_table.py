@@ -40,11 +40,14 @@ def command_for(seen: Inspection) -> str:
     """Return the command that mines a file as it was read, or, for what is in memory, the call."""
     if seen.in_memory:
         return seen.call
-    words = ["fim-private", "mine", seen.source]
+    source = f"./{seen.source}" if seen.source.startswith("-") and seen.source != "-" else seen.source
+    words = ["fim-private", "mine", source]
     for name, value in seen.options.items():
         option = name.replace("_", "-")
         if isinstance(value, bool):
             words.append(f"--{option}" if value else f"--no-{option}")
+        elif isinstance(value, int):
+            words += [f"--{option}", str(value)]
         else:
             words += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{option}", each)]
     return shlex.join(words)
@@ -67,6 +70,9 @@ def _figures(seen: Inspection) -> Iterator[str]:
             for basket in seen.example_baskets
         ]
         yield f"The first baskets: {'; '.join('{' + basket + '}' for basket in baskets)}."
+    if seen.last_rows:
+        rows = "; ".join("{" + ", ".join(row) + "}" for row in seen.last_rows)
+        yield f"The last rows: {rows}." + (" A total is left out with --where." if seen.columns else "")
 
 
 def _printable(text: str) -> str:

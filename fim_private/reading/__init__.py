@@ -19,6 +19,9 @@ files                Files, pipes and standard input: which form a file has.
 file_errors          What reading a file raises, as one line.
 parquet_footer       What a Parquet file says of its row groups.
 arrow_files          Parquet and Arrow files.
+json_lines           Text with one object a line.
+workbooks            Sheets of Excel.
+file_tables          Files that are tables: which reader a form goes to.
 joined_files         Several files as one table.
 joint_items          Items that several columns name together.
 text_blocks          A text's bytes as whole lines in UTF-8.
@@ -26,6 +29,7 @@ text                 Text with one basket per line: FIMI and CSV.
 spmf                 Text with one user's sequence of baskets per line.
 bounded_lines        Lines of CSV that are no longer than memory allows.
 text_tables          Text with columns: one row per item, or a basket in several columns.
+title_rows           What stands above a table.
 other_readings       What else the first lines of a text may be, for which it is refused.
 read_as              What a source was read as: form, dialect and columns.
 arrow_objects        What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB.
@@ -72,7 +76,7 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.reading import frames
 from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import Dialect, InputForm
+from fim_private.reading.dialect import DIALECT, Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.in_memory import is_frame, is_series, read_object, table_of
 from fim_private.reading.memory import MemoryLimit, held_to
@@ -101,6 +105,7 @@ def read_transactions(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | Condition | None = None,
     max_memory: int | str | None = None,
@@ -112,7 +117,9 @@ def read_transactions(
         ``year=2024`` are a column), or an address of such in an object store (``s3://bucket/sales``): Parquet; Arrow
         IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
         and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
-        text also with ``.gz``; ``-`` for text from standard input, and pipes;
+        ``.jsonl``/``.ndjson`` with one object a line, of an item or with a list of them; text also with ``.gz`` or
+        ``.bz2``; ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and
+        pipes;
         the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
         a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
         frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
@@ -131,13 +138,15 @@ def read_transactions(
     items: column of lists of items; guessed when there is only one such column.
     input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
         "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
-        basket per line, between delimiters), "fimi" (between white space) or "spmf" (SPMF's sequences: a line is a
-        user). Without it what the caller names, the file's suffix and the schema decide; a text whose first lines look
-        like another form than that is refused.
+        basket per line, between delimiters), "fimi" (between white space), "spmf" (SPMF's sequences: a line is a
+        user) or "jsonl" (JSON Lines: a line is an object). Without it what the caller names, the file's suffix and the
+        schema decide; a text whose first lines look like another form than that is refused.
     delimiter: of a text. Without it: where columns are named, the one among comma, semicolon, tab and vertical bar that
         makes these columns of the first line; else that of the suffix.
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
+    skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title;
+        unless given 0.
     query: of a database, a single select; its rows may come in any order.
     where: which rows are read, as a condition in a small part of SQL (`where`, and docs/reading.md): "country =
         'France' and date >= '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
@@ -164,7 +173,7 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    dialect = Dialect(delimiter, header, encoding, input_format)
+    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
     limit = MemoryLimit.of(max_memory)
     options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
     (found,) = read_parts(source, options)
@@ -178,7 +187,7 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     """
     check_query(source, options.query)
     if isinstance(source, Transactions):
-        options.dialect.refuse_for("what has been read already", ("delimiter", "header", "encoding", "input_format"))
+        options.dialect.refuse_for("what has been read already", DIALECT)
         if given := dict(options.named()):
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
@@ -205,7 +214,7 @@ def _of_units(found: Transactions, options: Options) -> Transactions:
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
     named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    suffix = Path(str(named)).name.lower().removesuffix(".gz")
+    suffix = Path(str(named)).name.lower().removesuffix(".gz").removesuffix(".bz2")
     untold = input_format is None and basket is None
     is_sequences = input_format == InputForm.SPMF or (untold and suffix.endswith(".spmf"))
     return user is not None or is_sequences

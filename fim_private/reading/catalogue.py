@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.dialect import InputForm
+from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.memory import read_whole
@@ -49,7 +49,7 @@ def catalogue_of_file(file: File) -> Vocabulary:
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
     if file.form != "text":
-        return catalogue_of_table(arrow_source(file))
+        return catalogue_of_table(file_table(file, head=True))
     labels = ArrowLabels(file.name, text=True)
     fields = list(_fields(file))
     if fields and fields[0].strip().casefold() in _HEADERS:

@@ -52,8 +52,12 @@ def suggests_item(name: object) -> bool:
 
 def suggests_a_column(name: object) -> bool:
     """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
-    suggested = suggests_user(name) or suggests_basket(name) or suggests_item(name)
-    return suggested or _OTHER.fullmatch(_letters(name)) is not None
+    letters = _letters(name)  # once: there may be a million names
+    if letters in ("", "t"):
+        return False
+    if any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)):
+        return True
+    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -64,7 +68,7 @@ def numbered(names: Sequence[str]) -> list[str]:
     """
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,4})", str(name).strip())
+        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
         if match is not None:
             run = runs.setdefault(match[1].casefold(), [])
             number = int(match[2])

@@ -185,7 +185,7 @@ def _item_columns(form: InputForm, others: Sequence[Column], options: Options, s
     if not names:
         raise DataError(f"{source} has no column of items")
     for column in others:
-        if column.name in names and column.is_nested:
+        if column.is_nested and column.name in names:
             _wrong_type(column, source, "items")
     return tuple(names)
 

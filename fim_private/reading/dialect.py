@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
@@ -12,7 +13,8 @@ from fim_private.errors import DataError, ParameterError, parameter, shown
 class InputForm(StrEnum):
     """What a row, or a line, is: one item of a basket, or a basket; and where its items are.
 
-    Lines, fimi and spmf are forms of text, the others of tables, and of text with a line of column names.
+    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, which may be any of an item or of a
+    basket; the others are forms of tables, and of text with a line of column names.
     """
 
     LONG = "long"
@@ -21,6 +23,7 @@ class InputForm(StrEnum):
     LINES = "lines"
     FIMI = "fimi"
     SPMF = "spmf"
+    JSONL = "jsonl"
 
     @property
     def is_table(self) -> bool:
@@ -30,6 +33,10 @@ class InputForm(StrEnum):
 
 # What separates fields, in the order in which they are tried; and names for what is hard to type.
 DELIMITERS = (",", ";", "\t", "|")
+# All that may be said, and what of it says nothing of a table.
+DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
+OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
+_MOST_ROWS = 10_000
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 
 
@@ -38,7 +45,8 @@ class Dialect:
     """How a source is to be read; None where nothing was said.
 
     delimiter: one ASCII character, or its name. header: whether the first line of a text has the names of columns.
-    encoding: a name that Python knows. input_format: an `InputForm`.
+    encoding: a name that Python knows. input_format: an `InputForm`. skip_rows: how many lines, or rows of a sheet,
+    stand above the table; 0 to 10,000.
     Raises ParameterError for what is none of these.
     """
 
@@ -46,6 +54,7 @@ class Dialect:
     header: bool | None = None
     encoding: str | None = None
     input_format: str | None = None
+    skip_rows: int | None = None
 
     def __post_init__(self) -> None:
         """Check each, and replace a name by what it stands for."""
@@ -61,12 +70,27 @@ class Dialect:
                 f"{parameter('input_format')} must be one of {', '.join(InputForm)}, not {shown(form)}"
             )
 
+        rows = self.skip_rows
+        if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST_ROWS):
+            raise ParameterError(
+                f"{parameter('skip_rows')} must be a whole number from 0 to {_MOST_ROWS}, not {shown(rows)}"
+            )
+
+    @property
+    def skipped(self) -> int:
+        """How many lines, or rows, stand above the table."""
+        return self.skip_rows or 0
+
     @property
     def form(self) -> InputForm | None:
         """The form that was asked for."""
         return None if self.input_format is None else InputForm(self.input_format)
 
-    def refuse_for(self, source: str, names: tuple[str, ...] = ("delimiter", "header", "encoding")) -> None:
+    def without(self, names: Collection[str]) -> Dialect:
+        """Return it without what a reader has used already."""
+        return replace(self, **dict.fromkeys(names))
+
+    def refuse_for(self, source: str, names: tuple[str, ...] = OF_TEXT) -> None:
         """Raise ParameterError if any of these was said of a source without use for it. source: what errors call it."""
         if given := [name for name in names if getattr(self, name) is not None]:
             raise ParameterError(f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it")

@@ -20,16 +20,18 @@ from fim_private.errors import FimPrivateError, MemoryLimitError
 from fim_private.reading import read_transactions
 from fim_private.reading.addresses import shown_source
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import Dialect
+from fim_private.reading.dialect import DIALECT, Dialect
+from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
 from fim_private.reading.read_as import ReadAs
-from fim_private.reading.table_heads import TableHead, can_be_read_again, table_head
+from fim_private.reading.table_heads import LAST_COLUMNS, TableHead, can_be_read_again, table_head
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
 from fim_private.reading.where import Condition, columns_of, where_of
 
 _EXAMPLES = 3
+_LAST_BASKETS = 2
 # Of a basket so many items are shown.
 EXAMPLE_ITEMS = 10
 _LISTED_COLUMNS = 50
@@ -60,8 +62,9 @@ class Inspection:
     table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
     many units, where units are users.
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
-    example_baskets, example_items: a few. options: with which it was read, those of read_transactions; guessed: which
-    of them nobody named. notes: what to know before mining.
+    example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns,
+    for a total may stand there. options: with which it was read, those of read_transactions; guessed: which of them
+    nobody named. notes: what to know before mining.
     """
 
     source: str
@@ -75,6 +78,7 @@ class Inspection:
     basket_lengths: Mapping[str, float]
     example_baskets: tuple[tuple[Item, ...], ...]
     example_items: tuple[Item, ...]
+    last_rows: tuple[tuple[str, ...], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     guessed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -104,6 +108,7 @@ class Inspection:
             "examples": {
                 "baskets": [list(basket) for basket in self.example_baskets],
                 "items": list(self.example_items),
+                "last_rows": [list(row) for row in self.last_rows],
             },
             "options": dict(self.options),
             "guessed": list(self.guessed),
@@ -124,6 +129,7 @@ def inspect(
     header: bool | None = None,
     encoding: str | None = None,
     input_format: str | None = None,
+    skip_rows: int | None = None,
     query: str | None = None,
     where: str | Condition | None = None,
     max_memory: int | str | None = None,
@@ -149,15 +155,17 @@ def inspect(
         "header": header,
         "encoding": encoding,
         "input_format": input_format,
+        "skip_rows": skip_rows,
         "query": query,
         "where": None if (condition := where_of(where)) is None else str(condition),
     }
     check_query(source, query)
     named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    limit = MemoryLimit.of(max_memory)
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        table = table_head(source, _options(named))
+        table = _head(source, named, limit)
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
@@ -170,16 +178,23 @@ def inspect(
             failure = failure or error
             continue
         if table is not None:
-            table = table_head(source, _options(named | more))
+            table = _head(source, named | more, limit)
         taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
-        return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
+        with held_to(limit):
+            return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
     assert failure is not None
     raise failure
 
 
+def _head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> TableHead | None:
+    """Return what is known of a source before it is read, as `table_head` does, held to a limit of memory."""
+    with held_to(limit):
+        return table_head(source, _options(named))
+
+
 def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
-    dialect = {name: named.get(name) for name in ("delimiter", "header", "encoding", "input_format")}
+    dialect = {name: named.get(name) for name in DIALECT}
     columns: dict[str, Any] = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
     where = where_of(named.get("where"))
     return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
@@ -212,11 +227,25 @@ def _inspection(
         },
         tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
         tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
+        _last_rows(data, table, read_as),
         options,
         guessed,
         tuple(_notes(data, read_as, guessed)),
         not isinstance(source, str | os.PathLike),
     )
+
+
+def _last_rows(data: Transactions, table: TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
+    """Return the last rows of a text or a sheet: the baskets of its last lines, or of its first columns the values."""
+    if read_as.form in ("lines", "fimi", "spmf"):
+        bounds = pairwise(data.offsets[-1 - _LAST_BASKETS :].tolist())
+        label = data.vocabulary.label
+        return tuple(tuple(str(label(code)) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds)
+    if table is None:
+        return ()
+    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
+        return table.last([str(column.name) for column in table.columns[:LAST_COLUMNS]])
+    return ()
 
 
 def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.arrow_labels import is_list_type
 from fim_private.reading.arrow_numpy import arrow_of, arrow_strings
 from fim_private.reading.column_roles import Wanted, shown_type
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.file_errors import file_errors
+from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import File
+from fim_private.reading.json_lines import with_lines_of_json
 from fim_private.reading.locations import Part
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, plain
@@ -66,9 +67,9 @@ def joined_source(parts: Sequence[Part], name: str, options: Options, *, head: b
 def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> ArrowSource:
     """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
     with file_errors(part.place):
-        file = part.open(head or options.as_text)
+        file = with_lines_of_json(part.open(head or options.as_text), options)
         if file.form != "text":
-            source = arrow_source(file)
+            source = file_table(file, options, head=head)
         else:
             source = _text(file, options, {*dict(part.partitions)}, head=head)
     if kind is not None and source.kind != kind:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from fim_private.errors import DataError
 from fim_private.reading.addresses import is_database, scheme_of, shown_source
-from fim_private.reading.arrow_files import arrow_source
 from fim_private.reading.databases import database_source
+from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import File, open_file
 from fim_private.reading.joined_files import joined_source
+from fim_private.reading.json_lines import with_lines_of_json
 from fim_private.reading.locations import parts_of_address, parts_of_path
 from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded, name_of
@@ -38,7 +39,8 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
         if len(parts) > 1 or parts[0].partitions:
             return joined_source(parts, repr(shown_source(source)), options, head=head)
         file = parts[0].open(as_text)
-    return file if file.form == "text" else arrow_source(file)
+    file = with_lines_of_json(file, options)
+    return file if file.form == "text" else file_table(file, options, head=head)
 
 
 def named_file(source: str | os.PathLike[str]) -> File:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.reading.dialect import Dialect
+from fim_private.reading.dialect import DIALECT, Dialect
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.segments import Segments, check_keys
@@ -77,7 +77,7 @@ class Options:
         """Whether what is said of the source says that it is text, if it is no Parquet or Arrow."""
         said = self.dialect
         return self.item is not None or any(
-            given is not None for given in (said.delimiter, said.header, said.encoding, said.form)
+            given is not None for given in (said.delimiter, said.header, said.encoding, said.form, said.skip_rows)
         )
 
     def given(self) -> list[str]:
@@ -94,7 +94,7 @@ class Options:
 
     def refuse(self, source: str) -> None:
         """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
-        self.dialect.refuse_for(source, ("delimiter", "header", "encoding", "input_format"))
+        self.dialect.refuse_for(source, DIALECT)
         self.refuse_columns(source)
 
     def refuse_columns(self, source: str) -> None:

@@ -11,19 +11,22 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fim_private.errors import DataError, parameter
 from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
 from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
 from fim_private.reading.matrices import FALSE_TEXTS, TRUE_TEXTS
 from fim_private.reading.missing_values import is_missing
+from fim_private.reading.title_rows import LOOKED_AT
 
 # How many lines are looked at, and how many tell something.
 SAMPLE = 200
 _FEW = 2
 _SEVERAL = 3
 _SOME = 10
+# Of a line so many characters are looked at, and so many fields.
+_CHARACTERS, _FIELDS = 1 << 16, 1000
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 _TRUTHS = {*TRUE_TEXTS, *FALSE_TEXTS}
@@ -38,21 +41,27 @@ _TABLE_COLUMNS = 4
 class Sample:
     """The first lines of a text, without blank ones, and how they are cut into fields.
 
-    rows: the fields of each line, white space and quotes taken off.
+    numbers: how many lines stand above each of them. rows: the fields of each line, white space and quotes taken off.
     """
 
     lines: Sequence[str]
     cut: Callable[[str], list[str]]
+    numbers: Sequence[int] = ()
 
     @property
     def rows(self) -> list[list[str]]:
-        """The fields of each line."""
-        return [bare_fields(self.cut(line)) for line in self.lines]
+        """The fields of each line, the first thousand."""
+        return [_fields(self.cut, line) for line in self.lines]
 
 
 def bare_fields(fields: Sequence[str]) -> list[str]:
     """Return fields without white space and quotes around them."""
     return [field.strip().strip("\"'") for field in fields]
+
+
+def _fields(cut: Callable[[str], list[str]], line: str) -> list[str]:
+    """Return the first fields of a line, as `bare_fields` does; lines may be very long."""
+    return bare_fields(cut(line)[:_FIELDS])
 
 
 def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
@@ -63,13 +72,15 @@ def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str,
     """
     if dialect.form is not None:
         return
-    lines = [line for line in lines if line.strip()][:SAMPLE]
-    if not lines:
+    numbered_lines = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
+    if not numbered_lines:
         return
-    sample = Sample(lines, fields_of(delimiter))
-    checks = [_mostly_spmf, _names_of_columns, _other_delimiter, _one_hot, _table]
+    numbers, lines = zip(*numbered_lines, strict=True)
+    whole = Sample(lines, fields_of(delimiter), numbers)
+    sample = replace(whole, lines=[line[:_CHARACTERS] for line in lines])
+    checks = [_json, _mostly_spmf, _names_of_columns, _title, _other_delimiter, _one_hot, _table, _open_quotes]
     for check in checks:
-        if (why := check(sample, form, delimiter, dialect)) is not None:
+        if (why := check(whole if check is _mostly_spmf else sample, form, delimiter, dialect)) is not None:
             raise DataError(f"{name} {why}")
 
 
@@ -158,12 +169,11 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
         return None
     others = sample.rows[1:]
     cuts = [sample.cut, *map(fields_of, DELIMITERS)]
-    first = max((bare_fields(cut(sample.lines[0])) for cut in cuts), key=len)
+    first = max((_fields(cut, sample.lines[0]) for cut in cuts), key=len)
     below = {field for row in others for field in row}
-    if any(field in below for field in first):
-        return None
+    comes_again = any(field in below for field in first)
     places = numbered([field for field in first if suggests_item(field)])
-    if places and others:
+    if places and others and not comes_again:
         return (
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"
@@ -173,12 +183,56 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
     baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
     items = [name for name in first if suggests_item(name)]
     suggested = ""
+    if comes_again and not (baskets and items):  # names of both are no basket, also where they stand again below
+        return None
     if baskets and items:
         suggested = f", such as {parameter('basket')} {baskets[0]!r} and {parameter('item')} {items[-1]!r}"
     return (
         f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
         f"{parameter('item')}{suggested}; or say {_as_lines(form)} if its first line is a basket too"
     )
+
+
+def _title(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """A title, or lines of few fields, above a line of names, or above the rows of a table."""
+    if dialect.header is not None:
+        return None
+    most = 0
+    for place in range(1, min(LOOKED_AT, len(sample.lines))):
+        cut = max(map(fields_of, (delimiter, *DELIMITERS)), key=lambda cut: len(cut(sample.lines[place])))
+        fields = [field for field in bare_fields(cut(sample.lines[place])) if field]
+        above = max(sum(map(bool, bare_fields(cut(line)))) for line in sample.lines[:place])
+        if 2 * above > len(fields) or len(fields) <= most:
+            continue
+        most = len(fields)
+        rest = Sample(sample.lines[place:], cut)
+        if any(check(rest, InputForm.LINES, delimiter, dialect) for check in (_names_of_columns, _table)):
+            return (
+                f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
+                f"out what stands above the names of the columns, or {_as_lines(form)} if each line is a basket"
+            )
+    return None
+
+
+def _json(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """A line that is an object of JSON."""
+    if any(re.match(r'\s*\{\s*"', line) for line in sample.lines):
+        return f"has lines of JSON: say {parameter('input_format')} jsonl, or {_as_lines(form)} if these are items"
+    return None
+
+
+def _open_quotes(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:
+    """A double quote that begins a field, and is not closed in its line."""
+    if form is InputForm.FIMI:
+        return None
+    for line in sample.lines:
+        # An open quote takes in what stands behind the line.
+        if '"' in line and len(list(csv.reader([line, "x"], delimiter=delimiter, skipinitialspace=True))) == 1:
+            return (
+                "has a line with an open double quote: check its double quotes, or say "
+                f"{_as_lines(form)} if they are part of the items"
+            )
+    return None
 
 
 def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) -> str | None:

@@ -37,6 +37,7 @@ class ArrowSource:
     name: what errors call it. schema: of all its columns. kind: of source, in a word or two. delimiter, encoding: of a
     text; None elsewhere. tokens: the columns of texts that are integers where they print so. folders: the columns that
     the names of folders say; they are no columns of items unless they are named.
+    used: what was said of the dialect that its reader has used already.
     batches: gives record batches with (at least) the columns that are wanted, in order.
     """
 
@@ -48,6 +49,7 @@ class ArrowSource:
     encoding: str | None = None
     tokens: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
+    used: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -68,6 +70,7 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
     """
     if not source.is_text:
+        options = replace(options, dialect=options.dialect.without(source.used))
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
     encoder = Encoder.of(source, roles)
@@ -99,7 +102,8 @@ class Encoder:
         """Return what encodes the items of a source."""
         if roles.form is InputForm.ONE_HOT:
             names = PythonLabels()
-            return cls(names, names.encode(_tokens(roles.values) if source.is_text else roles.values))
+            said = [_token(name) if name in source.tokens else name for name in roles.values]
+            return cls(names, names.encode(said))
         return cls(ArrowLabels(items_name(source.name, roles), text=has_tokens(source, roles)))
 
 
@@ -115,9 +119,10 @@ def has_tokens(source: ArrowSource, roles: Roles) -> bool:
     return len(kinds) > 1 or not source.tokens.isdisjoint(roles.values)
 
 
-def _tokens(names: Sequence[str]) -> list[Item]:
-    """Return names in a text as labels: what prints like an integer is one."""
-    return [int(name) if re.fullmatch(INTEGER_TOKEN, name) else name for name in map(str.strip, names)]
+def _token(name: str) -> Item:
+    """Return a name in a text as a label: what prints like an integer is one."""
+    name = name.strip()
+    return int(name) if re.fullmatch(INTEGER_TOKEN, name) else name
 
 
 def table_source(table: Any) -> ArrowSource:

@@ -23,12 +23,15 @@ from fim_private.reading.named_sources import named_source, path_or_name
 from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.record_batches import ArrowSource, table_source
-from fim_private.reading.text import first_lines, form_of
+from fim_private.reading.text import first_lines, form_of, without_lines
 from fim_private.reading.text_blocks import blocks
 from fim_private.reading.text_tables import text_table
 
 _EXAMPLES = 3
 _WIDEST_EXAMPLE = 40
+# How many of the last rows are shown, of how many columns.
+_LAST = 2
+LAST_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,37 @@ class TableHead:
         head = batch.slice(0, 100)
         return {name: _shown(head.column(head.schema.get_field_index(name)).to_pylist()) for name in names}
 
+    def last(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
+
+        They are looked for in all of it once more. Of other tables there are none: programs write no totals there.
+        """
+        if self.source is None or not (names and self.source.tokens):
+            return ()
+        roles = Roles(InputForm.WIDE, tuple(dict.fromkeys(names)))
+        rows: list[tuple[str, ...]] = []
+        for batch in self.source.batches(roles.wanted):
+            values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
+            rows += zip(*([_cut(_as_text(value)) for value in values[name]] for name in roles.values), strict=True)
+        return tuple(rows[-_LAST:])
+
+
+def _cut(text: str) -> str:
+    """Return a text, cut where it is long."""
+    return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
+
 
 def _shown(values: Sequence[object]) -> tuple[str, ...]:
     """Return the first different values as texts, cut where they are long."""
     texts = dict.fromkeys(_as_text(value) for value in values if isinstance(value, list) or not is_missing(value))
-    return tuple(text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…" for text in texts)[
-        :_EXAMPLES
-    ]
+    return tuple(map(_cut, texts))[:_EXAMPLES]
 
 
 def _as_text(value: object) -> str:
     """Return a value as text; a list as a set."""
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
         return "{" + ", ".join(map(str, value)) + "}"
-    return str(value)
+    return "" if value is None else str(value)
 
 
 def can_be_read_again(source: Any) -> bool:
@@ -107,7 +127,8 @@ def _table_named(source: str | os.PathLike[str], options: Options) -> TableHead 
             return None
         table, _ = text_table(file, options, InputForm.WIDE)
         with closing(blocks(file, options.dialect.encoding)) as parts:
-            lines = first_lines(next(parts))
+            block = next(without_lines(parts, options.dialect.skipped), b"")
+            lines = [line for line in first_lines(block) if line.strip()]
         return replace(_of_arrow(table), lines=lines)
 
 

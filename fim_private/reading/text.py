@@ -21,17 +21,19 @@ from fim_private.reading.arrow_labels import ArrowLabels
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.dialect import InputForm
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.options import Options
 from fim_private.reading.other_readings import SAMPLE, fields_of, refuse_other_readings
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.spmf import read_sequences
-from fim_private.reading.text_blocks import blocks
+from fim_private.reading.text_blocks import blocks, refuse_nul
 from fim_private.reading.text_tables import read_text_table
 from fim_private.reading.transactions import Transactions
 
 _WHITE_SPACE = b" \t\n\v\f\r"
 _NEWLINE = ord("\n")
+# So many lines are looked at before they are read, unless they are very long together.
+_FEW_LINES, _MUCH = 4, 1 << 26
 
 
 def read_text(file: File, options: Options) -> Transactions:
@@ -52,8 +54,15 @@ def read_text(file: File, options: Options) -> Transactions:
     default = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
     delimiter = dialect.delimiter or default
     with closing(blocks(file, dialect.encoding)) as lines:
-        parts = _without_first_line(lines) if dialect.header else lines
-        first = next(parts, b"")
+        parts = without_lines(
+            lines if dialect.form is not None else _without_nul(lines, file.name),
+            dialect.skipped + (dialect.header is True),
+        )
+        first = b""
+        while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
+            first += block
+        if not first and dialect.skipped:
+            raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
         found = _baskets(chain([first], parts), form, delimiter, ArrowLabels(file.name, text=True))
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
@@ -82,15 +91,26 @@ def form_of(file: File, options: Options) -> InputForm:
 
 
 def first_lines(block: bytes) -> list[str]:
-    """Return the first lines of a block, without blank ones."""
-    lines = block[: 1 << 20].split(b"\n", SAMPLE)[:SAMPLE]
-    return [line.decode("utf-8", "replace") for line in lines if line.strip()]
+    """Return the first lines of a block."""
+    return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
 
 
-def _without_first_line(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield blocks of lines without the first line."""
-    yield next(parts).partition(b"\n")[2]
-    yield from parts
+def _without_nul(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield blocks of lines as they are. Raises DataError where one has a NUL."""
+    for block in parts:
+        refuse_nul(block, name)
+        yield block
+
+
+def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
+    """Yield blocks of lines without so many of the first lines."""
+    for block in parts:
+        kept = block.split(b"\n", number)[number:] if number else [block]
+        number -= 0 if kept else block.count(b"\n")
+        if kept:
+            number = 0
+            if kept[0]:
+                yield kept[0]
 
 
 def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:

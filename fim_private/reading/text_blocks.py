@@ -107,6 +107,15 @@ def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise empty(name)
 
 
+def refuse_nul(part: bytes, name: str) -> None:
+    """Raise DataError for a part of a text with a NUL in it, which no text has."""
+    if b"\0" in part:
+        raise DataError(
+            f"{name} has a byte that no text has (NUL): it is damaged, or say its {parameter('encoding')}, such as "
+            "utf-16"
+        )
+
+
 def _refuse_long_line(length: int, name: str, limit: memory.MemoryLimit) -> None:
     """Raise MemoryLimitError, or DataError, where so many bytes are too many for a line."""
     limit.check(memory.LINE_BYTE * length)

@@ -6,8 +6,9 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NoReturn
 
 import pyarrow as pa
@@ -20,13 +21,17 @@ from fim_private.reading.column_roles import Wanted
 from fim_private.reading.dialect import DELIMITERS, InputForm, not_utf8
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.options import Options
+from fim_private.reading.other_readings import fields_of
 from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.text_blocks import encoding_of, utf8_parts
+from fim_private.reading.text_blocks import blocks, encoding_of, refuse_nul, utf8_parts
+from fim_private.reading.title_rows import LOOKED_AT, refuse_title
 from fim_private.reading.transactions import Transactions
 
 # A first line that tells spreadsheets what the delimiter is.
 _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _ENOUGH_FOR_A_MARK = 4
+# Each column takes a while in each block of rows.
+_MOST_COLUMNS = 100_000
 
 
 def read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
@@ -61,15 +66,17 @@ def text_table(
     """
     text = _opened(file, options.dialect.encoding)
     header = header_of(text, file, options, elsewhere)
+    if len(header.raw) > _MOST_COLUMNS:
+        raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
+    if header.named:
+        _refuse_title(text, header, options, elsewhere)
     schema = pa.schema([(name, pa.string()) for name in header.names])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield the columns that are wanted as strings: no type is inferred from the values."""
-        return (
-            _padded(text, header, wanted, file.name)
-            if form is InputForm.WIDE
-            else _parsed(text, header, wanted, file.name)
-        )
+        _refuse_damage(text, header, file.name)
+        read = _padded if form is InputForm.WIDE else _parsed
+        yield from read(text, header, wanted, file.name)
 
     tokens = frozenset(header.names)
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding, tokens), header
@@ -92,6 +99,11 @@ class Header:
         """The names without white space around them."""
         return [name.strip() for name in self.raw]
 
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return where columns stand; of several of one name the first."""
+        place_of = {name: place for place, name in reversed([*enumerate(self.names)])}
+        return [place_of[name] for name in names]
+
 
 @dataclass(frozen=True)
 class _Text:
@@ -106,12 +118,14 @@ class _Text:
         return self.file.native() if self.content is None else pa.BufferReader(self.content)
 
     def first_lines(self) -> Iterator[str]:
-        """Yield the first lines with their ends, as far as they are in the first block; not cut off."""
+        """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
         block = self.content
         if block is None:
-            with self.file.open() as stream:
-                block = next(utf8_parts(stream, self.encoding, self.file.name), b"")
-        return iter(io.StringIO(block[: chunk_sizes.BLOCK_BYTES].decode("utf-8", "replace"), newline=""))
+            with closing(blocks(self.file, self.encoding)) as parts:
+                block = next(parts)
+        else:
+            block = block[: max(chunk_sizes.BLOCK_BYTES, block.find(b"\n") + 1)]
+        return iter(io.StringIO(block.decode("utf-8", "replace"), newline=""))
 
 
 def _opened(file: File, encoding: str | None) -> _Text:
@@ -145,13 +159,13 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
     Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
     delimiters do that; ParameterError where neither names nor suffix tell.
     """
-    before = 0
+    before = options.dialect.skipped
     delimiter = options.dialect.delimiter
-    lines = text.first_lines()
+    lines = islice(text.first_lines(), before, None)
     line = next(lines, None)
     if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
-        before, line = 1, next(lines, None)
+        before, line = before + 1, next(lines, None)
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
         line = next(lines, None)
     if line is None:
@@ -181,9 +195,29 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
     return fitting[0]
 
 
+def _refuse_title(text: _Text, header: Header, options: Options, elsewhere: Collection[str]) -> None:
+    """Raise DataError where the line that would name the columns is that of a title above it."""
+    wanted = {name for _, name in options.named()} - {*elsewhere}
+    if wanted <= {*header.names} and len(header.raw) > 1:
+        return
+    lines = list(islice(text.first_lines(), header.lines_before, header.lines_before + LOOKED_AT))
+    given = options.dialect.delimiter
+    for delimiter in (given,) if given is not None else DELIMITERS:
+        rows = [(place, _cells(line, delimiter)) for place, line in enumerate(lines, header.lines_before)]
+        refuse_title([(place, cells) for place, cells in rows if any(cells)], wanted, text.file.name)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line by itself, without white space around them."""
+    return [field.strip() for field in fields_of(delimiter)(line)]
+
+
 def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
     """Return the columns of a text of which the first line is known."""
-    fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
+    try:
+        fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), []))
+    except csv.Error:  # a long line that this delimiter does not cut
+        fields = (line.rstrip("\r\n"),)
     return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
 
 
@@ -201,11 +235,46 @@ def _refuse_column(name: str, option: str, column: str, header: Header, count: i
     )
 
 
+def _refuse_damage(text: _Text, header: Header, name: str) -> None:
+    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
+
+    An open quote would make one field of the rows behind it.
+    """
+    mark = re.escape(header.delimiter).encode()
+    opening = re.compile(rb'(?<=[\r\n%b])"(?![\r\n"%b])' % (mark, mark))
+    closing = re.compile(rb'(?<![\r\n"%b])"(?=[\r\n%b])' % (mark, mark))
+    quotes = balance = 0
+    with text.native() as stream:
+        while part := stream.read(chunk_sizes.BLOCK_BYTES):
+            refuse_nul(part, name)
+            if b'"' in part:
+                quotes += part.count(b'"')
+                balance += len(opening.findall(part)) - len(closing.findall(part))
+    if quotes % 2 or balance:
+        with _rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')) as rows:
+            for _ in rows:
+                pass
+
+
+@contextmanager
+def _rows(text: _Text, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[Iterator[list[str]]]:
+    """Give the rows of a text below what stands before its names. Reading them raises csv.Error for open quotes.
+
+    spaced: quotes with white space behind them, which is left out.
+    """
+    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        bounded = BoundedLines(lines, memory.current())
+        for _ in islice(bounded, header.lines_before):
+            pass
+        cut = bounded if spaced is None else (spaced.sub('"', line) for line in bounded)
+        yield bounded.each(csv.reader(cut, delimiter=header.delimiter, strict=True))
+
+
 def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
-    raw = [header.raw[header.names.index(column)] for column in wanted.names]
+    raw = [header.raw[place] for place in header.places(wanted.names)]
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(raw, pa.string()),
         include_columns=raw,
@@ -215,7 +284,8 @@ def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
     )
     parse = arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True)
     read = arrow_csv.ReadOptions(
-        block_size=chunk_sizes.BLOCK_BYTES // 2,
+        # It has to hold two lines; those of many columns are long.
+        block_size=max(chunk_sizes.BLOCK_BYTES // 2, 4 * sum(len(name) + 1 for name in header.raw)),
         use_threads=False,  # they read ahead many blocks, and gain nothing here
         skip_rows=header.lines_before,
         column_names=None if header.named else list(header.raw),
@@ -234,13 +304,9 @@ def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
 
     Raises DataError for a row with more fields than there are columns.
     """
-    places = [header.names.index(column) for column in wanted.names]
-    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        bounded = BoundedLines(lines, memory.current())
-        rows = csv.reader(bounded, delimiter=header.delimiter, strict=True)
-        for _ in range(header.lines_before):
-            next(rows, None)
-        held = (row for row in bounded.each(rows) if row)
+    places = header.places(wanted.names)
+    with _rows(text, header) as rows:
+        held = (row for row in rows if row)
         if header.named:
             next(held, None)
         while part := _part(held, wanted.rows_at_a_time, len(header.raw), name):

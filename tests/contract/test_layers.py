@@ -223,7 +223,8 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
-    optional = {"opendp", "pyspark"}  # matplotlib, which is optional too, is imported by its name in a string
+    # Matplotlib, which is optional too, is imported by its name in a string.
+    optional = {"opendp", "pyspark", "python_calamine"}
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 
 

@@ -5,6 +5,7 @@ The first byte of an input chooses options and suffix, so that a mutation may ch
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 from fuzz_limits import check_transactions
+from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.errors import FimPrivateError
@@ -64,7 +66,11 @@ _OF_TEXTS: list[dict[str, Any]] = [
     {"input_format": "fimi"},
     {"input_format": "spmf"},
     {"input_format": "fimi", "encoding": "utf-7"},
+    {**_LONG, "skip_rows": 2},
+    {"input_format": "jsonl"},
+    {"skip_rows": 1, "delimiter": ","},
 ]
+_OF_SHEETS = [*_OF_TABLES, {**_LONG, "skip_rows": 2}]
 
 
 @dataclass(frozen=True)
@@ -213,6 +219,13 @@ def _gzip(given: bytes) -> object:
     return _read(bytes([choice >> 1]) + content, [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"], _OF_TEXTS)
 
 
+def _zipped(given: bytes) -> object:
+    """A workbook: the XML of its sheet and its shared strings, which no change of packed bytes would reach."""
+    choice, content = (given[:1], given[1:]) if given else (b"\0", b"")
+    sheet, _, strings = content.decode("utf-8", "replace").partition("\0")
+    return _read(choice + workbook(sheet, strings=strings.split("\0")), [".xlsx", ""], _OF_SHEETS)
+
+
 def _show(release: Any) -> None:
     """Every form in which a loaded release is shown."""
     for form in ("to_json", "to_csv", "to_markdown", "to_arrow", "_repr_html_", "__repr__"):
@@ -270,6 +283,25 @@ _CONDITIONS = [
 ]
 _LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\n", b'{"schema": 1, "itemsets": []}']
 
+_OBJECTS = [
+    b'{"order_id": 1, "product": "a", "customer": null}\n{"order_id": 1.0, "product": 39, "customer": "u"}\n',
+    b'{"items": ["a", 39, null, true, -1e5], "customer": 1}\n\n{"items": null}\n{"items": [], "b": {"c": [[1]]}}\n',
+    b'{"items": ["\\ud83d\\ude00", "\\u0000"]}\r\n{"items": ["\xc3\xa9"]}',
+    b'[{"items": ["a"]}]',
+]
+_SHEETS = [
+    b'<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row><row r="2"><c r="A2"><v>1</v></c>'
+    b'<c r="B2" t="inlineStr"><is><t>tea</t></is></c></row>\0order_id\0product',
+    b'<row><c t="str"><v>order_id</v></c><c t="s"><v>0</v></c></row><row><c s="1"><v>45000.5</v></c>'
+    b'<c t="b"><v>1</v></c></row><row r="9"><c r="B9" t="e"><v>#N/A</v></c>'
+    b'<c r="D9" t="d"><v>2024-01-02</v></c></row>\0product',
+]
+_WORKBOOKS = [
+    workbook({1: ["order_id", "product"], 2: [1, "a"], 3: [1.5, True]}),
+    workbook({1: ["Sales"], 3: ["order_id", "product"], 4: [1, "a"]}, {}),
+    workbook(_SHEETS[0].split(b"\0")[0].decode(), strings=["order_id", "product"]),
+]
+
 TARGETS: dict[str, Callable[[], Target]] = {
     "parquet": lambda: Target(_reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])),
     "arrow": lambda: Target(_reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])),
@@ -280,6 +312,14 @@ TARGETS: dict[str, Callable[[], Target]] = {
         _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(_TEXTS, [0, 32, 64, 13, 14, 15, 16])
     ),
     "gzip": lambda: Target(_gzip, [*_whole(_TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in _TEXTS], [2, 4])]),
+    "json": lambda: Target(
+        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS), _whole(_OBJECTS, [0, 1, 4, 19, 34, 128, 129])
+    ),
+    "sheets": lambda: Target(_zipped, _whole(_SHEETS, [1, 9, 3, 7, 129, 137])),
+    "workbooks": lambda: Target(_reads([".xlsx", ""], _OF_SHEETS), _whole(_WORKBOOKS, [1, 9, 3, 7, 129])),
+    "bzip2": lambda: Target(
+        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS), _whole([bz2.compress(t) for t in _TEXTS], [1, 33])
+    ),
     "sqlite": lambda: Target(_sqlite, [_database()]),
     "release": lambda: Target(_release, _releases()),
     "ledger": lambda: Target(_ledger, [_ledger_file()]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 from decimal import Decimal
@@ -17,9 +18,10 @@ import pyarrow.parquet
 import scipy.sparse
 from hypothesis import strategies as st
 from reading_files import TYPES
+from workbook_files import Rows, workbook
 
 _KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather .ipc .arrows .json"
-SUFFIXES = [*_KINDS.split(), ".xlsx", ".zip", ""]
+SUFFIXES = [*_KINDS.split(), ".jsonl", ".ndjson.gz", ".csv.bz2", ".xlsx", ".zip", ""]
 
 _TOKENS = st.sampled_from(
     [
@@ -108,8 +110,14 @@ def _whole_files() -> list[bytes]:
         b"1 3 -1 2 -1 -2\n",
         b"milk,bread\n1,0\n",
         b"PK\x03\x04 zip",
+        b'{"order_id": 1, "product": "a"}\n{"order_id": 1.0, "product": 39, "more": [[]]}\n',
+        b'{"items": ["a", 39, null, true]}\n{"items": null}\n{"items": [1e2]}\n',
     ]
-    return files + [gzip.compress(content, mtime=0) for content in files[-5:]]
+    packed = [
+        pack(content) for content in files[-7:] for pack in (lambda text: gzip.compress(text, mtime=0), bz2.compress)
+    ]
+    sheet: Rows = {1: ["Sales"], 3: ["order_id", "product"], 4: [1, "a"], 5: [1.5, True], 6: ["NULL"]}
+    return files + packed + [workbook(sheet), workbook(dict([*sheet.items()][1:])), workbook({1: ["a"]}, {1: ["b"]})]
 
 
 FILES = _whole_files()
@@ -130,7 +138,9 @@ def damaged(draw: st.DrawFn) -> bytes:
                 content[at:at] = content[at : at + draw(st.integers(1, 20))]
             case "put in":
                 content[at:at] = draw(
-                    st.sampled_from([b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8])
+                    st.sampled_from(
+                        [b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8, b"[", b'{"a": ']
+                    )
                 )
             case _:
                 del content[at:]
@@ -180,11 +190,15 @@ def options(draw: st.DrawFn, *, odd: bool = True) -> dict[str, Any]:
             st.sampled_from(["utf-8", "utf-16", "cp1252", "ascii", "utf-7", "idna", "rot13", "cp037", "x"])
         )
     if draw(st.integers(0, 2)) == 0:
-        drawn["input_format"] = draw(st.sampled_from(["long", "wide", "one-hot", "lines", "fimi", "spmf", "excel"]))
-    if odd and draw(st.integers(0, 19)) == 0:
-        drawn[draw(st.sampled_from(["user", "basket", "item", "items", "delimiter", "encoding", "header"]))] = draw(
-            _ODD
+        drawn["input_format"] = draw(
+            st.sampled_from(["long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl", "excel"])
         )
+    if draw(st.integers(0, 4)) == 0:
+        drawn["skip_rows"] = draw(st.sampled_from([0, 1, 2, 3, 10_000]))
+    if odd and draw(st.integers(0, 19)) == 0:
+        drawn[
+            draw(st.sampled_from(["user", "basket", "item", "items", "delimiter", "encoding", "header", "skip_rows"]))
+        ] = draw(_ODD)
     return drawn
 
 

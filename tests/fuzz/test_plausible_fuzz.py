@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -105,7 +106,7 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     quoted = draw(st.booleans())
     name = {role: draw(st.sampled_from(names)) for role, names in _NAMES.items()}
-    form = draw(st.sampled_from(["long", "wide", "one-hot", "lines", "fimi"]))
+    form = draw(st.sampled_from(["long", "wide", "one-hot", "lines", "fimi", "jsonl", "jsonl"]))
     extra = draw(st.booleans())
     options: dict[str, Any] = {}
     if form == "long":
@@ -127,6 +128,10 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
         rows = [universe, *([yes if item in items else no for item in universe] for _, _, items in bought.rows)]
         assume(len(universe) > 2)
         options = {"input_format": "one-hot"}
+    elif form == "jsonl":
+        rows = [list(items) for _, _, items in bought.rows]
+        options = {"input_format": "jsonl"}
+        quoted = True
     elif form == "lines":
         rows = [list(items) for _, _, items in bought.rows]
         assume(any(len(row) > 1 for row in rows))  # so that the delimiter is there
@@ -138,6 +143,9 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     text = with_lines(rows, delimiter, end, quoted=quoted)
     if form == "fimi":
         text = end.join(" ".join(row) for row in rows) + end
+    if form == "jsonl":
+        lines = (json.dumps({"items": row, "n": len(row)}, ensure_ascii=draw(st.booleans())) for row in rows)
+        text = end.join(lines) + end
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252"]))
     # White space is between items where the suffix says so: in .csv it is inside of them.
     suffixes = [".dat", ".txt", ""] if form == "fimi" else [".csv", ".txt", ".tsv", ".dat", ".csv.gz", ""]
@@ -145,7 +153,7 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     content = text.encode(encoding)
     if encoding == "cp1252":
         options["encoding"] = encoding
-    if form != "lines" and draw(st.booleans()) and form != "fimi":
+    if form not in ("lines", "fimi", "jsonl") and draw(st.booleans()):
         options["delimiter"] = delimiter
     if not suffix:
         options.setdefault("input_format", form)

@@ -46,11 +46,20 @@ def test_files(kind: str, data: st.DataObject) -> None:
 
 @given(content=inputs.contents, suffix=SUFFIXES, options=inputs.options(odd=False))
 def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
-    found = on_disk(content, suffix, lambda path: fim.inspect(path, **options))
+    def both(path: Path) -> tuple[Any, Any]:
+        seen = outcome(lambda: fim.inspect(path, **options))
+        again = dict(seen.options) if isinstance(seen, Inspection) else options
+        return seen, outcome(lambda: fim.read_transactions(path, **again))
+
+    found, read = on_disk(content, suffix, both)
     if isinstance(found, Inspection):
+        assert isinstance(read, Transactions), read
+        assert (read.baskets, len(read.vocabulary)) == (found.baskets, found.items)
         for screen in (Screen(), Screen(ascii_only=True)):
             assert render_inspection(found, screen)
         assert command_for(found)
+    else:
+        assert (type(read), str(read)) == (type(found), str(found))
 
 
 @given(content=inputs.contents, suffix=SUFFIXES)

@@ -184,11 +184,12 @@ def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: 
             assert said.isprintable()
 
 
-def test_what_inspect_cannot_show_is_left_out(tmp_path: Path) -> None:
+def test_inspect_shows_nothing_of_damage(tmp_path: Path) -> None:
     """A guess of another encoding read it, and the look at its first values, by another parser, did not."""
     path = tmp_path / "a.csv"
     path.write_bytes(b'order_id;\x01\x00oduct;cutsome\x8e\xf2\xe5\xce\xc4\xdd\x9e\xba2;"c ""d"""usto;\r\n')
-    assert fim.inspect(path).columns
+    with pytest.raises(fim.DataError, match=r"a byte that no text has \(NUL\)"):
+        fim.inspect(path)
 
 
 RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)

@@ -391,7 +391,7 @@ def test_quotes_after_the_first_block(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_one_line_cannot_touch_another_basket(tmp_path: Path, odd: str) -> None:
     before, after = [{"a", "b"}] * 5, [{"a", "b"}] * 4 + [{"c", 'z"'}]
     content = "a,b\n" * 5 + odd + "\n" + "a,b\n" * 4 + 'c,z"\n'
-    read = baskets(read_transactions(file(tmp_path, "a.csv", content)))
+    read = baskets(read_transactions(file(tmp_path, "a.csv", content), input_format="lines"))
     assert len(read) == 11
     assert read[:5] + read[6:] == before + after
 

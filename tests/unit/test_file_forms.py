@@ -1,0 +1,500 @@
+"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused: other forms, titles, damaged text."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import shlex
+import sys
+from datetime import date, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from workbook_files import Rows, workbook
+
+import fim_private as fim
+from fim_private.cli.commands import run
+from fim_private.output.inspection_table import command_for
+from fim_private.reading import chunk_sizes
+from fim_private.reading.transactions import Transactions
+from fim_private.reading.vocabulary import Item
+
+LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
+TWO = [{"milk", "bread"}, {"milk"}]
+ROWS = "order_id,product\n1,milk\n1,bread\n2,milk\n"
+LISTS = '{"items": ["milk", "bread"]}\n{"items": ["milk"]}\n'
+SHEET: Rows = {1: ["order_id", "product"], 2: [1, "milk"], 3: [1, "bread"], 4: [2, "milk"]}
+
+
+def baskets(data: Transactions) -> list[set[Item]]:
+    return [{data.vocabulary.label(code) for code in data.items[a:b].tolist()} for a, b in pairwise(data.offsets)]
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refused(source: Any, *parts: str, **options: Any) -> str:
+    with pytest.raises(fim.DataError) as caught:
+        fim.read_transactions(source, **options)
+    shown = str(caught.value)
+    assert "\n" not in shown
+    for part in parts:
+        assert part in shown, shown
+    return shown
+
+
+# ------------------------------------------------------------------------------------------------------ JSON Lines
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.jsonl.gz", "a.jsonl.bz2", "a.txt", "a.csv", "a.txt.gz", ""])
+def test_json_lines_are_read_whatever_they_are_called(name: str, tmp_path: Path) -> None:
+    content = LISTS.encode()
+    packed = {"gz": gzip.compress(content), "bz2": bz2.compress(content)}.get(name.rpartition(".")[2], content)
+    path = written(tmp_path, name or "baskets", packed)
+    said: dict[str, Any] = {} if name else {"input_format": "jsonl"}
+    data = fim.read_transactions(path, **said)
+    assert baskets(data) == TWO
+    assert str(data.read_as) == "JSON Lines, one list of items per row: items 'items'"
+
+
+def test_one_object_an_item(tmp_path: Path) -> None:
+    rows = [{"who": "u", "order_id": 1, "product": "milk"}, {"order_id": 1.0, "product": "bread", "who": "u"}]
+    rows += [{"order_id": 2, "product": "milk", "who": None, "more": {"deep": [[1]]}}, {"order_id": 3, "product": None}]
+    path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))
+    assert baskets(fim.read_transactions(path, **LONG)) == [*TWO, set()]
+    data = fim.read_transactions(path, user="who", missing_user="drop", **LONG)
+    assert (baskets(data), data.units) == ([{"milk", "bread"}], 1)
+    assert baskets(fim.read_transactions(path, where="order_id > 1", **LONG)) == [{"milk"}, set()]
+    assert baskets(fim.read_transactions(str(tmp_path / "*.jsonl"), **LONG)) == [*TWO, set()]
+
+
+def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Path) -> None:
+    values: list[Any] = ["tea", 39, "39", 39.0, 1.5, True, None, "2024-01-02", "2024-01-02 00:00:00", "", 2**70, "007"]
+    lines = [json.dumps({"items": [value]}) for value in values]
+    expected = [{"tea"}, {39}, {39}, {39}, {"1.5"}, {"true"}, set(), {"2024-01-02"}, {"2024-01-02 00:00:00"}, set()]
+    expected += [{str(2**70)}, {"007"}]
+    together = baskets(fim.read_transactions(written(tmp_path, "a.jsonl", "\n".join(lines))))
+    assert together == expected
+    for line, basket in zip(lines, expected, strict=True):
+        assert baskets(fim.read_transactions(written(tmp_path, "b.jsonl", line))) == [basket]
+
+
+def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ['{"n": 1, "items": null}', '{"items": ["milk"]}', "", '{"items": [39], "n": "x"}', '{"new": 1}']
+    path = written(tmp_path, "a.jsonl", '{"items": ["tea"]}\n' + "\n".join(lines))
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
+    assert baskets(fim.read_transactions(path)) == [{"tea"}, set(), {"milk"}, {39}, set()]
+    lists = written(tmp_path, "b.jsonl", '{"items": ["tea"]}\n{"items": [], "coupons": ["a"]}\n')
+    refused(lists, "several columns of lists: name that of the items with items")
+    assert baskets(fim.read_transactions(lists, items="items")) == [{"tea"}, set()]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('{"items": [["milk"]]}\n', "is nested deeper than one list of items"),
+        ('{"items": [{"sku": 1}]}\n', "is nested deeper than one list of items"),
+        ('{"order": {"items": ["milk"]}}\n', "no list column"),
+        ('{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "is nested deeper than one list of items"),
+        ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
+        ('{"items": ["milk"]}\n["bread"]\n', "a line that is no object of JSON"),
+        ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
+        ('{"items": ["\\ud800"]}\n', "an escape that is no character"),
+        ('{"items": ["caf\u00e9"]}\n', "is not UTF-8 text"),
+        ('[{"items": ["milk"]}]\n', "a line that is no object of JSON"),
+    ],
+)
+def test_what_is_no_line_of_json(text: str, part: str, tmp_path: Path) -> None:
+    refused(written(tmp_path, "a.jsonl", text.encode("latin-1")), part)
+
+
+def test_what_is_said_of_json_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jsonl", LISTS)
+    said: list[dict[str, Any]] = [{"delimiter": ","}, {"header": True}, {"skip_rows": 1}, {"input_format": "lines"}]
+    for options in said:
+        with pytest.raises(fim.ParameterError, match=next(iter(options))):
+            fim.read_transactions(path, **options)
+    for form in ("wide", "one-hot"):
+        with pytest.raises(fim.ParameterError, match=f"input_format {form} is no form of"):
+            fim.read_transactions(path, input_format=form)
+    latin = written(tmp_path, "b.jsonl", '{"items": ["caf\u00e9"]}\n'.encode("latin-1"))
+    assert baskets(fim.read_transactions(latin, encoding="latin-1")) == [{"caf\u00e9"}]
+    # A line of a text of baskets is one, if it is said so.
+    text = written(tmp_path, "c.txt", "milk\n" + LISTS)
+    refused(text, "has lines of JSON: say input_format jsonl, or input_format fimi")
+    assert fim.read_transactions(text, input_format="fimi").baskets == 3
+
+
+def test_json_lines_from_a_pipe() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, LISTS.encode())
+    os.close(writer)
+    assert baskets(fim.read_transactions(f"/dev/fd/{reader}")) == TWO
+
+
+def test_a_catalogue_of_json_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jsonl", '{"item": "milk", "price": 1}\n{"item": "bread"}\n')
+    assert len(fim.read_catalogue(path)) == 2
+
+
+# ------------------------------------------------------------------------------------------------------- workbooks
+
+
+def test_a_workbook(tmp_path: Path) -> None:
+    sheet: Rows = {
+        1: ["order_id", "product", "day", "price", "paid"],
+        2: [1, "milk", date(2024, 1, 2), 1.5, True],
+        3: [1.0, 39, datetime(2024, 1, 3, 12, 30), None, False],
+        5: [2, " 007 ", None, 2],
+        6: [2, "NULL"],
+        7: [None, "tea"],
+    }
+    path = written(tmp_path, "a.xlsx", workbook(sheet))
+    data = fim.read_transactions(path, **LONG)
+    assert baskets(data) == [{"milk", 39}, {"007"}]
+    assert str(data.read_as) == "Excel, one item per row: basket 'order_id', item 'product'"
+    for where, found in (("day > '2024-01-02'", {39}), ("price = 2", {"007"}), ("paid = true", {"milk"})):
+        assert baskets(fim.read_transactions(path, where=where, **LONG)) == [found]
+    days = fim.read_transactions(path, basket="order_id", item="day")
+    assert baskets(days)[0] == {"2024-01-02", "2024-01-03 12:30:00"}
+    unnamed = written(tmp_path, "b.ods.xlsx.copy", path.read_bytes())  # told by what it is
+    assert baskets(fim.read_transactions(unnamed, **LONG)) == [{"milk", 39}, {"007"}]
+    seen = fim.inspect(path)
+    assert dict(seen.options) == LONG
+    assert seen.last_rows == (("2", "NULL", "", "", ""), ("", "tea", "", "", ""))
+
+
+def test_forms_of_a_workbook(tmp_path: Path) -> None:
+    wide = written(
+        tmp_path, "w.xlsx", workbook({1: ["order_id", "Item 1", "Item 2"], 2: [1, "milk", "bread"], 3: [2, "milk"]})
+    )
+    assert baskets(fim.read_transactions(wide, input_format="wide")) == TWO
+    hot = written(tmp_path, "h.xlsx", workbook({1: ["milk", "bread", 7], 2: [1, True, None], 3: [1, False, 0]}))
+    assert baskets(fim.read_transactions(hot, input_format="one-hot")) == TWO
+    for path, options in ((wide, {"input_format": "wide"}), (hot, {"input_format": "one-hot"})):
+        assert dict(fim.inspect(path).options).items() >= options.items()
+    refused(wide, "is a table: name its columns with basket and item")
+    assert "Jane" not in refused(written(tmp_path, "n.xlsx", workbook({1: ["Jane Doe", "milk"], 2: ["Jo", "tea"]})))
+
+
+def test_sheets(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.xlsx", workbook({}, SHEET, {}))
+    assert baskets(fim.read_transactions(path, **LONG)) == TWO
+    hidden = written(tmp_path, "b.xlsx", workbook({1: ["a"]}, SHEET, hidden=[1]))
+    assert baskets(fim.read_transactions(hidden, **LONG)) == TWO
+    refused(written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)), "several sheets that are not empty", "CSV", **LONG)
+    refused(written(tmp_path, "d.xlsx", workbook({})), "is empty", **LONG)
+    refused(path, "has no column 'product name'", basket="order_id", item="product name")
+    for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
+        with pytest.raises(fim.ParameterError, match=next(iter(options))):
+            fim.read_transactions(path, **LONG, **options)
+
+
+def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> None:
+    """The reader would end the process: 2 kB that ask for 550 GB, and a long text in many cells."""
+    corner = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    loose = "<row>" + "<c><v>1</v></c>" * 1000 + "</row>" + "<row/>" * 100_000 + "<row><c><v>1</v></c></row>"
+    repeated = "<row>" + '<c t="s"><v>0</v></c>' * 10_000 + "</row>"
+    for number, content in enumerate(
+        [workbook(corner), workbook(loose), workbook(repeated, strings=["x" * 30_000]), workbook(" " * 30_000_000)]
+    ):
+        path = written(tmp_path, f"{number}.xlsx", content)
+        assert len(content) < 200_000
+        for ask in (fim.read_transactions, fim.inspect, fim.mine):
+            with pytest.raises(fim.MemoryLimitError):
+                ask(path, **LONG, max_memory="40MB")
+
+
+def test_damaged_workbooks(tmp_path: Path) -> None:
+    whole = workbook(SHEET)
+    for number, content in enumerate(
+        [whole[:-30], whole.replace(b"xl/", b"xm/"), workbook('<row r="1"><c r="A1"></row>')]
+    ):
+        refused(written(tmp_path, f"{number}.xlsx", content), "CSV", **LONG)
+
+
+def test_the_reader_of_workbooks_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    path = written(tmp_path, "a.xlsx", workbook(SHEET))
+    for ask in (fim.mine, fim.inspect):
+        with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[excel\]'"):
+            ask(path, **LONG)
+
+
+# ----------------------------------------------------------------------------------------------------------- bzip2
+
+
+@pytest.mark.parametrize("name", ["a.csv.bz2", "a.csv", "a.tsv.bz2"])
+def test_bzip2_is_read_as_gzip_is(name: str, tmp_path: Path) -> None:
+    packed = bz2.compress(ROWS[:20].encode()) + bz2.compress(ROWS[20:].encode())  # as pbzip2 writes it
+    path = written(tmp_path, name, packed)
+    assert baskets(fim.read_transactions(path, **LONG)) == TWO
+    assert baskets(fim.read_transactions(written(tmp_path, "a.dat.bz2", bz2.compress(b"milk bread\nmilk\n")))) == TWO
+    refused(written(tmp_path, "b.dat.bz2", packed[:-20]), "is truncated, damaged")
+    refused(written(tmp_path, "c.dat.bz2", "milk\n"), "is truncated, damaged")
+    assert fim.inspect(path).baskets == 2
+
+
+def test_little_bzip2_of_much_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.txt.bz2", bz2.compress(b"a" * 60_000_000))
+    assert path.stat().st_size < 1000
+    with pytest.raises(fim.MemoryLimitError):
+        fim.read_transactions(path, max_memory="30MB")
+
+
+# ----------------------------------------------------------------------------------------- what stands above a table
+
+TITLES: dict[str, str | bytes] = {
+    "a.csv": "Sales of 2024\n\norder_id,product\n1,milk\n1,bread\n2,milk\n",
+    "b.csv": 'Sales,,\n"of 2024",,\norder_id,day,product\n1,x,milk\n1,x,bread\n2,x,milk\n',
+    "c.csv": "Report\n\norder_id;product\n1;milk\n1;bread\n2;milk\n",
+    "d.tsv": "Sales\nof 2024\norder_id\tproduct\n1\tmilk\n1\tbread\n2\tmilk\n",
+    "e.txt": "Sales of 2024\n\norder_id,product\n1,milk\n1,bread\n2,milk\n",
+    "f.xlsx": workbook(
+        {1: ["Sales of 2024"], 3: ["order_id", "product"], 4: [1, "milk"], 5: [1, "bread"], 6: [2, "milk"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*TITLES])
+def test_a_title_is_refused_with_what_leaves_it_out(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, TITLES[name])
+    refused(path, "title above", "say skip_rows 2")
+    refused(path, "title above", "say skip_rows 2", **LONG)
+    assert baskets(fim.read_transactions(path, skip_rows=2, **LONG)) == TWO
+    seen = fim.inspect(path, skip_rows=2)
+    assert dict(seen.options) == {**LONG, "skip_rows": 2}
+    assert "--skip-rows 2" in command_for(seen)
+
+
+def test_titles_of_other_forms(tmp_path: Path) -> None:
+    wide = written(tmp_path, "w.csv", "Sales\nTransaction,Item 1,Item 2\n1,milk,bread\n2,milk\n")
+    refused(wide, "say skip_rows 1")
+    refused(wide, "say skip_rows 1", input_format="wide")
+    assert baskets(fim.read_transactions(wide, input_format="wide", skip_rows=1)) == TWO
+    hot = written(tmp_path, "h.csv", "Sales\nmilk,bread,tea\n1,1,0\n1,0,0\n")
+    refused(hot, "say skip_rows 1", input_format="one-hot")
+    assert baskets(fim.read_transactions(hot, input_format="one-hot", skip_rows=1)) == TWO
+    for name, text in (("l.csv", "# a list\nmilk,bread\nmilk\n"), ("l.dat", "# a list\nmilk bread\nmilk\n")):
+        path = written(tmp_path, name, text)
+        assert baskets(fim.read_transactions(path, skip_rows=1)) == TWO
+        assert baskets(fim.read_transactions(path, skip_rows=1, header=True)) == TWO[1:]
+    sequences = written(tmp_path, "s.spmf", "a title\n1 -1 2 -1 -2\n")
+    assert baskets(fim.read_transactions(sequences, skip_rows=1)) == [{1}, {2}]
+    lines = "\n".join(f"title {n}" for n in range(9)) + "\nsep=;\n" + ROWS.replace(",", ";")
+    assert baskets(fim.read_transactions(written(tmp_path, "n.csv", lines), skip_rows=9, **LONG)) == TWO
+    (tmp_path / "many").mkdir()
+    for number in range(2):
+        written(tmp_path / "many", f"{number}.csv", "Sales\n" + ROWS)
+    assert baskets(fim.read_transactions(tmp_path / "many", skip_rows=1, **LONG)) == TWO
+
+
+@pytest.mark.parametrize("size", [4, 9, 1 << 21])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_left_out_wherever_blocks_end(
+    size: int, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, "a.dat", "one two\n\nthree\nmilk bread\nmilk".replace("\n", end))
+    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
+    assert baskets(fim.read_transactions(path, skip_rows=3)) == TWO
+    refused(path, "is empty", skip_rows=30)
+
+
+def test_baskets_of_one_item_stand_above_longer_ones(tmp_path: Path) -> None:
+    for text in ("milk\nmilk,bread,tea\nmilk,jam\n", "milk\n\nmilk,bread\n", "tea\nmilk,bread\nmilk,jam\njam,tea\n"):
+        path = written(tmp_path, "a.csv", text)
+        assert fim.read_transactions(path).baskets == text.count("\n")
+
+
+@pytest.mark.parametrize("rows", [-1, 10_001, True, "2", 1.5])
+def test_what_is_no_number_of_rows(rows: Any) -> None:
+    with pytest.raises(fim.ParameterError, match="skip_rows must be a whole number from 0 to 10000"):
+        fim.read_transactions([["milk"]], skip_rows=rows)
+
+
+def test_rows_of_a_table_in_memory_are_not_left_out(tmp_path: Path) -> None:
+    table = pa.table({"items": [["milk"]]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    for source in (table, table.to_pandas(), [["milk"]], tmp_path / "a.parquet"):
+        with pytest.raises(fim.ParameterError, match="skip_rows"):
+            fim.read_transactions(source, skip_rows=1)
+
+
+def test_the_last_rows_are_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", ROWS + "Total,3\n")
+    seen = fim.inspect(path)
+    assert seen.last_rows == (("2", "milk"), ("Total", "3"))
+    assert seen.to_dict()["examples"]["last_rows"] == [["2", "milk"], ["Total", "3"]]
+    assert baskets(fim.read_transactions(path, where="order_id <> 'Total'", **LONG)) == TWO
+    lines = written(tmp_path, "b.csv", "milk,bread\nmilk,tea\n\nTotal,3,2\n")
+    assert fim.inspect(lines).last_rows == ((), ("2", "3", "Total"))
+
+
+# ------------------------------------------------------------------------------------------- inspect and mine agree
+
+_MANY = "".join(f"{n},milk\n{n},bread\n" for n in range(50))
+_BASKETS = "milk,bread\n" * 900 + "milk,tea,jam\n" * 9
+
+# Of each file: whether it is read, and a part of the refusal where not.
+BAD: dict[str, tuple[str | bytes, str]] = {
+    "a.json": ('[{"items": ["milk"]}, {"items": []}]', "is JSON, which is not read: save as CSV"),
+    "b.json": (LISTS, "is JSON, which is not read: save as CSV, or say --input-format jsonl"),
+    "c.txt": ('[{"items": ["milk"]},\n {"items": []}]', "is JSON, but not one object a line"),
+    "d.txt": ('{\n  "items": ["milk"]\n}\n', "is JSON, but not one object a line"),
+    "a.xml": ('<?xml version="1.0"?>\n<sales/>\n', "is XML, which is not read: save as CSV"),
+    "b.xml": ("<sales/>\n", "is XML, which is not read: save as CSV"),
+    "a.csv": ("<!DOCTYPE html><html></html>\n", "is HTML, which is not read: save as CSV"),
+    "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
+    "b.csv": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
+    "c.csv.gz": (gzip.compress(b"PK\x03\x04" + b"\0" * 60), "is a ZIP archive, which is not read: save as CSV"),
+    "a.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, "is an old Office file, such as .xls"),
+    "a.pdf": (b"%PDF-1.7\n", "is PDF, which is not read: save as CSV"),
+    "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),
+    "bad.xlsx": (workbook(SHEET)[:-20], "is a ZIP archive"),
+    "two.xlsx": (workbook(SHEET, SHEET), "several sheets"),
+    "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
+    "title.csv": (TITLES["a.csv"], "say --skip-rows 2"),
+    "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket 'order' and --item 'item'"),
+    "again.csv": ("order,item\n" + _MANY + "order,item\n7,milk,x\n", "--basket 'order' and --item 'item'"),
+    "many.csv": ("order,item\n7,milk,x\n" * 900, "--basket 'order' and --item 'item'"),
+    "nul.csv": ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has (NUL)"),
+    "nul.dat": ("1 2\n" * 100_000 + "1 \0\n", "a byte that no text has (NUL)"),
+    "wide.csv": ("milk,bread\n".encode("utf-16-le"), "say its --encoding"),
+    "open.csv": ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "--basket 'order' and --item 'item'"),
+    "first.csv": ('order,item\n0,"milk\n' + _MANY, "--basket 'order' and --item 'item'"),
+    "pairs.csv": ("order,item\n" + '1,"milk\n' * 50, "--basket 'order' and --item 'item'"),
+    "quote.csv": ('milk,"bread\n' * 300, "has a line with an open double quote"),
+    "nested.jsonl": ('{"items": [["milk"]]}\n', "is nested deeper"),
+    "half.jsonl": (LISTS + '{"items": \n', "is no object of JSON"),
+}
+GOOD: dict[str, str | bytes] = {
+    "a.jsonl": LISTS * 400,
+    "b.jsonl.bz2": bz2.compress(b"".join(b'{"order_id": %d, "product": "milk"}\n' % n for n in range(900))),
+    "baskets.txt": LISTS * 400,
+    "a.csv": _BASKETS,
+    "b.csv": ROWS,
+    "c.csv.bz2": bz2.compress(ROWS.encode()),
+    "d.csv": "day;customer;order;item\n" + "".join(f"x;u{n % 40};{n};milk\n" for n in range(90)) + "x;;7;tea\n",
+    "e.csv": "Transaction,Item 1,Item 2\n1,milk,bread\n2,milk\n",
+    "f.csv": "milk1,milk2,milk3\n1,1,0\n0,1,1\n",
+    "g.csv": 'order_id,product\n1,"milk"\n1,"bread, 5"" long"\n2,12" pan\n',
+    "-h.csv": ROWS,
+    "i j.csv": ROWS.replace("product", "product 'name'"),
+    "k.csv": "caf\u00e9,milk\nmilk\n".encode("cp1252"),
+    "l.tsv": ROWS.replace(",", "\t"),
+    "m.csv": ROWS.replace(",", "\t"),
+    "n.dat": "1 2 3\n1 2\n" * 300,
+    "o.txt": "1 3 -1 2 -1 -2\n1 -1 -2\n",
+    "p.xlsx": workbook(SHEET),
+    "q.xlsx": workbook({1: ["milk", "bread"], 2: [1, 1], 3: [0, 1]}),
+}
+
+
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """The exit code of a command, what it printed, and what it said."""
+    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
+    code = run()
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", [*BAD])
+def test_inspect_and_mine_refuse_with_the_same_reason(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, part = BAD[name]
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, name, content)
+    mined = told(monkeypatch, capsys, "mine", name)
+    seen = told(monkeypatch, capsys, "inspect", name)
+    assert mined == seen
+    assert (mined[0], mined[1]) == (2, "")
+    assert mined[2].startswith("Error: ")
+    assert mined[2].count("\n") == 1
+    assert part in mined[2]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", [*GOOD])
+def test_what_inspect_prints_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, name, GOOD[name])
+    code, shown, said = told(monkeypatch, capsys, "inspect", "--format", "json", "--", name)
+    assert (code, said) == (0, ""), said
+    words = shlex.split(json.loads(shown)["command"])
+    code, shown, said = told(monkeypatch, capsys, *words[1:], "--format", "json", "--seed", "1")
+    assert code == 0, said
+    assert json.loads(shown)["mechanism"]
+
+
+def test_the_printed_text_has_the_same_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    path = written(tmp_path, "a.csv", ROWS + "Total,3\n")
+    _, shown, _ = told(monkeypatch, capsys, "inspect", str(path))
+    assert f"To mine it: fim-private mine {path} --basket order_id --item product" in " ".join(shown.split())
+    assert "The last rows: {2, milk}; {Total, 3}. A total is left out with --where." in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("order,item\n" + _MANY + "7,milk,bread\n", "more or fewer fields"),
+        ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has"),
+        ("order,item\n" + _MANY + '51,"milk\n52,tea\n', "not well-formed CSV; check its double quotes"),
+        ('order,item\n0,"milk\n' + _MANY, "not well-formed CSV; check its double quotes"),
+        ("order,item\n" + '1,"milk\n' * 50, "not well-formed CSV; check its double quotes"),
+    ],
+)
+def test_a_damaged_table_is_refused_where_its_columns_are_named_too(text: str, part: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", text)
+    for ask in (fim.read_transactions, fim.inspect):
+        with pytest.raises(fim.DataError, match=part):
+            ask(path, basket="order", item="item")
+
+
+# ------------------------------------------------------------------------------------------------------ wide files
+
+
+def test_no_place_of_a_wide_table_is_dropped() -> None:
+    """Numbers of more than four digits were none: of 10,003 places 10,000 were read."""
+    names = ["order", *(f"Item {place}" for place in range(1, 10_003))]
+    table = pa.table({name: ["x"] for name in names})
+    assert fim.read_transactions(table, input_format="wide").read_as.items == tuple(names[1:])  # type: ignore[union-attr]
+
+
+def test_wide_tables_are_read_once_for_each_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a column stands was looked for in a list of all, made anew for each."""
+    from fim_private.reading.text_tables import Header
+
+    calls: list[Header] = []
+    whole: Any = Header.names
+
+    def names(self: Header) -> list[str]:
+        calls.append(self)
+        return list(whole.fget(self))
+
+    monkeypatch.setattr(Header, "names", property(names))
+    path = written(tmp_path, "a.csv", ",".join(f"milk{n}" for n in range(500)) + "\n" + ",".join("10" * 250) + "\n")
+    for form in ("wide", "one-hot"):
+        assert fim.read_transactions(path, input_format=form).baskets == 1
+    assert len(calls) < 30
+
+
+def test_a_line_of_very_many_fields(tmp_path: Path) -> None:
+    many = 150_000
+    hot = written(tmp_path, "a.csv", ",".join(f"i{n}" for n in range(many)) + "\n" + ("1,0," * (many // 2))[:-1] + "\n")
+    refused(hot, "say input_format one-hot")
+    refused(hot, "has more than 100,000 columns; write it with one row per item", input_format="one-hot")
+    lines = written(tmp_path, "b.csv", ",".join("ab" * (many // 2)) + "\nc\n")
+    assert fim.inspect(lines).baskets == 2

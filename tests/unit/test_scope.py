@@ -324,6 +324,13 @@ def test_a_segments_name_is_safe_in_a_spreadsheet() -> None:
     assert found.to_csv().splitlines()[1].startswith("'=1+1,")
 
 
+@pytest.mark.parametrize(("names", "abstained"), [("A,=1+1", False), ("=1+1", True)])
+@pytest.mark.every_case
+def test_segments_of_which_nothing_is_released_have_abstained(names: str, abstained: bool) -> None:
+    found = fim.mine(SALES, **READ, by="store", segments=names, epsilon=9, seed=1)
+    assert json.loads(found.to_json())["abstained"] is found.abstained is abstained
+
+
 @pytest.mark.parametrize(
     ("neighbors", "said"),
     [

@@ -576,7 +576,7 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
 def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
     # Without a line of names it is somebody's: whatever is in it, the other rows mean what they mean.
-    options = {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    options: dict[str, Any] = {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
     width = first.count(",") + 1
     second = ["2", "milk;1l", "bread|x"][:width]
     path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")

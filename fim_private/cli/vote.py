@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -150,7 +149,9 @@ def vote(
                 seed=seed,
             )
         if form is Format.JSON:
-            write.json(json.dumps(found.to_dict(), ensure_ascii=False))
+            from fim_private.glance import as_json
+
+            write.json(as_json(found.to_dict()))
         else:
             from fim_private.output.vote_table import render_vote
 

@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "reporting": "errors glance charts dp reading mining rules whole_files",
     "learning": "errors defaults glance dp spectrum reading counting mechanisms selecting mining",
     "cli": "errors defaults reading counting mechanisms mining planning auditing ledger reporting output rules spark "
-    "learning whole_files",
+    "learning whole_files glance",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}

@@ -66,7 +66,8 @@ class Roles:
     form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
     or several that name an item together. basket, user: the key columns, if any. missing_user: what becomes of rows
     without a user; None to refuse them. where: which rows are read; None for all. by: which segment a row is in; None
-    where there are none.
+    where there are none. quantities: whether a number above 0 says in a one-hot table that a basket has an item: where
+    that form was asked for. (Else a table of numbers may as well be one of ids.)
     """
 
     form: InputForm | None
@@ -76,6 +77,7 @@ class Roles:
     missing_user: MissingUser | None = None
     where: Condition | None = None
     by: Segments | None = None
+    quantities: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -125,7 +127,16 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
             _wrong_type(column, source, "an identifier")
     form, values = _form_and_values(columns, options, source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    return Roles(form, values, options.basket, options.user, missing_user, options.where, options.by)
+    return Roles(
+        form,
+        values,
+        options.basket,
+        options.user,
+        missing_user,
+        options.where,
+        options.by,
+        quantities=options.dialect.form is InputForm.ONE_HOT,
+    )
 
 
 def _form_and_values(

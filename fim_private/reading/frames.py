@@ -63,7 +63,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
         frame = frame[~null_mask(_segment_numbers(frame, roles.by))]
     one_hot = roles.form is InputForm.ONE_HOT
     only_items = one_hot and not roles.keys and roles.where is None and roles.by is None
-    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
+    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or (_is_sparse(frame) and not roles.quantities)):
         found = _read_pandas_one_hot(frame)
     else:
         labels: Labels = PythonLabels()
@@ -163,7 +163,8 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
         parts = [plain(_one(column[start : start + size])) for column in columns]
         keys = [None if key is None else key[start : start + size] for key in (baskets, users, segments)]
         if codes is not None:
-            yield with_keys(rows_of_columns(parts, roles.values, codes, "the frame"), *keys)
+            rows = rows_of_columns(parts, roles.values, codes, "the frame", quantities=roles.quantities)
+            yield with_keys(rows, *keys)
         elif roles.form is InputForm.WIDE:
             yield with_keys(wide_rows(parts, labels), *keys)
         else:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fim_private.errors import DataError, parameter
 from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
 from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
-from fim_private.reading.matrices import FALSE_TEXTS, TRUE_TEXTS
+from fim_private.reading.matrices import FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.missing_values import is_missing
 
 # How many lines are looked at, and how many tell something.
@@ -185,7 +185,12 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     """Below the first line, hardly anything but 0 and 1."""
     first, *body = sample.rows
     columns = _columns(body)
-    told = [all(map(_is_truth, column)) for column in columns]
+    # Quantities are told from ids, prices and items that are numbers by their zeros, under a line of names.
+    has_names = bool(first) and not any(re.fullmatch(QUANTITY, name) for name in first) and len({*first}) == len(first)
+    told = [
+        all(map(_is_truth, column)) or (has_names and any(map(_is_nothing, column)) and all(map(_is_quantity, column)))
+        for column in columns
+    ]
     if sum(told) < _FEW:
         return None
     truths = [_is_truth(name) for name, is_told in zip(first, told, strict=False) if is_told]
@@ -199,9 +204,19 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     if all(is_missing(cell) for row in body for cell in row):
         return None
     return (
-        f"looks like a column of 0 and 1 for each item: say {parameter('input_format')} one-hot (its first line names "
-        f"the items), or {_as_lines(form)} if these are items"
+        f"looks like a column of 0 and 1, or of quantities, for each item: say {parameter('input_format')} one-hot "
+        f"(its first line names the items), or {_as_lines(form)} if these are items"
     )
+
+
+def _is_quantity(cell: str) -> bool:
+    """Tell whether a cell is a number of at least 0, or nothing."""
+    return is_missing(cell) or re.fullmatch(QUANTITY, cell) is not None
+
+
+def _is_nothing(cell: str) -> bool:
+    """Tell whether a cell is 0, or nothing."""
+    return is_missing(cell) or (_is_quantity(cell) and not any(digit in "123456789" for digit in cell))
 
 
 def _is_truth(cell: str) -> bool:

@@ -188,7 +188,7 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
     if encoder.columns is None:
         rows = wide_rows(_alike(columns), encoder.labels)
     else:
-        rows = rows_of_columns(columns, roles.values, encoder.columns, source)
+        rows = rows_of_columns(columns, roles.values, encoder.columns, source, quantities=roles.quantities)
     return with_keys(rows, baskets, users, segments)
 
 

@@ -197,6 +197,7 @@ def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
             min_basket=source.get("min_basket"),
             together=source.get("together", defaults.TOGETHER),
             by_user=_by_user(data, source),
+            fold_case=data.fold_case if isinstance(data, Transactions) else source.get("fold_case", False),
         )
     reading = Options(
         user=source.get("user"),
@@ -210,6 +211,8 @@ def _read_how(data: Any, source: SourceOptions) -> tuple[Options, Scope]:
         query=source.get("query"),
         where=where_of(source.get("where")),
         memory=limit,
+        split=source.get("split"),
+        fold_case=source.get("fold_case", False),
     )
     check_query(data, reading.query)
     return reading, scope

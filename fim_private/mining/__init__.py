@@ -115,9 +115,11 @@ def mine(
     universe_size: int | None = None,
     user: str | None = None,
     missing_user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -143,7 +145,8 @@ def mine(
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
         iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
-        for delimiter, header, encoding and input_format, which say how to read a text, and for query, of a database.
+        for split and fold_case, which say what is one item, for delimiter, header, encoding and input_format, which say
+        how to read a text, and for query, of a database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -238,7 +241,13 @@ def mine(
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    scope = Scope.of(exclude=exclude, min_basket=min_basket, together=together, by_user=by_user)
+    scope = Scope.of(
+        exclude=exclude,
+        min_basket=min_basket,
+        together=together,
+        by_user=by_user,
+        fold_case=data.fold_case if isinstance(data, Transactions) else fold_case,
+    )
     parts = segments_of(by, segments, max_segments)
     with held_to(limit):
         options = request_of(
@@ -267,7 +276,20 @@ def mine(
         )
     engine_of.check(data, query)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
+    reading = Options(
+        user,
+        basket,
+        item,
+        items,
+        missing_user,
+        dialect,
+        query,
+        where_of(where),
+        parts,
+        limit,
+        split=split,
+        fold_case=fold_case,
+    )
     most = 1 if parts is None else parts.most
     job = job_of(options.part(most), randomness)
     cost, concentrated = cost_of(options, job, most)

@@ -112,6 +112,8 @@ def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
     return {
         **({} if said is None else {"where": str(said)}),
         **({} if reading.query is None else {"query": True}),
+        **({} if reading.split is None else {"split": True}),
+        **({"basket_columns": len(reading.basket)} if reading.basket is not None and len(reading.basket) > 1 else {}),
         **scope.charged,
         **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
     }

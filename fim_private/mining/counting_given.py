@@ -48,9 +48,11 @@ def count(
     neighbors: str = defaults.NEIGHBORS,
     user: str | None = None,
     missing_user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -71,8 +73,8 @@ def count(
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
-    data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format,
-        query, where, min_basket, together: how to read them, and what of them counts, as in mine.
+    data: the purchases, and user, missing_user, basket, item, items, split, fold_case, delimiter, header, encoding,
+        input_format, query, where, min_basket, together: how to read them, and what of them counts, as in mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -102,11 +104,24 @@ def count(
     engine_of = Engine.of(data, engine, spark_conf)
     engine_of.check(data, query)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
-    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user)
+    folds = data.fold_case if isinstance(data, Transactions) else fold_case
+    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, fold_case=folds)
     dialect = Dialect(delimiter, header, encoding, input_format)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
+    reading = Options(
+        user,
+        basket,
+        item,
+        items,
+        missing_user,
+        dialect,
+        query,
+        where_of(where),
+        memory=limit,
+        split=split,
+        fold_case=fold_case,
+    )
     with held_to(limit):
-        given = given_itemsets(itemsets)
+        given = given_itemsets(itemsets, fold_case=folds)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation = exact_neighbors(neighbors)
     allocated = _allocated(budget, given, count=flag("count", count) and relation == Neighbors.ADD_REMOVE)

@@ -14,7 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
+from fim_private.reading.column_names import (
+    numbered,
+    suggests_a_column,
+    suggests_basket,
+    suggests_date,
+    suggests_item,
+    suggests_user,
+)
 from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
 from fim_private.reading.matrices import FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.missing_values import is_missing
@@ -170,11 +177,15 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
         )
     if sum(map(suggests_a_column, first)) < _FEW:
         return None
-    baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
+    baskets = [name for name in first if suggests_basket(name)][:1]
+    if not baskets:  # a visit is named by its customer and its day
+        customers, days = ([name for name in first if test(name)][:1] for test in (suggests_user, suggests_date))
+        baskets = [*customers, *days] if customers else []
     items = [name for name in first if suggests_item(name)]
     suggested = ""
     if baskets and items:
-        suggested = f", such as {parameter('basket')} {baskets[0]!r} and {parameter('item')} {items[-1]!r}"
+        named = " and ".join(f"{parameter('basket')} {name!r}" for name in baskets)
+        suggested = f", such as {named} and {parameter('item')} {items[-1]!r}"
     return (
         f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
         f"{parameter('item')}{suggested}; or say {_as_lines(form)} if its first line is a basket too"

@@ -246,7 +246,7 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
 
 def test_the_refusal_names_the_columns_that_fit(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n")
-    refused(path, "such as basket 'Member_number' and item 'itemDescription'", "input_format lines")
+    refused(path, "such as basket 'Member_number' and basket 'Date' and item 'itemDescription'", "input_format lines")
     data = read_transactions(path, basket="Member_number", item="itemDescription")
     assert baskets(data) == [{"tropical fruit"}]
 

@@ -155,6 +155,9 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
 
     codes: of the columns, where they are items; None elsewhere.
     """
+    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+        _, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
+        frame = frame if stays is None else frame[numpy_of(stays)]
     for name in roles.basket:
         frame = frame[~null_mask(_key(frame[name], name))]
     users = None

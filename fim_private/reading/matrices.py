@@ -34,7 +34,7 @@ FALSE_TEXTS = (
 _TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
 # A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit before its exponent is.
 QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
-_ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
+ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
 
 
 def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
@@ -127,7 +127,7 @@ def presence(column: pa.Array, where: str, *, quantities: bool) -> NDArray[np.bo
         has = pc.is_in(lower, value_set=_TRUE)
         if quantities:
             is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-            has = pc.or_(has, pc.and_(is_number, pc.match_substring_regex(lower, _ABOVE_ZERO).fill_null(False)))
+            has = pc.or_(has, pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)))
             lower = pc.if_else(is_number, pa.nulls(1, pa.string())[0], lower)
         if pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py() is False:
             raise _no_presence(where, quantities)

@@ -23,7 +23,7 @@ from fim_private.reading.column_names import (
     suggests_user,
 )
 from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
-from fim_private.reading.matrices import FALSE_TEXTS, QUANTITY, TRUE_TEXTS
+from fim_private.reading.matrices import ABOVE_ZERO, FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.missing_values import is_missing
 
 # How many lines are looked at, and how many tell something.
@@ -227,7 +227,7 @@ def _is_quantity(cell: str) -> bool:
 
 def _is_nothing(cell: str) -> bool:
     """Tell whether a cell is 0, or nothing."""
-    return is_missing(cell) or (_is_quantity(cell) and not any(digit in "123456789" for digit in cell))
+    return is_missing(cell) or (_is_quantity(cell) and re.match(ABOVE_ZERO, cell) is None)
 
 
 def _is_truth(cell: str) -> bool:

@@ -177,6 +177,9 @@ def _is_number(kind: Any) -> bool:
 
 def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
+    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+        _, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
+        batch = batch if stays is None else batch.filter(stays)
     for name in roles.basket:
         place = batch.schema.get_field_index(name)
         batch = batch.set_column(place, name, present(batch.column(place)))

@@ -90,7 +90,12 @@ def as_json(values: Any) -> str:
     >>> as_json(["t\u00e9a", "\x9b2J", "\u202eaet"])
     '["t\u00e9a", "\\\\u009b2J", "\\\\u202eaet"]'
     """
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(values, ensure_ascii=False))
+    return escaped_json(json.dumps(values, ensure_ascii=False))
+
+
+def escaped_json(text: str) -> str:
+    """Return JSON that is the same, with escapes for what would act on a terminal."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _cut(text: str) -> str:

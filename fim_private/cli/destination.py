@@ -42,6 +42,9 @@ class Write:
 
     def json(self, text: str) -> None:
         """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
+        from fim_private.glance import escaped_json
+
+        text = escaped_json(text)
         escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
         self.send(f"{escaped}\n".encode(errors="backslashreplace"))
 

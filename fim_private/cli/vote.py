@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
@@ -155,9 +156,7 @@ def vote(
                 seed=seed,
             )
         if form is Format.JSON:
-            from fim_private.glance import as_json
-
-            write.json(as_json(found.to_dict()))
+            write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
             from fim_private.output.vote_table import render_vote
 

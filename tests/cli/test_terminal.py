@@ -311,6 +311,8 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     assert (done.stderr, done.returncode) == (b"", 0)
     assert b"tea\\u009b2J\\u007f\\u202eaet" in done.stdout
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", odd]
+    seen = run("inspect", file, "--input-format", "lines", "--format", "json").stdout
+    assert (b"\\u007f" in seen, b"\x7f" in seen) == (True, False)
     assert odd in run(*command, "csv").stdout.decode()
     shown = on_terminal([*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False).screen
     assert "tea\\x9b2J\\x7f\\u202eaet,\r\n" in shown

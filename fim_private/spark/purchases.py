@@ -1,7 +1,7 @@
 """Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
 
-The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which are kept
-where Spark keeps them until they are counted.
+The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
+digests only, and for its baskets, which are kept where Spark keeps them until they are counted.
 """
 
 from __future__ import annotations

@@ -5,10 +5,15 @@ Labels come from somebody's file: nothing in them can move a cursor, break a lin
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
+# What JSON leaves as it is, and a terminal acts on: DEL, C1 controls, and marks that turn the direction of text.
+_UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 # Behind what is doubtful.
 MARK = "?"
 # Rows that are shown: in a session, and in a notebook.
@@ -77,6 +82,20 @@ class Glance:
 def printable(text: str) -> str:
     """Return text with escapes for what would move the cursor or break the line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def as_json(values: Any) -> str:
+    """Return plain values as JSON on one line, with escapes for what would act on a terminal.
+
+    >>> as_json(["t\u00e9a", "\x9b2J", "\u202eaet"])
+    '["t\u00e9a", "\\\\u009b2J", "\\\\u202eaet"]'
+    """
+    return escaped_json(json.dumps(values, ensure_ascii=False))
+
+
+def escaped_json(text: str) -> str:
+    """Return JSON that is the same, with escapes for what would act on a terminal."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _cut(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ class Command(TyperCommand):
         for given in self.params:
             given.show_envvar = False  # type: ignore[attr-defined]  # a line for each would double every help
             read_plainly(given)
+            if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
+                given.type = copy(given.type)
+                given.type.envvar_list_splitter = "\n"  # type: ignore[misc]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed, and take what was not from the environment and the file."""

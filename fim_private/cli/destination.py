@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 class Write:
     """Writes to where a command's output goes.
 
-    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8.
+    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8. terminal: whether
+    it goes to a terminal, which acts on some letters.
     """
 
     send: Callable[[str | bytes], object]
     utf8: bool = True
+    terminal: bool = False
 
     def __call__(self, text: str) -> None:
         """Write text for people, as far as a screen can show it."""
@@ -42,11 +44,18 @@ class Write:
 
     def json(self, text: str) -> None:
         """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
+        from fim_private.glance import escaped_json
+
+        text = escaped_json(text)
         escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
         self.send(f"{escaped}\n".encode(errors="backslashreplace"))
 
     def csv(self, text: str) -> None:
-        """Write CSV, in UTF-8 whatever the screen: CSV has no escapes."""
+        """Write CSV, in UTF-8 whatever the screen. CSV has no escapes; a terminal alone gets some."""
+        if self.terminal:
+            from fim_private.glance import printable
+
+            text = "\n".join(map(printable, text.split("\n")))
         self.send(text.encode(errors="backslashreplace"))
 
 
@@ -124,7 +133,7 @@ def destination(
     if output is None or str(output) == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; name a file with --output")
-        yield Write(_to_screen, _is_utf8(sys.stdout.encoding))
+        yield Write(_to_screen, _is_utf8(sys.stdout.encoding), sys.stdout.isatty())
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")

@@ -48,9 +48,13 @@ MissingUserRule = Annotated[
     ),
 ]
 BasketColumn = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the basket id (one row per item).", show_default=False, rich_help_panel=_PANEL
+        metavar="COLUMN",
+        help="Column of the basket id (one row per item). Several name a basket together: --basket customer --basket "
+        "date.",
+        show_default=False,
+        rich_help_panel=_PANEL,
     ),
 ]
 ItemColumn = Annotated[
@@ -69,14 +73,34 @@ ItemsColumn = Annotated[
         metavar="COLUMN", help="List column of the items; guessed when there is exactly one.", rich_help_panel=_PANEL
     ),
 ]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="Each cell of the item column is a list of items, such as 'a, b' or ['a', 'b']: where to cut it, such as "
+        "',' or tab.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+FoldCase = Annotated[
+    bool,
+    typer.Option(
+        "--fold-case",
+        help="Items that differ by capital letters alone, or by white space around them, are one, in small letters; so "
+        "in every list of items that is named.",
+        rich_help_panel=_PANEL,
+    ),
+]
 InputFormat = Annotated[
     str | None,
     typer.Option(
         metavar="FORM",
         autocompletion=forms,
-        help="long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1 for each "
-        "item); in text also lines (one basket per line, between delimiters), fimi (between white space), spmf or "
-        "jsonl. Needed only where the file could be read in several ways.",
+        help="long (one row per item), wide (a basket in several columns), one-hot (a column of 0 and 1, of "
+        "words such as yes and no, or of quantities for each item); in text also lines (one basket per line, between "
+        "delimiters), fimi (between white space), spmf or jsonl. Needed only where the file could be read in several "
+        "ways.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
-from fim_private.counting.counter import Top
+from fim_private.counting.counter import Top, one_basket_each, only_level
 from fim_private.counting.item_ranks import at_least, rank_order
 from fim_private.counting.kernel_arrays import (
     RankColumns,
@@ -23,7 +23,6 @@ from fim_private.counting.kernel_arrays import (
     bitmaps,
     columns,
     item_supports,
-    one_basket_each,
     prefixes,
     rank_supports,
     ranked_bitmaps,
@@ -98,6 +97,9 @@ class CompiledCounter:
         if ceiling is None:
             # No itemset has more support than its least frequent item.
             ceiling = int(self._supports[self._size - 1]) + 1 if len(self._supports) >= self._size else 1
+            only = self._only_level(ceiling)
+            if only is not None:
+                return only
         if ceiling <= self._min_support:
             return Top([], self._min_support)
         if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
@@ -112,6 +114,13 @@ class CompiledCounter:
                 done = high
         scan.settle()
         return Top(levels_of_scan(scan), scan.floor, scan.work)
+
+    def _only_level(self, ceiling: int) -> Top | None:
+        """Return all levels, where no itemset can have a support of 2; see `only_level`."""
+        if not self._min_support < ceiling == 2:
+            return None
+        one_by_one = self._size == 2 or self._dense_ranks == len(self._supports)
+        return only_level(self._transactions, self._size, self._effort, one_by_one=one_by_one)
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int, *, copied: bool) -> None:
         """Count the itemsets whose least frequent item has a rank in low..high."""

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.work_limit import Effort
+from fim_private.counting.work_limit import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
 
@@ -67,6 +67,25 @@ class Counter(Protocol):
 
 # A counter from transactions, size >= 1, minimum support >= 1 and effort.
 MakeCounter = Callable[[Transactions, int, int, Effort], Counter]
+
+
+def one_basket_each(transactions: Transactions) -> bool:
+    """Tell whether no unit has a second basket, so that a basket may stand for its unit."""
+    return transactions.unit_offsets is None or bool((np.diff(transactions.unit_offsets) <= 1).all())
+
+
+def only_level(transactions: Transactions, size: int, effort: Effort, *, one_by_one: bool = True) -> Top | None:
+    """Return all levels, of itemsets of which none is in two baskets: they have support 1, and nothing is scanned.
+
+    one_by_one: whether a scan, which finds one of them, meets all of them. Raises WorkLimitError where that is more
+    than allowed. None where units have several baskets: there an itemset may be met twice.
+    """
+    if not one_basket_each(transactions):
+        return None
+    number = itemset_occurrences(np.diff(transactions.offsets), size)
+    if one_by_one:
+        effort.refuse_infeasible(size, number)
+    return Top([(1, number)] if number else [], 1)
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:

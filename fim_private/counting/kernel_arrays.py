@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting import kernel
+from fim_private.counting.counter import one_basket_each
 from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 
@@ -99,11 +100,6 @@ class Streams:
     def high(self) -> int:
         """The rank after the last."""
         return self.low + len(self.counts)
-
-
-def one_basket_each(transactions: Transactions) -> bool:
-    """Tell whether no unit has a second basket, so that a basket may stand for its unit."""
-    return transactions.unit_offsets is None or bool((np.diff(transactions.unit_offsets) <= 1).all())
 
 
 def item_supports(transactions: Transactions, effort: Effort) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import Top, levels_of
+from fim_private.counting.counter import Top, levels_of, only_level
 from fim_private.counting.item_ranks import rank_order
 from fim_private.counting.prefix_join import Found, scan
 from fim_private.counting.shards import Shard
@@ -56,6 +56,11 @@ class PortableCounter:
             # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
             ranked = np.sort(self.item_supports)[::-1]
             ceiling = int(ranked[self._size - 1]) + 1 if len(ranked) >= self._size else 1
+            if self._min_support < ceiling == 2:
+                refuse_long(self._size, self.most_work)
+                only = only_level(self._transactions, self._size, self._effort)
+                if only is not None:
+                    return only
         if ceiling <= self._min_support:
             return Top([], self._min_support)
         refuse_long(self._size, self.most_work)

@@ -31,7 +31,7 @@ from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
 from fim_private.mining.charging import bill, rows_asked, unit_columns
 from fim_private.mining.mine_options import SourceOptions
-from fim_private.mining.scope import Scope, rows_of
+from fim_private.mining.scope import Scope, read_by
 from fim_private.mining.wording import NOT_INDEPENDENCE
 from fim_private.reading import read_parts, reads_users
 from fim_private.reading.databases import check_query
@@ -151,7 +151,7 @@ def voted(
     randomness = Randomness.of_seed(seed)
     account = account_of(ledger, dataset, private=randomness.private)
     reading, scope = _read_how(data, source, question)
-    chosen = scope.chooses_units(rows_of(data, reading)[0])
+    chosen = scope.chooses_units(read_by(data, reading)[0])
     public = relation == Neighbors.REPLACE_ONE and not chosen
     due = bill(
         account,
@@ -214,9 +214,12 @@ def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options,
         query=source.get("query"),
         where=where_of(source.get("where")),
         memory=limit,
+        split=source.get("split"),
+        fold_case=source.get("fold_case", False),
     )
     check_query(data, reading.query)
     named = question if isinstance(question, Question) else None
+    _, queried, folds = read_by(data, reading)
     with held_to(limit):
         scope = Scope.of(
             exclude=source.get("exclude"),
@@ -224,7 +227,8 @@ def _read_how(data: Any, source: SourceOptions, question: Any) -> tuple[Options,
             together=source.get("together"),
             by_user=by_user,
             rules=named is not None and named.of_rules,
-            query=rows_of(data, reading)[1],
+            query=queried,
+            fold_case=folds,
         )
     if named is not None and named.of_lift and not scope.has_lifts("user" if by_user else "basket"):
         raise ParameterError(

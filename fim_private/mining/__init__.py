@@ -62,7 +62,7 @@ from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
 from fim_private.mining.one_release import cost_of
 from fim_private.mining.release import Release
-from fim_private.mining.scope import Scope, rows_of
+from fim_private.mining.scope import Scope, read_by
 from fim_private.mining.segmented import SegmentedRelease
 from fim_private.mining.size_choice import job_of, request_of
 from fim_private.reading import reads_users
@@ -116,9 +116,11 @@ def mine(
     universe_size: int | None = None,
     user: str | None = None,
     missing_user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -145,8 +147,8 @@ def mine(
 
     data: a path, an address, an Arrow table, a pandas or polars frame, a scipy sparse or one-hot boolean frame, an
         iterable of iterables of items, or what read_transactions returned; see there, also for basket, item and items,
-        for delimiter, header, encoding, input_format and skip_rows, which say how to read a text, and for query, of a
-        database.
+        for split and fold_case, which say what is one item, for delimiter, header, encoding, input_format and
+        skip_rows, which say how to read a text, and for query, of a database.
     user: column of the customer. The guarantee is then for all baskets of a user together, and the support of an
         itemset is the number of users with a basket that contains it. Without it each basket is protected by itself.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
@@ -246,8 +248,21 @@ def mine(
     rules = flag("rules", rules)
     parts = segments_of(by, segments, max_segments)
     dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), parts, limit)
-    condition, queried = rows_of(data, reading)
+    reading = Options(
+        user,
+        basket,
+        item,
+        items,
+        missing_user,
+        dialect,
+        query,
+        where_of(where),
+        parts,
+        limit,
+        split=split,
+        fold_case=fold_case,
+    )
+    condition, queried, folds = read_by(data, reading)
     with held_to(limit):
         scope = Scope.of(
             exclude=exclude,
@@ -256,6 +271,7 @@ def mine(
             by_user=by_user,
             rules=rules,
             query=queried,
+            fold_case=folds,
             by=by,
         )
         options = request_of(

@@ -10,7 +10,7 @@ from fim_private.counting.universe import Catalogue, SizedUniverse
 from fim_private.dp.charge import Account, Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
 from fim_private.mining.options import MiningOptions
-from fim_private.mining.scope import Scope, rows_of
+from fim_private.mining.scope import Scope, read_by
 from fim_private.mining.sizes import AUTO_SIZE
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
@@ -94,11 +94,13 @@ def rows_asked(data: Any, reading: Options, scope: Scope) -> dict[str, Any]:
 
     Of segments it keeps how many.
     """
-    where, query = rows_of(data, reading)
+    where, query, _ = read_by(data, reading)
     by = reading.by
     return {
         **({} if where is None else {"where": where}),
         **({"query": True} if query else {}),
+        **({} if reading.split is None else {"split": True}),
+        **({"basket_columns": len(reading.basket)} if reading.basket is not None and len(reading.basket) > 1 else {}),
         **scope.charged,
         **({} if by is None else {"segments": len(by.names), "max_segments": by.most}),
     }

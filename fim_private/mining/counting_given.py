@@ -30,7 +30,7 @@ from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.options import COUNT_SHARE
 from fim_private.mining.release import GIVEN, Release
-from fim_private.mining.scope import Scope, rows_of
+from fim_private.mining.scope import Scope, read_by
 from fim_private.reading import reads_users
 from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
@@ -49,9 +49,11 @@ def count(
     neighbors: str = defaults.NEIGHBORS,
     user: str | None = None,
     missing_user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -73,8 +75,9 @@ def count(
 ) -> Release:
     """Release noisy supports of itemsets that you name, (epsilon, delta)-differentially private per basket or per user.
 
-    data: the purchases, and user, missing_user, basket, item, items, delimiter, header, encoding, input_format,
-        skip_rows, query, where, min_basket, together: how to read them, and what of them counts, as in mine.
+    data: the purchases, and user, missing_user, basket, item, items, split, fold_case, delimiter, header, encoding,
+        input_format, skip_rows, query, where, min_basket, together: how to read them, and what of them counts, as in
+        mine.
     itemsets: which itemsets; they are taken to be public, so do not take them from the data. A list of collections of
         items (int and str), a Release, a frame or an Arrow table with a column itemsets or items, or the path of a
         file: text with one itemset a line, Parquet or Arrow with such a column, or a release as JSON. 1 to 100,000 of
@@ -105,11 +108,23 @@ def count(
     engine_of.check(data, query)
     by_user = data.by_user if isinstance(data, Transactions) else reads_users(data, user, input_format, basket)
     dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    reading = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
-    condition, queried = rows_of(data, reading)
-    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, query=queried)
+    reading = Options(
+        user,
+        basket,
+        item,
+        items,
+        missing_user,
+        dialect,
+        query,
+        where_of(where),
+        memory=limit,
+        split=split,
+        fold_case=fold_case,
+    )
+    condition, queried, folds = read_by(data, reading)
+    scope = Scope.of(min_basket=min_basket, together=together, by_user=by_user, query=queried, fold_case=folds)
     with held_to(limit):
-        given = given_itemsets(itemsets)
+        given = given_itemsets(itemsets, fold_case=folds)
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation, chosen = exact_neighbors(neighbors), scope.chooses_units(condition)
     public = relation == Neighbors.REPLACE_ONE and not chosen

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width signs are formulas in some of them.
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+# Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
 # But for text that is a number, which has a sign and nothing to run.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its own.

@@ -25,6 +25,7 @@ from fim_private.reading.file_errors import file_errors
 from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, open_file
 from fim_private.reading.frames import is_instance
+from fim_private.reading.labels import folded
 from fim_private.reading.memory import read_whole
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
@@ -37,7 +38,7 @@ _INT64 = range(-(2**63), 2**63)
 _NUMBER = re.compile(INTEGER_TOKEN)
 
 
-def given_itemsets(source: Any) -> GivenItemsets:
+def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives.
 
     source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken; a frame
@@ -45,6 +46,7 @@ def given_itemsets(source: Any) -> GivenItemsets:
         text with one itemset a line (.csv with commas and perhaps quotes, .tsv, or .dat, .txt and .fimi with white
         space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV, whose apostrophes before
         text that a spreadsheet would run are left out again.
+    fold_case: whether items are taken as `labels.folded` has them.
     In text a token that prints like an integer is one (39, not 007); blank lines and empty fields are left out.
     Raises ParameterError, and DataError for a file, where there are none, more than 100,000, or one is empty, of more
     than 1,000 items, given twice, has an item twice or is no collection of integers and strings.
@@ -58,18 +60,18 @@ def given_itemsets(source: Any) -> GivenItemsets:
         path = Path(source)
         with file_errors(path):
             name = "standard input" if str(path) == "-" else repr(str(path))
-            return _checked(_of_file(path, name), name, DataError)
-    return _checked(_of_object(source), parameter("itemsets"), ParameterError)
+            return _checked(_of_file(path, name), name, DataError, fold_case=fold_case)
+    return _checked(_of_object(source), parameter("itemsets"), ParameterError, fold_case=fold_case)
 
 
-def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError]) -> GivenItemsets:
+def _checked(values: Iterable[Any], name: str, error: type[FimPrivateError], *, fold_case: bool) -> GivenItemsets:
     """Return the itemsets, each a collection of labels. name: what errors call the source."""
     places: dict[frozenset[Item], int] = {}
     for place, value in enumerate(values, 1):
         if place > MOST_ITEMSETS:
             raise error(f"{name} must be at most {MOST_ITEMSETS:,} itemsets")
         what = f"{name}: itemset {place:,}"
-        items = [_item(item, what, error) for item in _collection(value, what, error)]
+        items = [_item(item, what, error, fold_case=fold_case) for item in _collection(value, what, error)]
         if not items:
             raise error(f"{what} is empty; leave it out: every unit has it")
         if len(items) > MOST_ITEMS:
@@ -101,16 +103,17 @@ def _collection(value: Any, what: str, error: type[FimPrivateError]) -> list[Any
     raise error(f"{what} must be a collection of items, not {kind}{example}")
 
 
-def _item(value: Any, what: str, error: type[FimPrivateError]) -> Item:
+def _item(value: Any, what: str, error: type[FimPrivateError], *, fold_case: bool) -> Item:
     """Return an item as a Python int or str, as data are read: a number beyond 64 bits is a text."""
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
             raise error(f"{what} holds text that is not valid Unicode") from None
-        if is_missing(value):
+        named = folded(value) if fold_case else value.strip()
+        if named is None or is_missing(named):
             raise error(f"{what} holds a text that stands for no item, such as NULL; leave it out")
-        return value.strip()
+        return named
     if is_whole(type(value)):
         return int(value) if int(value) in _INT64 else str(int(value))
     raise error(f"{what} must hold whole numbers and strings, not {type(value).__name__}")

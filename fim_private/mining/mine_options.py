@@ -17,9 +17,11 @@ class SourceOptions(TypedDict, total=False):
 
     user: str | None
     missing_user: str | None
-    basket: str | None
+    basket: str | Sequence[str] | None
     item: str | Sequence[str] | None
     items: str | None
+    split: str | None
+    fold_case: bool
     delimiter: str | None
     header: bool | None
     encoding: str | None

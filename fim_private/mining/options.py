@@ -299,7 +299,7 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
     if catalogue is not None and universe_size is not None:
         raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:
-        listed, excluded = read_catalogue(catalogue), scope.excluded
+        listed, excluded = read_catalogue(catalogue, fold_case=scope.fold_case), scope.excluded
         left = listed if excluded is None else listed.without(excluded)
         if not len(left):
             raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")

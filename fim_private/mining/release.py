@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 from typing import Any
 
 from fim_private.errors import ParameterError
-from fim_private.glance import Glance, printable
+from fim_private.glance import Glance, as_json, printable
 from fim_private.mining import frames, wording
 from fim_private.mining.advice import Advice, advice
 from fim_private.mining.csv_cells import csv_line
@@ -230,7 +229,7 @@ class Release(Pictured):
             save() keeps.
         """
         made = {} if rules is None else rules_json(rules)
-        return json.dumps((self.kept() if kept else self.to_dict()) | made, ensure_ascii=False)
+        return as_json((self.kept() if kept else self.to_dict()) | made)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where supports were asked for, lower and upper.

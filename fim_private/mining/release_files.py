@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fim_private.errors import ParameterError, shown
+from fim_private.glance import as_json
 from fim_private.whole_files import staged
 
 # Where the metadata of a Parquet file has all of a release, as its JSON.
@@ -64,7 +65,7 @@ def parquet(release: Saved) -> bytes:
 
 
 FORMS: Mapping[str, Callable[[Saved], str | bytes]] = {
-    ".json": lambda release: json.dumps(release.kept(), ensure_ascii=False) + "\n",
+    ".json": lambda release: as_json(release.kept()) + "\n",
     ".parquet": parquet,
     ".csv": lambda release: release.to_csv(),
     ".md": lambda release: release.to_markdown(),

@@ -69,14 +69,14 @@ _NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_who
 # Files of earlier versions have advice, which nobody is shown any more.
 _SAVED: _Tests = {"advice": _is_text, "missing_user": _is_text, "shortfall": _is_whole}
 _OTHERS: _Tests = {
-    **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together"), _is_text),
+    **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together", "split"), _is_text),
     **dict.fromkeys(("units", "top", "max_basket", "max_baskets", "min_basket", "max_segments"), _is_whole),
     **dict.fromkeys(("epsilon", "delta", "rho", "zcdp_delta", "threshold", "min_support"), _is_number),
-    **dict.fromkeys(("private", "abstained", "union", "keep_all", "capped", "query"), _is_truth),
+    **dict.fromkeys(("private", "abstained", "union", "keep_all", "capped", "query", "fold_case"), _is_truth),
     "segment": lambda value: _is_text(value) and bool(value),
     **dict.fromkeys(("sizes", "chosen_from"), _all(_is_whole)),
     "units_interval": _is_pair,
-    "item": _all(_is_text),
+    **dict.fromkeys(("basket", "item"), _all(_is_text)),
     "exclude": _all(_is_item),
     "itemsets": lambda value: isinstance(value, list) and _fit(value, _ITEMSET),
     "parts": lambda value: isinstance(value, list) and _fit(value, _ITEMSET),

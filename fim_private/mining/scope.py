@@ -28,7 +28,9 @@ _TOLD = 5
 class Scope:
     """What of the purchases counts.
 
-    item: the columns that name an item together; empty where one does, or none. exclude: the items that are left out, a
+    basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
+    character cells were cut into items; None for no cut. fold_case: whether items that differ by capital letters alone
+    are one. exclude: the items that are left out, a
     public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
     together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
     by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
@@ -43,6 +45,9 @@ class Scope:
     segment: str | None = None
     max_segments: int = 1
     query: bool = False
+    basket: tuple[str, ...] = ()
+    split: str | None = None
+    fold_case: bool = False
 
     @classmethod
     def of(
@@ -55,6 +60,7 @@ class Scope:
         rules: bool = False,
         query: bool = False,
         by: str | None = None,
+        fold_case: bool = False,
     ) -> Self:
         """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
 
@@ -71,9 +77,9 @@ class Scope:
                 f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
             )
         least = None if min_basket is None else public_integer("min_basket", min_basket)
-        listed = None if exclude is None else read_catalogue(exclude)
+        listed = None if exclude is None else read_catalogue(exclude, fold_case=fold_case)
         items = () if listed is None else tuple(map(listed.label, range(len(listed))))
-        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query)
+        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query, fold_case=fold_case)
 
     @property
     def excluded(self) -> Vocabulary | None:
@@ -116,14 +122,20 @@ class Scope:
         return transactions.united() if self.unites else transactions
 
     def read_from(self, read_as: ReadAs | None) -> Self:
-        """Return this with the columns that name an item, where several do."""
-        several = read_as is not None and read_as.form == "long" and len(read_as.items) > 1
-        return replace(self, item=read_as.items) if several and read_as is not None else self
+        """Return this with the columns that name a basket or an item, where several do, and where cells were cut."""
+        if read_as is None:
+            return self
+        item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
+        basket = read_as.baskets if len(read_as.baskets) > 1 else ()
+        return replace(self, item=item, basket=basket, split=read_as.split)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
         values: dict[str, Any] = {
+            "basket": [*self.basket] or None,
             "item": [*self.item] or None,
+            "split": self.split,
+            "fold_case": self.fold_case or None,
             "exclude": [*self.exclude] or None,
             "min_basket": self.min_basket,
             "together": None if self.together == BASKET else self.together,
@@ -137,15 +149,17 @@ class Scope:
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the scope of plain values."""
-        names = ("min_basket", "together", "by", "segment", "max_segments", "query")
+        names = ("min_basket", "together", "by", "segment", "max_segments", "query", "split", "fold_case")
         given: dict[str, Any] = {name: values[name] for name in names if name in values}
-        return cls(tuple(values.get("item", ())), tuple(values.get("exclude", ())), **given)
+        given |= {name: tuple(values.get(name, ())) for name in ("basket", "item", "exclude")}
+        return cls(**given)
 
     @property
     def charged(self) -> dict[str, Any]:
         """What a ledger keeps of it: no names of items, columns or segments."""
         united = self.together if self.unites else None
-        values = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket, "together": united}
+        values: dict[str, Any] = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket}
+        values |= {"together": united, "fold_case": self.fold_case or None}
         return {name: value for name, value in values.items() if value is not None}
 
     def of_segment(self, segments: Segments, name: str) -> Self:
@@ -175,6 +189,13 @@ class Scope:
             sentences += [self.of_segment_only, self._membership(unit)]
         if self.query:
             sentences.append("Only rows were read that a query returned.")
+        if self.basket:
+            columns = " and ".join(repr(printable(column)) for column in self.basket)
+            sentences.append(f"A basket is all rows with the same {columns}.")
+        if self.split is not None:
+            sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
+        if self.fold_case:
+            sentences.append("Capital and small letters are not told apart.")
         if self.item:
             columns = " and ".join(repr(printable(column)) for column in self.item)
             sentences.append(f"An item is what the columns {columns} say together.")
@@ -192,11 +213,11 @@ class Scope:
         return tuple(sentences)
 
 
-def rows_of(data: Any, reading: Options) -> tuple[str | None, bool]:
-    """Return by which condition rows are chosen, None for none, and whether a query chooses them.
+def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
+    """Return the condition that chooses rows, None for none; whether a query does; and whether letters are folded.
 
     data: the purchases; of what was read before, it is how that was read.
     """
     if isinstance(data, Transactions):
-        return data.where, data.query
-    return None if reading.where is None else str(reading.where), reading.query is not None
+        return data.where, data.query, data.fold_case
+    return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case

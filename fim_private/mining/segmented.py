@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any
 
 from fim_private.dp.charge import Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.glance import Glance, printable
+from fim_private.glance import Glance, as_json, printable
 from fim_private.mining import frames, wording
 from fim_private.mining.markdown import escaped
 from fim_private.mining.pictured_segments import plot_of_segments, svg_of_segments
@@ -169,7 +168,7 @@ class SegmentedRelease(Mapping[str, Release]):
         for each, one in zip(values["releases"], self.releases, strict=True):
             if rules is not None:
                 each |= rules_json(rules[one.scope.segment or ""])
-        return json.dumps(values, ensure_ascii=False)
+        return as_json(values)
 
     def to_csv(self) -> str:
         """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""

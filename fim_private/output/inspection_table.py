@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from fim_private.errors import Marked
 from fim_private.output.console import Screen
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 
@@ -20,6 +21,9 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
 def _parts(seen: Inspection) -> Iterator[Table | Text]:
     """Yield what is shown, from the warning to the command."""
     yield Text("This shows data and counts exactly: it is for whoever holds them. It spends no budget.", style="bold")
+    notes = [Marked(note).spelled(_option) for note in seen.marked_notes]
+    if seen.has_single_items_only:
+        yield Text(_printable(notes.pop(0)), style="bold")
     yield Text(_printable(f"{seen.source}: {seen.read_as}."))
     if seen.columns:
         table = Table()
@@ -31,7 +35,7 @@ def _parts(seen: Inspection) -> Iterator[Table | Text]:
         yield table
     for line in _figures(seen):
         yield Text(_printable(line))
-    for note in seen.notes:
+    for note in notes:
         yield Text(_printable(note))
     yield Text(f"To mine it: {_printable(command_for(seen))}", style="bold")
 
@@ -51,6 +55,11 @@ def command_for(seen: Inspection) -> str:
         else:
             words += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{option}", each)]
     return shlex.join(words)
+
+
+def _option(name: str) -> str:
+    """Return a parameter as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

@@ -38,6 +38,7 @@ in_memory            Which reader an object in memory goes to.
 frames               Frames of pandas and polars.
 matrices             One-hot arrays and tables, and sparse matrices.
 basket_lists         Lists of baskets in memory.
+cell_lists           Cells of a column that hold a list of items.
 column_names         What the name of a column suggests.
 column_roles         Which form a table has, and which column plays which part.
 identifiers          Ids of baskets and users: which are missing, and when two are one.
@@ -97,9 +98,11 @@ def read_transactions(
     source: Any,
     *,
     user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     missing_user: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -132,10 +135,15 @@ def read_transactions(
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
     basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket,
-        wherever they are. Rows without an id cannot be placed and are left out.
+        wherever they are. Rows without an id cannot be placed and are left out. Several columns name a basket together:
+        basket=["customer", "date"]; a row that lacks one of them is left out.
     item: column of one item per row; needs basket. Several columns name an item together, with " | " between their
         values: item=["department", "brand"] has items such as "DAIRY | Private".
     items: column of lists of items; guessed when there is only one such column.
+    split: the character at which each cell of that column, or of item, is cut into items: "a, b", "['a', 'b']". Without
+        it cells that look like lists are refused, unless input_format="long" says that each is one item.
+    fold_case: whether items that differ by capital letters alone, or by white space around them, are one. Its name is
+        in small letters then. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
     input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
         "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
         basket per line, between delimiters), "fimi" (between white space), "spmf" (SPMF's sequences: a line is a
@@ -175,7 +183,19 @@ def read_transactions(
     """
     dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
     limit = MemoryLimit.of(max_memory)
-    options = Options(user, basket, item, items, missing_user, dialect, query, where_of(where), memory=limit)
+    options = Options(
+        user,
+        basket,
+        item,
+        items,
+        missing_user,
+        dialect,
+        query,
+        where_of(where),
+        memory=limit,
+        split=split,
+        fold_case=fold_case,
+    )
     (found,) = read_parts(source, options)
     return found
 
@@ -188,7 +208,8 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
-        if given := dict(options.named()):
+        said = {"split": options.split is not None, "fold_case": options.fold_case}
+        if given := {**dict(options.named()), **{name: True for name, is_said in said.items() if is_said}}:
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
@@ -198,7 +219,8 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
     told = None if options.where is None else str(options.where)
-    found = replace(found, missing_user=options.missing_user, where=told, query=options.query is not None)
+    queried, folds = options.query is not None, options.fold_case
+    found = replace(found, missing_user=options.missing_user, where=told, query=queried, fold_case=folds)
     return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
 
 
@@ -211,7 +233,7 @@ def _of_units(found: Transactions, options: Options) -> Transactions:
     return replace(found, unit_offsets=None) if options.by is not None and options.user is None else found
 
 
-def reads_users(source: Any, user: str | None, input_format: str | None, basket: str | None = None) -> bool:
+def reads_users(source: Any, user: str | None, input_format: str | None, basket: Any = None) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
     named = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
     suffix = Path(str(named)).name.lower().removesuffix(".gz").removesuffix(".bz2")
@@ -235,7 +257,7 @@ def _read(source: Any, options: Options) -> Transactions:
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
-def read_catalogue(source: Any) -> Vocabulary:
+def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
     source: a path, or an address in an object store (``s3://...``), of text (the first field of each line; a first line
@@ -243,6 +265,7 @@ def read_catalogue(source: Any) -> Vocabulary:
         Arrow table or array, a pandas or polars Series; or an iterable of int and str.
     The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
     catalogue and data mean the same item.
+    fold_case: as in `read_transactions`.
     Nulls and repetitions are dropped. Raises DataError if it cannot be read, or lists nothing.
 
     >>> len(read_catalogue(["beer", "chips", "beer"]))
@@ -250,18 +273,18 @@ def read_catalogue(source: Any) -> Vocabulary:
     """
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
-            return catalogue_of_file(named_file(source))
+            return catalogue_of_file(named_file(source), fold_case=fold_case)
     try:
         if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-            return catalogue_of_table(table_source(source))
+            return catalogue_of_table(table_source(source), fold_case=fold_case)
         if is_frame(source):
             if len(set(source.columns)) < len(source.columns):
                 raise DataError("the catalogue has two columns of one name; give the column of items alone")
-            return catalogue_of_table(table_source(table_of(source)))
+            return catalogue_of_table(table_source(table_of(source)), fold_case=fold_case)
         if is_series(source):
             values = frames.as_arrow(source)
-            return catalogue_of_values(source if values is None else values)
-        return catalogue_of_values(source)
+            return catalogue_of_values(source if values is None else values, fold_case=fold_case)
+        return catalogue_of_values(source, fold_case=fold_case)
     except pa.ArrowException:
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +19,8 @@ from fim_private.reading.where import columns_of
 
 # So many entries of lists are decoded at a time, at most.
 _ENTRIES = 1 << 25
+# What is compressed is at most so many times as large (Zstandard's runs: 128 KiB in four bytes).
+_MOST_COMPRESSED = 1 << 15
 
 
 def arrow_source(file: File) -> ArrowSource:
@@ -93,12 +97,13 @@ def _text_leaves(parquet: Any, column: str) -> list[str]:
 
 def _ipc(file: File) -> ArrowSource:
     """Return an Arrow IPC file as a source of record batches."""
-    reader = pa.ipc.open_file(file.native())
+    with _damage(file):
+        reader = pa.ipc.open_file(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield batches of the columns needed."""
         options = pa.ipc.IpcReadOptions(included_fields=_positions(reader.schema, wanted))
-        with pa.ipc.open_file(file.native(), options=options) as narrow:
+        with _damage(file), pa.ipc.open_file(file.native(), options=options) as narrow:
             for number in range(narrow.num_record_batches):
                 yield _valid(narrow.get_batch(number))
 
@@ -107,8 +112,31 @@ def _ipc(file: File) -> ArrowSource:
 
 def _ipc_stream(file: File) -> ArrowSource:
     """Return an Arrow IPC stream as a source of record batches, which can be read once."""
-    reader = pa.ipc.open_stream(file.native())
-    return ArrowSource(file.name, reader.schema, lambda wanted: map(_valid, reader), kind="Arrow")
+    with _damage(file):
+        reader = pa.ipc.open_stream(file.native())
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield all batches."""
+        with _damage(file):
+            yield from map(_valid, reader)
+
+    return ArrowSource(file.name, reader.schema, batches, kind="Arrow")
+
+
+@contextmanager
+def _damage(file: File) -> Iterator[None]:
+    """Tell a file that asks for more memory than it can fill from a machine that has too little: a context manager.
+
+    An Arrow file says how long its parts are, and a damaged one says anything. Raises ArrowInvalid for it.
+    """
+    try:
+        yield
+    except pa.ArrowMemoryError as error:
+        asked = re.search(r" of size (\d+) failed", str(error))
+        with file.native() as stream:
+            if asked is None or int(asked[1]) <= _MOST_COMPRESSED * stream.size():
+                raise
+        raise pa.ArrowInvalid("a part is longer than the file can be") from None
 
 
 def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:

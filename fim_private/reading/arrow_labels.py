@@ -14,7 +14,7 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
 from fim_private.reading.column_roles import shown_type
 from fim_private.reading.dialect import not_utf8
-from fim_private.reading.labels import Codes, occurring, spread
+from fim_private.reading.labels import Codes, folded, occurring, spread
 from fim_private.reading.missing_values import present
 from fim_private.reading.vocabulary import Vocabulary, canonical_vocabulary
 
@@ -30,9 +30,13 @@ class ArrowLabels:
     hashes each entry once and each dictionary once.
     """
 
-    def __init__(self, where: str, *, text: bool = False) -> None:
-        """where: what errors call the source. text: labels are tokens of a text file, and integers if they print so."""
+    def __init__(self, where: str, *, text: bool = False, fold_case: bool = False) -> None:
+        """where: what errors call the source. text: labels are tokens of a text file, and integers if they print so.
+
+        fold_case: whether labels that differ by capital letters alone are one (`labels.folded`).
+        """
         self._where = where
+        self._fold_case = fold_case
         self._tokens = text
         self._size = self._bytes = 0
         self._dictionaries: list[pa.Array] = []
@@ -92,7 +96,7 @@ class ArrowLabels:
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1:]
         start = self._size
-        labels, tokens = plain_labels(dictionary, self._where)
+        labels, tokens = plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
         is_null = null_mask(labels)
         self._dictionaries.append(labels)
@@ -107,10 +111,11 @@ def with_dictionary(values: pa.Array, where: str) -> pa.Array:
     return values if pa.types.is_dictionary(values.type) else _converted(values, pc.dictionary_encode, where)
 
 
-def plain_labels(labels: pa.Array, where: str) -> tuple[pa.Array, bool]:
+def plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.Array, bool]:
     """Return labels as int64 or as strings, null for what is none, and whether those that print as integers are some.
 
-    Raises DataError for a type that cannot be labels, and for text that is not UTF-8. where: as in ArrowLabels.
+    Raises DataError for a type that cannot be labels, and for text that is not UTF-8. where, fold_case: as in
+    ArrowLabels.
     """
     kind = labels.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
@@ -118,7 +123,10 @@ def plain_labels(labels: pa.Array, where: str) -> tuple[pa.Array, bool]:
     if pa.types.is_null(kind):
         return labels.cast(pa.string()), False
     strings = _float_tokens(labels) if pa.types.is_floating(kind) else _as_strings(labels, where)
-    return present(strings), not _is_text(kind)
+    found = present(strings)
+    if fold_case:
+        found = pa.array([None if text is None else folded(text) for text in found.to_pylist()], pa.string())
+    return found, not _is_text(kind)
 
 
 def is_list_type(kind: pa.DataType) -> bool:

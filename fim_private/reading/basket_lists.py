@@ -23,7 +23,7 @@ def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
     Raises DataError for a basket that is no collection of integers and strings, ParameterError if columns were named.
     """
     options.refuse("an iterable of baskets")
-    labels = PythonLabels()
+    labels = PythonLabels(fold_case=options.fold_case)
     iterator = iter(baskets)
     chunks = iter(lambda: list(islice(iterator, chunk_sizes.LIST_ROWS)), [])
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
@@ -37,7 +37,7 @@ def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Tran
     options.refuse("an array of baskets")
     if not is_list_type(array.type):
         raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-    labels = ArrowLabels("the array")
+    labels = ArrowLabels("the array", fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(part)) for part in _parts(array)), labels)
 
 

@@ -43,21 +43,23 @@ _HEADERS = frozenset(
 )
 
 
-def catalogue_of_file(file: File) -> Vocabulary:
+def catalogue_of_file(file: File, *, fold_case: bool = False) -> Vocabulary:
     """Read the items of a text file (first field of each line), or of the one item column of a table.
+
+    fold_case: here and below, as in `arrow_labels.ArrowLabels`.
 
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
     if file.form != "text":
-        return catalogue_of_table(file_table(file, head=True))
-    labels = ArrowLabels(file.name, text=True)
+        return catalogue_of_table(file_table(file, head=True), fold_case=fold_case)
+    labels = ArrowLabels(file.name, text=True, fold_case=fold_case)
     fields = list(_fields(file))
     if fields and fields[0].strip().casefold() in _HEADERS:
         del fields[0]
     return _finished([labels.encode(arrow_strings(fields))], labels, file.name)
 
 
-def catalogue_of_table(source: ArrowSource) -> Vocabulary:
+def catalogue_of_table(source: ArrowSource, *, fold_case: bool = False) -> Vocabulary:
     """Read the only column of a table, or the only one with the name of an item column.
 
     Raises DataError if there is none or there are several, if it holds no labels, or nothing.
@@ -69,19 +71,19 @@ def catalogue_of_table(source: ArrowSource) -> Vocabulary:
             f"the catalogue {source.name} must have one column, or one named item; "
             f"it has {listing(describe(source.schema))}"
         )
-    labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}")
+    labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}", fold_case=fold_case)
     roles = Roles(InputForm.LONG, (candidates[0],))
     codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles.wanted)]
     return _finished(codes, labels, source.name)
 
 
-def catalogue_of_values(values: Any) -> Vocabulary:
+def catalogue_of_values(values: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read an Arrow array of labels, or any iterable of int and str. Raises DataError for others, and for no items."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        labels: Labels = ArrowLabels("the catalogue")
+        labels: Labels = ArrowLabels("the catalogue", fold_case=fold_case)
         chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     else:
-        labels, chunks = PythonLabels(), [_listed(values)]
+        labels, chunks = PythonLabels(fold_case=fold_case), [_listed(values)]
     return _finished([labels.encode(chunk) for chunk in chunks], labels, "the catalogue")
 
 

@@ -31,6 +31,23 @@ _OTHER = re.compile(
 )
 
 
+_DATE = re.compile(
+    r".*(date|datum|timestamp|day|tag|fecha|jour)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+)
+# What ends a column's name that is no day of a purchase.
+_NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)")
+
+
+def suggests_date(name: object) -> bool:
+    """Tell whether a column looks by its name like the day, or the time, of a purchase.
+
+    >>> [suggests_date(name) for name in ("Date", "order_date", "InvoiceDate", "birthdate", "product")]
+    [True, True, True, False, False]
+    """
+    letters = _letters(name)
+    return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
+
+
 def suggests_user(name: object) -> bool:
     """Tell whether a column looks by its name like a customer's id.
 

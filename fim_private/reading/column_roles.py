@@ -64,23 +64,36 @@ class Roles:
     """Which column plays which part.
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
-    or several that name an item together. basket, user: the key columns, if any. missing_user: what becomes of rows
+    or several that name an item together. basket, user: the key columns, if any; several name a basket together.
+    missing_user: what becomes of rows
     without a user; None to refuse them. where: which rows are read; None for all. by: which segment a row is in; None
-    where there are none.
+    where there are none. quantities: whether a number above 0 says in a one-hot table that a basket has an item: where
+    that form was asked for. (Else a table of numbers may as well be one of ids.) split: at which character each cell of
+    the item column is cut into items; None for no cut. fold_case: whether items' case is folded. is_said: whether the
+    form was asked for.
     """
 
     form: InputForm | None
     values: tuple[str, ...]
-    basket: str | None = None
+    basket: tuple[str, ...] = ()
     user: str | None = None
     missing_user: MissingUser | None = None
     where: Condition | None = None
     by: Segments | None = None
+    quantities: bool = False
+    split: str | None = None
+    fold_case: bool = False
+    is_said: bool = False
 
     @property
     def is_list(self) -> bool:
-        """Whether there is a column of lists."""
-        return self.form is None
+        """Whether there is a column of lists, or of cells that are split into some."""
+        return self.form is None or self.split is not None
+
+    @property
+    def may_hold_lists(self) -> bool:
+        """Whether nobody said that each cell of the item column is one item, rather than a list of some."""
+        return self.form is InputForm.LONG and len(self.values) == 1 and self.split is None and not self.is_said
 
     @property
     def rows_at_a_time(self) -> int:
@@ -90,8 +103,8 @@ class Roles:
 
     @property
     def keys(self) -> list[str]:
-        """The key columns: basket, then user."""
-        return [name for name in (self.basket, self.user) if name is not None]
+        """The key columns: those of the basket, then the user."""
+        return [*self.basket, *([] if self.user is None else [self.user])]
 
     @property
     def names(self) -> list[str]:
@@ -119,13 +132,27 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _check(columns, name, source)
-    keys = (options.basket, options.user, None if options.by is None else options.by.column)
+    keys = (*(options.basket or ()), options.user, None if options.by is None else options.by.column)
     for column in (_find(columns, key) for key in keys if key is not None):
         if column.is_nested:
             _wrong_type(column, source, "an identifier")
     form, values = _form_and_values(columns, options, source)
+    if options.split is not None:
+        _check_split(form, _find(columns, values[0]), source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    return Roles(form, values, options.basket, options.user, missing_user, options.where, options.by)
+    return Roles(
+        form,
+        values,
+        options.basket or (),
+        options.user,
+        missing_user,
+        options.where,
+        options.by,
+        quantities=options.dialect.form is InputForm.ONE_HOT,
+        split=options.split,
+        fold_case=options.fold_case,
+        is_said=options.dialect.form is not None,
+    )
 
 
 def _form_and_values(
@@ -135,7 +162,7 @@ def _form_and_values(
     form = options.dialect.form
     # What rows are chosen by is no item, unless it is named as one.
     by = () if options.by is None else (options.by.column,)
-    keys = (options.basket, options.user, *by, *columns_of(options.where))
+    keys = (*(options.basket or ()), options.user, *by, *columns_of(options.where))
     others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
@@ -148,9 +175,22 @@ def _form_and_values(
     items = options.items if options.items is not None else _only_list(columns, options, source)
     column = _find(columns, items)
     _check(columns, items, source)
-    if not column.is_list:
-        _wrong_type(column, source, "lists of items")
+    if not column.is_list and options.split is None:
+        _wrong_type(
+            column,
+            source,
+            "lists of items",
+            f"; where its cells are texts such as 'a, b', say {parameter('split')} ','",
+        )
     return None, (items,)
+
+
+def _check_split(form: InputForm | None, column: Column, source: str) -> None:
+    """Raise ParameterError for a form whose cells are never lists, DataError for a column that does not hold texts."""
+    if form not in (InputForm.LONG, None):
+        raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
+    if column.is_nested or column.is_list or column.is_number:
+        _wrong_type(column, source, "texts to split")
 
 
 def _columns_of_item(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
@@ -192,7 +232,11 @@ def _item_columns(form: InputForm, others: Sequence[Column], options: Options, s
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     """Return the name of the only list column. Raises DataError where there is none, or more than one."""
-    found = [column.name for column in columns if column.is_list and column.name not in (options.basket, options.user)]
+    found = [
+        column.name
+        for column in columns
+        if column.is_list and column.name not in (*(options.basket or ()), options.user)
+    ]
     if len(found) == 1:
         return found[0]
     if not found and any(column.is_boolean for column in columns):
@@ -256,9 +300,9 @@ def _check(columns: Sequence[Column], name: str, source: str) -> None:
         raise DataError(f"{source} has more than one column {name!r}; rename all but one")
 
 
-def _wrong_type(column: Column, source: str, wanted: str) -> NoReturn:
+def _wrong_type(column: Column, source: str, wanted: str, more: str = "") -> NoReturn:
     """Raise DataError for a column that does not hold what is wanted."""
     raise DataError(
         f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
-        f"which does not hold {wanted}; name another column, or convert this one"
+        f"which does not hold {wanted}; name another column, or convert this one{more}"
     )

@@ -59,7 +59,7 @@ class Dialect:
     def __post_init__(self) -> None:
         """Check each, and replace a name by what it stands for."""
         if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _character(self.delimiter))
+            object.__setattr__(self, "delimiter", one_character("delimiter", self.delimiter))
         if self.header is not None and not isinstance(self.header, bool):
             raise ParameterError(f"{parameter('header')} must be True or False, not {shown(self.header)}")
         if self.encoding is not None:
@@ -101,13 +101,14 @@ def not_utf8(what: str) -> DataError:
     return DataError(f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as cp1252")
 
 
-def _character(delimiter: object) -> str:
-    """Return a delimiter. Raises ParameterError for anything but one ASCII character that can be one, or its name."""
+def one_character(name: str, delimiter: object) -> str:
+    """Return a delimiter, the value of a parameter of that name.
+
+    Raises ParameterError for anything but one ASCII character that can be one, or its name.
+    """
     found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
     if found is None or len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
-        raise ParameterError(
-            f"{parameter('delimiter')} must be one character, such as ';', or tab, not {shown(delimiter)}"
-        )
+        raise ParameterError(f"{parameter(name)} must be one character, such as ';', or tab, not {shown(delimiter)}")
     return found
 
 

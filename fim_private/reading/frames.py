@@ -19,14 +19,16 @@ from fim_private.errors import DataError
 from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
 from fim_private.reading.arrow_numpy import null_mask, numpy_of
 from fim_private.reading.assembly import KeyedRows, assemble
+from fim_private.reading.cell_lists import FirstCells, split_cells
 from fim_private.reading.column_roles import Column, Roles, choose
 from fim_private.reading.dialect import InputForm
-from fim_private.reading.joint_items import joint_items
+from fim_private.reading.joint_items import joint_ids, joint_items
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
 from fim_private.reading.missing_users import apply_rule
 from fim_private.reading.missing_values import is_missing, present
 from fim_private.reading.options import Options
+from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.python_labels import PythonLabels
 from fim_private.reading.read_as import ReadAs
 from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys
@@ -62,15 +64,24 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     if roles.by is not None:
         frame = frame[~null_mask(_segment_numbers(frame, roles.by))]
     one_hot = roles.form is InputForm.ONE_HOT
-    only_items = one_hot and not roles.keys and roles.where is None and roles.by is None
-    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or _is_sparse(frame)):
+    only_items = one_hot and not roles.fold_case and not roles.keys and roles.where is None and roles.by is None
+    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or (_is_sparse(frame) and not roles.quantities)):
         found = _read_pandas_one_hot(frame)
     else:
-        labels: Labels = PythonLabels()
+        labels: Labels = PythonLabels(fold_case=roles.fold_case)
         codes = labels.encode(list(roles.values)) if one_hot else None
         is_joint = roles.form is InputForm.LONG and len(roles.values) > 1
-        if is_joint or (not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values])):
-            labels = ArrowLabels(f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame")
+        if (
+            is_joint
+            or roles.split is not None
+            or (not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values]))
+        ):
+            where = f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame"
+            labels = ArrowLabels(where, fold_case=roles.fold_case)
+        first = FirstCells(f"column {roles.values[0]!r} of the frame", is_asked=roles.may_hold_lists)
+        if roles.may_hold_lists:
+            first.see(_comparable(frame[roles.values[0]].head(SAMPLE), roles.values[0]))
+            first.done()
         found = assemble(_pandas_rows(frame, roles, labels, codes), labels)
     return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"), rows=len(frame))
 
@@ -144,13 +155,16 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
 
     codes: of the columns, where they are items; None elsewhere.
     """
-    if roles.basket is not None:
-        frame = frame[~null_mask(_key(frame[roles.basket], roles.basket))]
+    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+        _, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
+        frame = frame if stays is None else frame[numpy_of(stays)]
+    for name in roles.basket:
+        frame = frame[~null_mask(_key(frame[name], name))]
     users = None
     if roles.user is not None:
         users, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
         frame = frame if stays is None else frame[numpy_of(stays)]
-    baskets = None if roles.basket is None else _key(frame[roles.basket], roles.basket)
+    parts_of_id = [_key(frame[name], name) for name in roles.basket]
     segments = None if roles.by is None else _segment_numbers(frame, roles.by)
     columns = [_sliceable(frame[name]) for name in roles.values]
     if roles.form is InputForm.WIDE and isinstance(labels, PythonLabels):
@@ -158,16 +172,21 @@ def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) 
         columns = [[*map(_exact, frame[name].tolist())] for name in roles.values]
     elif roles.form is InputForm.LONG and len(columns) > 1:
         columns = [joint_items([_comparable(frame[name], name) for name in roles.values])]
+    elif roles.split is not None:
+        columns = [_comparable(frame[roles.values[0]], roles.values[0])]
     size = roles.rows_at_a_time
     for start in range(0, max(1, len(frame)), size):
         parts = [plain(_one(column[start : start + size])) for column in columns]
-        keys = [None if key is None else key[start : start + size] for key in (baskets, users, segments)]
+        baskets = joint_ids([part[start : start + size] for part in parts_of_id]) if parts_of_id else None
+        keys = [baskets, *(None if key is None else key[start : start + size] for key in (users, segments))]
         if codes is not None:
-            yield with_keys(rows_of_columns(parts, roles.values, codes, "the frame"), *keys)
+            rows = rows_of_columns(parts, roles.values, codes, "the frame", quantities=roles.quantities)
+            yield with_keys(rows, *keys)
         elif roles.form is InputForm.WIDE:
             yield with_keys(wide_rows(parts, labels), *keys)
         else:
-            yield keyed(parts[0], *keys, is_list=roles.is_list, labels=labels)
+            items = parts[0] if roles.split is None else split_cells(parts[0], roles.split)
+            yield keyed(items, *keys, is_list=roles.is_list, labels=labels)
 
 
 def _segment_numbers(frame: Any, segments: Segments) -> pa.Array:

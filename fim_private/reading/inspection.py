@@ -10,17 +10,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import FimPrivateError, MemoryLimitError
+from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
 from fim_private.reading import read_transactions
 from fim_private.reading.addresses import shown_source
+from fim_private.reading.cell_lists import ListsInCellsError
+from fim_private.reading.column_names import suggests_basket, suggests_date, suggests_user
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import DIALECT, Dialect
+from fim_private.reading.dialect import DIALECT, Dialect, InputForm
+from fim_private.reading.labels import folded
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import Options
 from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
@@ -64,7 +67,7 @@ class Inspection:
     empty_baskets: those without items. basket_lengths: least, median, mean and largest number of items in a basket.
     example_baskets, example_items: a few. last_rows: the last two of a text or a sheet, of a table its first columns,
     for a total may stand there. options: with which it was read, those of read_transactions; guessed: which of them
-    nobody named. notes: what to know before mining.
+    nobody named. marked_notes: what to know before mining, parameters marked as in errors.
     """
 
     source: str
@@ -81,8 +84,18 @@ class Inspection:
     last_rows: tuple[tuple[str, ...], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     guessed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    marked_notes: tuple[str, ...] = ()
     in_memory: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before mining, with parameters as Python names them."""
+        return tuple(str(Marked(note)) for note in self.marked_notes)
+
+    @property
+    def has_single_items_only(self) -> bool:
+        """Whether no two items are in one basket, of which the first note tells."""
+        return self.basket_lengths["max"] == 1 and self.baskets > 1
 
     @property
     def call(self) -> str:
@@ -121,9 +134,11 @@ def inspect(
     source: Any,
     *,
     user: str | None = None,
-    basket: str | None = None,
+    basket: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     items: str | None = None,
+    split: str | None = None,
+    fold_case: bool = False,
     missing_user: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -147,9 +162,11 @@ def inspect(
     """
     options = {
         "user": user,
-        "basket": basket,
-        "item": item if item is None or isinstance(item, str) else item[0] if len(item) == 1 else [*item],
+        "basket": _one_or_more(basket),
+        "item": _one_or_more(item),
         "items": items,
+        "split": split,
+        "fold_case": fold_case or None,
         "missing_user": missing_user,
         "delimiter": delimiter,
         "header": header,
@@ -169,14 +186,18 @@ def inspect(
         names = [] if table is None else [str(column.name) for column in table.columns]
         readings = possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
-    for more in readings:
+    while (more := next(readings, None)) is not None:
         try:
             data = read_transactions(source, **named, **more, max_memory=max_memory)
         except MemoryLimitError:
             raise
         except FimPrivateError as error:
             failure = failure or error
+            if isinstance(error, ListsInCellsError):
+                readings = chain([{**more, "split": error.split}], readings)
             continue
+        if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
+            continue  # numbers that are never 0 are no quantities: it was a guess
         if table is not None:
             table = _head(source, named | more, limit)
         taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
@@ -184,6 +205,13 @@ def inspect(
             return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
     assert failure is not None
     raise failure
+
+
+def _one_or_more(columns: Any) -> Any:
+    """Return the columns that an option names: the name of one, a list of several; what is no such as it is."""
+    if not isinstance(columns, list | tuple):
+        return columns
+    return columns[0] if len(columns) == 1 else [*columns]
 
 
 def _head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> TableHead | None:
@@ -195,7 +223,10 @@ def _head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> TableHea
 def _options(named: Mapping[str, Any]) -> Options:
     """Return what was named as options of reading."""
     dialect = {name: named.get(name) for name in DIALECT}
-    columns: dict[str, Any] = {name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user")}
+    columns: dict[str, Any] = {
+        name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user", "split")
+    }
+    columns["fold_case"] = named.get("fold_case", False)
     where = where_of(named.get("where"))
     return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
 
@@ -253,7 +284,7 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
     if table is None or read_as.form in ("lines", "fimi", "spmf"):
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-    roles |= {read_as.basket: "basket", read_as.user: "user"}
+    roles |= {**dict.fromkeys(read_as.baskets, "basket"), **({} if read_as.user is None else {read_as.user: "user"})}
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
         kept = {*read_as.others}
@@ -266,7 +297,9 @@ def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn,
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield what to know before mining."""
+    """Yield what to know before mining, with parameters marked as in errors."""
+    if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
+        yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
     if guessed:
         yield f"Guessed, since it was not said: {', '.join(guessed)}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
@@ -277,3 +310,52 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"It is not UTF-8; {OTHER_ENCODING} is a guess: look whether accents are right."
     if not len(data.items):
         yield "There are no items in it."
+    days = [name for name in read_as.others if suggests_date(name)]
+    if len(read_as.baskets) == 1 and suggests_user(read_as.baskets[0]) and days:
+        named = _named_together(read_as.baskets[0], days[0])
+        yield f"All that a customer ever bought is one basket: {named} would make one of each day."
+    if read_as.form == InputForm.ONE_HOT:
+        yield "Of quantities, each above 0 counts as 1."
+    if not data.fold_case and (twins := _twins(data)):
+        first, second = sorted(twins[0])[:2]
+        number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+        yield (
+            f"{number} written in several ways that differ by capital letters alone, such as {first!r} and {second!r}: "
+            f"{parameter('fold_case')} takes them as one."
+        )
+
+
+def _named_together(*columns: str) -> str:
+    """Return how to say that columns name a basket together."""
+    return " and ".join(f"{parameter('basket')} {name!r}" for name in columns)
+
+
+def _larger_baskets(read_as: ReadAs) -> str:
+    """Return which columns to name for baskets of more than one item, in a sentence."""
+    if read_as.form in ("lines", "fimi", "spmf"):
+        return (
+            f"Where lines hold several items, say what is between them with {parameter('delimiter')}; where a line is "
+            f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
+        )
+    if read_as.form != InputForm.LONG:
+        return f"Where a row is one item of a basket, name {parameter('basket')} and {parameter('item')}."
+    others = [name for name in read_as.others if name not in read_as.baskets]
+    customers = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
+    customers = customers or ([] if read_as.user is None else [read_as.user])
+    days = [name for name in others if suggests_date(name)]
+    if found := [name for name in others if suggests_basket(name)]:
+        return f"Name a column that is the same in all rows of a purchase: {_named_together(found[0])}, it seems."
+    if customers and days:
+        return f"Name a basket by its customer and its day: {_named_together(customers[0], days[0])}."
+    if customers:
+        return f"Name the customer, for all that each ever bought: {_named_together(customers[0])}."
+    left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
+    return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase{left}."
+
+
+def _twins(data: Transactions) -> list[list[str]]:
+    """Return the texts of items that are the same but for capital letters, together, where there are several."""
+    alike: dict[str | None, list[str]] = {}
+    for text in data.vocabulary.strings.to_pylist():
+        alike.setdefault(folded(text), []).append(text)
+    return [texts for texts in alike.values() if len(texts) > 1]

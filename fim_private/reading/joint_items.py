@@ -1,4 +1,4 @@
-"""Items that several columns name together: a department and a brand, say."""
+"""What several columns name together: an item by a department and a brand, a basket by a customer and a date, say."""
 
 from __future__ import annotations
 
@@ -41,6 +41,19 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     bare = pc.utf8_trim_whitespace(texts)
     named = pc.if_else(pc.match_substring_regex(bare, _NOTHING), pa.nulls(1, pa.string())[0], bare)
     return pa.DictionaryArray.from_arrays(arrow_of(code), named)
+
+
+def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return identifiers that several columns make together, row by row, equal where all their parts are: (rows,).
+
+    columns: (rows,) Arrow arrays of identifiers, one at least. Where a part is missing there is none, for what is left
+    is no name of a basket. Raises DataError for a column that cannot be a text.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    missing = np.logical_or.reduce([null_mask(column) for column in columns])
+    joined = joint_items(columns)
+    return pc.if_else(arrow_of(missing), pa.nulls(1, pa.string())[0], joined.dictionary_decode())
 
 
 def _parts(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:

@@ -20,14 +20,18 @@ from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary
 class KnownLabels:
     """Labels from Arrow arrays, by the rules of `ArrowLabels`, with the codes that a table says; see `labels.Labels`.
 
-    codes: the code of each label, -1 for one that is left out. count: of codes. where, text: as in ArrowLabels.
+    codes: the code of each label, -1 for one that is left out. count: of codes. where, text, fold_case: as in
+    ArrowLabels.
     """
 
-    def __init__(self, codes: Mapping[Item, int], count: int, where: str, *, text: bool) -> None:
+    def __init__(
+        self, codes: Mapping[Item, int], count: int, where: str, *, text: bool, fold_case: bool = False
+    ) -> None:
         self._codes = codes
         self._count = count
         self._where = where
         self._text = text
+        self._fold_case = fold_case
 
     @property
     def held(self) -> int:
@@ -39,7 +43,7 @@ class KnownLabels:
         if pa.types.is_null(values.type):
             return np.full(len(values), -1, dtype=np.int32)
         values = with_dictionary(values, self._where)
-        labels, tokens = plain_labels(values.dictionary, self._where)
+        labels, tokens = plain_labels(values.dictionary, self._where, fold_case=self._fold_case)
         items = canonical_labels(labels, tokens=tokens or self._text)
         codes = np.array([-1 if item is None else self._codes[item] for item in items] + [-1], dtype=np.int32)
         return codes[np.where(null_mask(values.indices), -1, numpy_of(values.indices))]

@@ -11,9 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.reading.missing_values import MISSING_TEXTS
 from fim_private.reading.vocabulary import Vocabulary
 
 Codes = NDArray[np.int32]
+_MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
 
 
 class Labels(Protocol):
@@ -38,6 +40,18 @@ class Labels(Protocol):
         chunks: provisional codes, all that were given once. The final codes are (provisional codes,) int32, -1 for
         those that occur in no chunk.
         """
+
+
+def folded(text: str) -> str | None:
+    """Return a text without white space around it and in small letters, as Unicode folds them; None for no value.
+
+    It looks at one text alone. What stands for no value does so in any letters.
+
+    >>> folded(" TEA "), folded("Stra\u00dfe"), folded("Null")
+    ('tea', 'strasse', None)
+    """
+    small = text.strip().casefold()
+    return None if small in _MISSING else small
 
 
 def occurring(chunks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.bool_]:

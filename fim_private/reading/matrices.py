@@ -23,9 +23,18 @@ from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
-TRUE_TEXTS = ("1", "1.0", "true", "t", "yes", "y", "x")
-FALSE_TEXTS = ("0", "0.0", "false", "f", "no", "n")
+TRUE_TEXTS = (
+    *("1", "1.0", "true", "t", "yes", "y", "x", "wahr", "ja", "j", "vrai", "oui", "verdadero", "si", "sí", "vero"),
+    *("sì", "verdadeiro", "sim", "waar", "sand", "sant", "tak", "prawda", "on"),
+)
+FALSE_TEXTS = (
+    *("0", "0.0", "false", "f", "no", "n", "falsch", "nein", "faux", "non", "falso", "não", "nao", "onwaar", "nee"),
+    *("falsk", "falskt", "nej", "nei", "nie", "fałsz", "off"),
+)
 _TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
+# A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit before its exponent is.
+QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
+ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
 
 
 def read_array(array: np.ndarray[Any, Any], options: Options) -> Transactions:
@@ -62,14 +71,19 @@ def read_sparse(matrix: Any, options: Options) -> Transactions:
     return assemble(_sparse_rows(rows.indptr, rows.indices, rows.data != 0, labels), labels)
 
 
-def rows_of_columns(columns: Sequence[Any], names: Sequence[str], codes: Codes, source: str) -> KeyedRows:
+def rows_of_columns(
+    columns: Sequence[Any], names: Sequence[str], codes: Codes, source: str, *, quantities: bool
+) -> KeyedRows:
     """Return the rows of a table with a column for each item as baskets.
 
     columns: Arrow arrays, or lists, of booleans, of 0 and 1, or of texts that say so; a null is false. names: theirs.
-    codes: (columns,) int32 provisional. source: what errors call the table. Raises DataError for a column of anything
-    else.
+    codes: (columns,) int32 provisional. source: what errors call the table. quantities: whether other numbers of at
+    least 0 say it, too, where a column is not called like one of ids. Raises DataError for a column of anything else.
     """
-    cells = [presence(_arrow(column), _where(name, source)) for column, name in zip(columns, names, strict=True)]
+    cells = [
+        presence(_arrow(column), _where(name, source), quantities=quantities and not _seems_an_id(name))
+        for column, name in zip(columns, names, strict=True)
+    ]
     return rows_of_cells(np.column_stack(cells), codes)
 
 
@@ -87,18 +101,23 @@ def _text(value: object) -> str:
 
 def _where(name: str, source: str) -> str:
     """Return what errors call a column: by its name if that looks like one of ids, for other names may be items."""
-    return f"column {name!r} of {source}" if suggests_a_column(name) or name == "id" else f"a column of {source}"
+    return f"column {name!r} of {source}" if _seems_an_id(name) else f"a column of {source}"
 
 
-def presence(column: pa.Array, where: str) -> NDArray[np.bool_]:
+def _seems_an_id(name: object) -> bool:
+    """Tell whether a column is called like one of ids, or another of purchases, rather than like an item."""
+    return suggests_a_column(name) or str(name).strip().casefold() == "id"
+
+
+def presence(column: pa.Array, where: str, *, quantities: bool) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item: (rows,) bool.
 
     column: Arrow array of booleans, of 0 and 1, or of texts that say so; a null counts as false. where: what errors
-    call it. Raises DataError for anything else.
+    call it. quantities: whether every number of at least 0 says so. Raises DataError for anything else.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return presence(column.dictionary_decode(), where)
+        return presence(column.dictionary_decode(), where, quantities=quantities)
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
     if pa.types.is_boolean(kind):
@@ -106,31 +125,45 @@ def presence(column: pa.Array, where: str) -> NDArray[np.bool_]:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         lower = pc.utf8_lower(present(column).cast(pa.string()))
         has = pc.is_in(lower, value_set=_TRUE)
+        if quantities:
+            is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
+            has = pc.or_(has, pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)))
+            lower = pc.if_else(is_number, pa.nulls(1, pa.string())[0], lower)
         if pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py() is False:
-            raise _noas_presence(where)
+            raise _no_presence(where, quantities)
         return numpy_of(has)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise DataError(f"{where} has type {shown_type(kind)}, and a column of an item holds 0 and 1, or booleans")
     cells = numpy_of(column)
     absent = null_mask(column) | (cells != cells)
-    return as_presence(np.where(absent, cells.dtype.type(0), cells), where)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=quantities)
 
 
-def as_presence(cells: NDArray[Any], where: str) -> NDArray[np.bool_]:
-    """Return numbers or booleans as booleans. Raises DataError for a number that is not 0 or 1."""
+def as_presence(cells: NDArray[Any], where: str, *, quantities: bool = False) -> NDArray[np.bool_]:
+    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
+
+    quantities: whether all numbers of at least 0 do, as in `presence`; otherwise only 0 and 1.
+    """
     if cells.dtype == bool:
         return cells
-    if not ((cells == 0) | (cells == 1)).all():
-        raise _noas_presence(where)
-    return cells.astype(bool)
+    if not ((cells >= 0).all() if quantities else ((cells == 0) | (cells == 1)).all()):
+        raise _no_presence(where, quantities)
+    return cells > 0
 
 
-def _noas_presence(where: str) -> DataError:
-    """Return the error for cells that are neither 0 nor 1."""
+def _no_presence(where: str, quantities: bool) -> DataError:
+    """Return the error for cells that do not say whether a basket has an item. quantities: as in `presence`."""
+    if quantities:
+        return DataError(
+            f"{where} holds something other than truth values and quantities of at least 0, so it does not say whether "
+            f"a basket has the item; what was returned has to be taken off before; if it is an id name it with "
+            f"{parameter('basket')} or {parameter('user')}, or leave it out"
+        )
     return DataError(
-        f"{where} holds more than 0 and 1, so it says of no item whether a basket has it; if it is an id name it with "
-        f"{parameter('basket')} or {parameter('user')}, or leave it out; quantities become 0 and 1 by > 0; for one row "
-        f"per item name {parameter('basket')} and {parameter('item')}"
+        f"{where} holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it "
+        f"with {parameter('basket')} or {parameter('user')}, or leave it out; for quantities, of which each > 0 counts "
+        f"as 1, say {parameter('input_format')} one-hot; for one row per item name {parameter('basket')} and "
+        f"{parameter('item')}"
     )
 
 

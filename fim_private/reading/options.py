@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.reading.dialect import DIALECT, Dialect
+from fim_private.reading.dialect import DIALECT, Dialect, one_character
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.segments import Segments, check_keys
@@ -19,14 +19,15 @@ from fim_private.reading.where import Condition, columns_of
 class Options:
     """The names a caller gave to the columns, and the rule for rows without a user; None where none was given.
 
-    item: one column, or several, as they are given; kept as a tuple. dialect: how the source is to be read, as far as
-    that was said. query: of a database. where: which rows are read. by: the segments that rows are in. memory: how much
-    it may take. Raises ParameterError for names that contradict each other, and for an unknown rule or one without a
-    user column.
+    basket, item: one column, or several, as they are given; kept as a tuple. dialect: how the source is to be read, as
+    far as that was said. query: of a database. where: which rows are read. by: the segments that rows are in. memory:
+    how much it may take. split: at which character cells of the item column are lists of items; None where each is one.
+    fold_case: whether items that differ by capital letters alone are one. Raises ParameterError for names that
+    contradict each other, for an unknown rule or one without a user column, and for no character.
     """
 
     user: str | None = None
-    basket: str | None = None
+    basket: Any = None
     item: Any = None
     items: str | None = None
     missing_user: str | None = None
@@ -35,10 +36,17 @@ class Options:
     where: Condition | None = None
     by: Segments | None = None
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
+    split: str | None = None
+    fold_case: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "item", _item_columns(self.item))
-        for name in ("user", "basket", "items"):
+        for name in ("item", "basket"):
+            object.__setattr__(self, name, _several_columns(name, getattr(self, name)))
+        if self.split is not None:
+            object.__setattr__(self, "split", one_character("split", self.split))
+        if not isinstance(self.fold_case, bool):
+            raise ParameterError(f"{parameter('fold_case')} must be True or False, not {shown(self.fold_case)}")
+        for name in ("user", "items"):
             if not isinstance(getattr(self, name), str | None):
                 raise ParameterError(
                     f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
@@ -63,14 +71,19 @@ class Options:
             raise ParameterError(
                 f"{parameter('item')} needs {parameter('basket')} too: one row per item takes both column names"
             )
-        for name in ("basket", "user"):
-            column = getattr(self, name)
-            if column is not None and column in (*(self.item or ()), self.items):
+        if self.split is not None and len(self.item or (self.items,)) > 1:
+            raise ParameterError(
+                f"{parameter('split')} is for one column whose cells are lists of items, and {parameter('item')} names "
+                "several"
+            )
+        for name, columns in (("basket", self.basket or ()), ("user", (self.user,))):
+            if not {*columns, None}.isdisjoint({*(self.item or ()), self.items} - {None}):
                 raise ParameterError(
                     f"{parameter(name)} and {parameter('item' if self.item else 'items')} name the same column"
                 )
 
-        check_keys(self.by, self.user, self.basket)
+        alone = self.basket[0] if self.basket is not None and len(self.basket) == 1 else None
+        check_keys(self.by, self.user, alone)
 
     @property
     def as_text(self) -> bool:
@@ -99,21 +112,22 @@ class Options:
 
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
-        if given := [*self.given(), *(name for name in ("where", "by") if getattr(self, name) is not None)]:
+        others = (name for name in ("where", "by", "split") if getattr(self, name) is not None)
+        if given := [*self.given(), *others]:
             raise ParameterError(
                 f"{' and '.join(map(parameter, given))} cannot be used with {source}, which has no such columns"
             )
 
 
-def _item_columns(item: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns of the item; None where none was named. Raises ParameterError for no names, or one twice."""
-    if item is None:
+def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the columns that a parameter names; None for none. Raises ParameterError for no names, or one twice."""
+    if given is None:
         return None
-    columns = (item,) if isinstance(item, str) else tuple(item) if isinstance(item, list | tuple) else ()
+    columns = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ParameterError(
-            f"{parameter('item')} must be the name of a column, as text, or a list of such names, not {shown(item)}"
+            f"{parameter(name)} must be the name of a column, as text, or a list of such names, not {shown(given)}"
         )
     if len({*columns}) < len(columns):
-        raise ParameterError(f"{parameter('item')} names a column twice; name each once")
+        raise ParameterError(f"{parameter(name)} names a column twice; name each once")
     return columns

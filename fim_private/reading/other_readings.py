@@ -14,9 +14,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.column_names import numbered, suggests_a_column, suggests_basket, suggests_item, suggests_user
+from fim_private.reading.column_names import (
+    numbered,
+    suggests_a_column,
+    suggests_basket,
+    suggests_date,
+    suggests_item,
+    suggests_user,
+)
 from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
-from fim_private.reading.matrices import FALSE_TEXTS, TRUE_TEXTS
+from fim_private.reading.matrices import ABOVE_ZERO, FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.title_rows import LOOKED_AT
 
@@ -180,13 +187,17 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
         )
     if sum(map(suggests_a_column, first)) < _FEW:
         return None
-    baskets = [name for name in first if suggests_basket(name)] or [name for name in first if suggests_user(name)]
+    baskets = [name for name in first if suggests_basket(name)][:1]
+    if not baskets:  # a visit is named by its customer and its day
+        customers, days = ([name for name in first if test(name)][:1] for test in (suggests_user, suggests_date))
+        baskets = [*customers, *days] if customers else []
     items = [name for name in first if suggests_item(name)]
     suggested = ""
     if comes_again and not (baskets and items):  # names of both are no basket, also where they stand again below
         return None
     if baskets and items:
-        suggested = f", such as {parameter('basket')} {baskets[0]!r} and {parameter('item')} {items[-1]!r}"
+        named = " and ".join(f"{parameter('basket')} {name!r}" for name in baskets)
+        suggested = f", such as {named} and {parameter('item')} {items[-1]!r}"
     return (
         f"looks like one row per item, with a header; name its columns with {parameter('basket')} and "
         f"{parameter('item')}{suggested}; or say {_as_lines(form)} if its first line is a basket too"
@@ -239,7 +250,12 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     """Below the first line, hardly anything but 0 and 1."""
     first, *body = sample.rows
     columns = _columns(body)
-    told = [all(map(_is_truth, column)) for column in columns]
+    # Quantities are told from ids, prices and items that are numbers by their zeros, under a line of names.
+    has_names = bool(first) and not any(re.fullmatch(QUANTITY, name) for name in first) and len({*first}) == len(first)
+    told = [
+        all(map(_is_truth, column)) or (has_names and any(map(_is_nothing, column)) and all(map(_is_quantity, column)))
+        for column in columns
+    ]
     if sum(told) < _FEW:
         return None
     truths = [_is_truth(name) for name, is_told in zip(first, told, strict=False) if is_told]
@@ -253,9 +269,19 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     if all(is_missing(cell) for row in body for cell in row):
         return None
     return (
-        f"looks like a column of 0 and 1 for each item: say {parameter('input_format')} one-hot (its first line names "
-        f"the items), or {_as_lines(form)} if these are items"
+        f"looks like a column of 0 and 1, or of quantities, for each item: say {parameter('input_format')} one-hot "
+        f"(its first line names the items), or {_as_lines(form)} if these are items"
     )
+
+
+def _is_quantity(cell: str) -> bool:
+    """Tell whether a cell is a number of at least 0, or nothing."""
+    return is_missing(cell) or re.fullmatch(QUANTITY, cell) is not None
+
+
+def _is_nothing(cell: str) -> bool:
+    """Tell whether a cell is 0, or nothing."""
+    return is_missing(cell) or (_is_quantity(cell) and re.match(ABOVE_ZERO, cell) is None)
 
 
 def _is_truth(cell: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fim_private.reading.column_names import numbered, suggests_basket, suggests_item, suggests_user
+from fim_private.reading.column_names import numbered, suggests_basket, suggests_date, suggests_item, suggests_user
 from fim_private.reading.dialect import DELIMITERS
 from fim_private.reading.missing_users import MissingUser
 from fim_private.reading.other_readings import seems_spmf
@@ -36,7 +36,10 @@ def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, A
         yield {"input_format": "wide", **keys}
     items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
     if items and keys:
-        yield {"basket": next(iter(keys.values()))} | keys | {"item": items[-1]}
+        # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
+        days = [name for name in names if suggests_date(name)]
+        only_key = next(iter(keys.values()))
+        yield {"basket": [only_key, days[0]] if days and "user" in keys else only_key} | keys | {"item": items[-1]}
     if keys:
         yield keys
     if seems_spmf(lines):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError
-from fim_private.reading.labels import Codes, occurring, spread
+from fim_private.reading.labels import Codes, folded, occurring, spread
 from fim_private.reading.missing_values import is_missing
 from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
@@ -21,9 +21,10 @@ _LABEL_BYTES = 160
 class PythonLabels(dict[Any, int]):
     """Labels from Python objects, int and str mixed as they come: the provisional code of each, see `labels.Labels`."""
 
-    def __init__(self) -> None:
-        """Start with no labels."""
+    def __init__(self, *, fold_case: bool = False) -> None:
+        """Start with no labels. fold_case: as in `arrow_labels.ArrowLabels`."""
         super().__init__({None: -1})
+        self._bare: Callable[[str], str | None] = folded if fold_case else str.strip
         self._labels: list[Item] = []
 
     @property
@@ -33,8 +34,8 @@ class PythonLabels(dict[Any, int]):
 
     def __missing__(self, label: Item) -> int:
         """Give a label seen for the first time its code."""
-        bare = label.strip() if isinstance(label, str) else label
-        if is_missing(bare):
+        bare = self._bare(label) if isinstance(label, str) else label
+        if bare is None or is_missing(bare):
             code = -1
         elif bare != label:
             code = self[bare]

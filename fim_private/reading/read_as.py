@@ -16,21 +16,27 @@ class ReadAs:
     """What a source was read as.
 
     kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
-    and for lists in memory. basket, user: the columns of ids, None where there are none. items: the columns of items;
-    not those of a one-hot table, which are items. others: the columns that were not read, nor are items. delimiter,
-    encoding: of a text, None elsewhere; the delimiter of fimi and spmf is white space. where: which rows were read;
-    None for all.
+    and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
+    items; not those of a one-hot table, which are items. others: the columns that were not read, nor are items.
+    delimiter, encoding: of a text, None elsewhere; the delimiter of fimi and spmf is white space. where: which rows
+    were read; None for all. split: at which character cells were split into items; None where they were not.
     """
 
     kind: str
     form: str
-    basket: str | None = None
+    baskets: tuple[str, ...] = ()
     user: str | None = None
     items: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str | None = None
     where: str | None = None
+    split: str | None = None
+
+    @property
+    def basket(self) -> str | None:
+        """The column that names baskets alone; None where there is none, or several."""
+        return self.baskets[0] if len(self.baskets) == 1 else None
 
     @classmethod
     def of_table(
@@ -49,6 +55,7 @@ class ReadAs:
             delimiter,
             encoding,
             None if roles.where is None else str(roles.where),
+            roles.split,
         )
 
     @property
@@ -56,7 +63,7 @@ class ReadAs:
         """The first column that looks by its name like a customer's, where no column of users was named; else None."""
         if self.user is not None:
             return None
-        found = [name for name in (*self.others, *([self.basket] if self.basket else [])) if suggests_user(name)]
+        found = [name for name in (*self.others, *self.baskets) if suggests_user(name)]
         return found[0] if found else None
 
     def cautions(self) -> Iterator[str]:
@@ -78,7 +85,8 @@ class ReadAs:
             "fimi": "one basket per line",
             "spmf": "one user's sequence of baskets per line (SPMF)",
         }[self.form]
-        columns = [f"{role} {name!r}" for role, name in (("user", self.user), ("basket", self.basket)) if name]
+        columns = [f"user {self.user!r}"] if self.user else []
+        columns += [f"basket {' and '.join(map(repr, self.baskets))}"] if self.baskets else []
         if len(self.items) > 1 and self.form == "long":
             columns.append(f"item {' and '.join(map(repr, self.items))}")
         elif len(self.items) == 1:
@@ -90,6 +98,8 @@ class ReadAs:
         )
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
             between.append(f"in {self.encoding}")
+        if self.split is not None:
+            between.append(f"each cell split at {_DELIMITERS.get(self.split, repr(self.split))}")
         if self.where is not None:
             between.append(f"where {self.where}")
         return f"{self.kind}, {'; '.join([where + (': ' if columns else '') + ', '.join(columns), *between])}"

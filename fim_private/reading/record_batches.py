@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
+from fim_private.reading.cell_lists import FirstCells, split_cells
 from fim_private.reading.column_roles import Column, Roles, Wanted, choose
 from fim_private.reading.dialect import InputForm
 from fim_private.reading.identifiers import by_value
-from fim_private.reading.joint_items import joint_items
+from fim_private.reading.joint_items import joint_ids, joint_items
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.matrices import rows_of_columns
 from fim_private.reading.missing_users import apply_rule
@@ -79,12 +80,16 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     )
     number = 0
 
+    first = FirstCells(items_name(source.name, roles), is_asked=roles.may_hold_lists)
+
     def rows() -> Iterator[KeyedRows]:
         nonlocal number
         for part in _sliced(source, roles):
             batch = chosen(part, roles, source.name)
             number += len(batch)
+            first.see(_column(batch, roles.values[0]))
             yield keyed_rows(batch, roles, encoder, source.name)
+        first.done()
 
     found = assemble(rows(), encoder.labels)
     return replace(found, read_as=read_as, rows=number)
@@ -101,10 +106,11 @@ class Encoder:
     def of(cls, source: ArrowSource, roles: Roles) -> Self:
         """Return what encodes the items of a source."""
         if roles.form is InputForm.ONE_HOT:
-            names = PythonLabels()
+            names = PythonLabels(fold_case=roles.fold_case)
             said = [_token(name) if name in source.tokens else name for name in roles.values]
             return cls(names, names.encode(said))
-        return cls(ArrowLabels(items_name(source.name, roles), text=has_tokens(source, roles)))
+        where = items_name(source.name, roles)
+        return cls(ArrowLabels(where, text=has_tokens(source, roles), fold_case=roles.fold_case))
 
 
 def items_name(source: str, roles: Roles) -> str:
@@ -176,24 +182,28 @@ def _is_number(kind: Any) -> bool:
 
 def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
     """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
-    if roles.basket is not None:
-        place = batch.schema.get_field_index(roles.basket)
-        batch = batch.set_column(place, roles.basket, present(batch.column(place)))
+    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+        _, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
+        batch = batch if stays is None else batch.filter(stays)
+    for name in roles.basket:
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, present(batch.column(place)))
         if batch.column(place).null_count:
             batch = batch.filter(batch.column(place).is_valid())
     users = None
     if roles.user is not None:
         users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
         batch = batch if stays is None else batch.filter(stays)
-    baskets = None if roles.basket is None else _column(batch, roles.basket)
+    baskets = joint_ids([_column(batch, name) for name in roles.basket]) if roles.basket else None
     segments = None if roles.by is None else segment_numbers(roles.by, _column(batch, roles.by.column))
     columns = [_column(batch, name) for name in roles.values]
     if roles.form in (InputForm.LONG, None):
-        return keyed(items_of(columns), baskets, users, segments, is_list=roles.is_list, labels=encoder.labels)
+        items = items_of(columns) if roles.split is None else split_cells(columns[0], roles.split)
+        return keyed(items, baskets, users, segments, is_list=roles.is_list, labels=encoder.labels)
     if encoder.columns is None:
         rows = wide_rows(_alike(columns), encoder.labels)
     else:
-        rows = rows_of_columns(columns, roles.values, encoder.columns, source)
+        rows = rows_of_columns(columns, roles.values, encoder.columns, source, quantities=roles.quantities)
     return with_keys(rows, baskets, users, segments)
 
 

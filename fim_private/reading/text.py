@@ -64,7 +64,8 @@ def read_text(file: File, options: Options) -> Transactions:
         if not first and dialect.skipped:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
-        found = _baskets(chain([first], parts), form, delimiter, ArrowLabels(file.name, text=True))
+        labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
+        found = _baskets(chain([first], parts), form, delimiter, labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
 
@@ -81,7 +82,7 @@ def form_of(file: File, options: Options) -> InputForm:
     """Return the form of a text: the one asked for; else what names of columns, a delimiter and the suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
-    if options.basket is not None or options.item is not None:
+    if options.basket is not None or options.item is not None or (options.items and options.split):
         return InputForm.LONG
     if file.suffix == ".spmf":
         return InputForm.SPMF

@@ -36,13 +36,17 @@ _MOST_COLUMNS = 100_000
 
 def read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
     """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
-    if options.items is not None or (form is InputForm.LONG and (options.item is None or options.basket is None)):
+    if (options.items is not None and options.split is None) or (
+        form is InputForm.LONG and options.items is None and (options.item is None or options.basket is None)
+    ):
         raise ParameterError(
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
         )
     source = named_text_table(file, options, form)
-    return read_arrow(source, replace(options, dialect=replace(options.dialect, input_format=str(form))))
+    # Of one row per item the columns tell, and whether the form was said matters to what its cells may be.
+    said = options.dialect if form is InputForm.LONG else replace(options.dialect, input_format=str(form))
+    return read_arrow(source, replace(options, dialect=said))
 
 
 def named_text_table(file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()) -> ArrowSource:

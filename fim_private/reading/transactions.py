@@ -28,6 +28,7 @@ class Transactions:
     segments: (baskets,) int32, in which part of a public list each basket is (`segment_members`); None without such.
     read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
         is none. where: which of them were read, as a condition; None for all. query: whether a query chose them.
+    fold_case: whether items that differ by capital letters alone are one.
     An empty basket, or a user who has nothing else, counts as a unit.
     """
 
@@ -42,6 +43,7 @@ class Transactions:
     rows: int | None = field(default=None, compare=False)
     where: str | None = field(default=None, compare=False)
     query: bool = field(default=False, compare=False)
+    fold_case: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"

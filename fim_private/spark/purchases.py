@@ -1,7 +1,7 @@
 """Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
 
-The source is read twice: for its items, of which the driver gets digests only, and for its baskets, which are kept
-where Spark keeps them until they are counted.
+The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
+digests only, and for its baskets, which are kept where Spark keeps them until they are counted.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.dp.randomness import Randomness
+from fim_private.reading.arrow_labels import as_texts
 from fim_private.reading.assembly import KeyedRows, assemble
+from fim_private.reading.cell_lists import FirstCells, is_text
 from fim_private.reading.known_labels import KnownLabels, numbers
+from fim_private.reading.other_readings import SAMPLE
+from fim_private.reading.record_batches import items_name
 from fim_private.reading.segment_members import members
 from fim_private.reading.segments import Segments
 from fim_private.reading.transactions import Transactions
@@ -28,7 +32,7 @@ from fim_private.spark.item_digests import ItemCodes, ItemDigests
 from fim_private.spark.item_names import ItemNames, numbered
 from fim_private.spark.pieces import AT_ONCE, FIELDS, mark, pieces
 from fim_private.spark.row_reader import RowReader
-from fim_private.spark.tasks import Batches, run, spark_call
+from fim_private.spark.tasks import Batches, collected, run, spark_call
 
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
@@ -68,6 +72,7 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     """
     reader = RowReader(table.name, table.roles, table.tokens)
     reader.check(table.schema)
+    _refuse_lists(table, reader)
     checksum = Checksum(Randomness().bits(64))
     items = numbered(table.frame, reader, checksum)
     try:
@@ -75,6 +80,17 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     except BaseException:
         items.kept.unpersist()
         raise
+
+
+def _refuse_lists(table: Table, reader: RowReader) -> None:
+    """Raise DataError where the first cells of the item column look like lists of items, and nobody said otherwise."""
+    roles = table.roles
+    first = FirstCells(items_name(table.name, roles), is_asked=roles.may_hold_lists)
+    if roles.may_hold_lists and is_text(table.schema.field(roles.values[0]).type):
+        cells = run(table.frame, _Cells(reader), pa.schema([("cell", pa.string())]), ours=False)
+        for cell in collected(cells.limit(SAMPLE)).column("cell").chunks:
+            first.see(cell)
+        first.done()
 
 
 def _gathered(
@@ -93,11 +109,13 @@ def _gathered(
     frame = table.frame
     task = _Assembly(items.digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
     if roles.keys:
-        named = _key(table, roles.user, "user"), _key(table, roles.basket, "basket")
-        keys = [field for field in named if field is not None]
+        keys = [] if roles.user is None else [_key(table, roles.user, "user")]
+        # Several columns name a basket by a text.
+        keys += [_key(table, roles.basket[0], "basket")] if len(roles.basket) == 1 else []
+        keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
         by = [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
         frame = run(frame, _Rows(reader, items.digests), pa.schema([*keys, *by, ("codes", pa.binary())]), ours=False)
-        frame = _by_unit(frame, roles.user, roles.basket, tasks_for(frame, items.entries))
+        frame = _by_unit(frame, roles.user is not None, bool(roles.basket), tasks_for(frame, items.entries))
         frame = run(frame, task, _pieces_schema())
     else:
         frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema(), ours=False)
@@ -147,21 +165,37 @@ def _pieces_schema() -> pa.Schema:
     return pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
 
 
-def _key(table: Table, column: str | None, name: str) -> pa.Field | None:
+def _key(table: Table, column: str, name: str) -> pa.Field:
     """Return what a column of keys is called, and its type."""
-    return None if column is None else pa.field(name, table.schema.field(column).type)
+    return pa.field(name, table.schema.field(column).type)
 
 
-def _by_unit(frame: Any, user: str | None, basket: str | None, tasks: int) -> Any:
+def _by_unit(frame: Any, by_user: bool, has_basket: bool, tasks: int) -> Any:
     """Bring the rows of each unit together: of a user, or of a basket where nobody is named."""
     from pyspark.sql import functions
 
-    if user is None:
+    if not by_user:
         return frame.repartition(tasks, frame["basket"])
     nobody = frame["user"].isNull()
     # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
-    alone = frame["basket"] if basket is not None else frame["codes"]
+    alone = frame["basket"] if has_basket else frame["codes"]
     return frame.repartition(tasks, frame["user"], functions.when(nobody, alone))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The task that gives the first cells of the item column."""
+
+    reader: RowReader
+
+    def __call__(self, batches: Batches) -> Batches:
+        left = SAMPLE
+        for batch in self.reader.parts(batches):
+            cells = as_texts(batch.column(batch.schema.get_field_index(self.reader.roles.values[0]))[:left])
+            yield pa.RecordBatch.from_arrays([cells], names=["cell"])
+            left -= len(cells)
+            if not left:
+                return
 
 
 @dataclass(frozen=True)

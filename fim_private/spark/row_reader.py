@@ -38,19 +38,24 @@ class RowReader:
 
     def labels(self, codes: Mapping[Item, int], count: int) -> KnownLabels:
         """Return labels with these codes, below count."""
-        return KnownLabels(codes, count, items_name(self.name, self.roles), text=self.tokens)
+        where = items_name(self.name, self.roles)
+        return KnownLabels(codes, count, where, text=self.tokens, fold_case=self.roles.fold_case)
 
     def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
         """Yield the rows of batches whose columns are those of roles.names, in order.
 
         Raises DataError for what cannot be read.
         """
+        for part in self.parts(batches):
+            yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+
+    def parts(self, batches: Batches) -> Batches:
+        """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
         size = self.roles.rows_at_a_time
         for numbered in map(_in_utc, batches):
             batch = numbered.rename_columns(self.roles.names)
             for start in range(0, len(batch), size):
-                part = chosen(batch.slice(start, size), self.roles, self.name)
-                yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+                yield chosen(batch.slice(start, size), self.roles, self.name)
 
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""

@@ -413,3 +413,11 @@ def test_quiet_says_nothing_of_the_page_it_wrote(shop: Path) -> None:
     assert run(shop, "report", "r.json").stderr == "wrote r.html\n"
     done = run(shop, "report", "r.json", "--quiet")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+def test_a_variable_names_columns_of_baskets_a_line_each(shop: Path) -> None:
+    rows = "".join(f"{n},{n % 7},tea\n{n},{n % 7},milk\n" for n in range(900))
+    (shop / "spaces.csv").write_text(f"Order ID,till,product\n{rows}")
+    told = ("spaces.csv", "--item", "product")
+    assert "basket" not in asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID")
+    assert asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID\ntill")["basket"] == ["Order ID", "till"]

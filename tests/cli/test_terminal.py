@@ -300,3 +300,20 @@ def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     """
     done = run_with(tmp_path, lines, "audit", "--mechanism", "distance", "--trials", "0")
     assert (done.stderr, done.returncode) == (b"", 0)
+
+
+def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
+    odd = "tea\x9b2J\x7f\u202eaet"
+    file = tmp_path / "words.csv"
+    file.write_text(f"{odd},milk\n" * 900, encoding="utf-8")
+    command = ["mine", file, "--input-format", "lines", "--seed", "1", "--format"]
+    done = run(*command, "json")
+    assert (done.stderr, done.returncode) == (b"", 0)
+    assert b"tea\\u009b2J\\u007f\\u202eaet" in done.stdout
+    assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", odd]
+    seen = run("inspect", file, "--input-format", "lines", "--format", "json").stdout
+    assert (b"\\u007f" in seen, b"\x7f" in seen) == (True, False)
+    assert odd in run(*command, "csv").stdout.decode()
+    shown = on_terminal([*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False).screen
+    assert "tea\\x9b2J\\x7f\\u202eaet,\r\n" in shown
+    assert "item_1,item_2,support" in shown.splitlines()[0]

@@ -143,3 +143,37 @@ def test_errors_are_one_line(words: list[str], said: str, sales: Path) -> None:
     assert line.startswith("Error: ")
     assert all(each.startswith("Warning: ") for each in warned)
     assert not (sales / "out.json").exists()
+
+
+def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
+    lines = [f'C{n % 300},{n // 300},"{"Tea, milk" if n % 2 else "TEA,Jam"}"' for n in range(3000)]
+    (tmp_path / "visits.csv").write_text("\n".join(["customer,date,items", *lines]) + "\n")
+    (tmp_path / "left.txt").write_text("JAM\n")
+    read = ("--basket", "customer", "--basket", "date", "--item", "items")
+    refused = run(tmp_path, "mine", "visits.csv", *read)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "say --split ',', or --input-format long" in refused.stderr
+    options = (*read, "--split", ",", "--fold-case")
+    done = run(
+        tmp_path,
+        "mine",
+        "visits.csv",
+        *options,
+        "--exclude",
+        "left.txt",
+        "--format",
+        "json",
+        "--epsilon",
+        "9",
+        "--seed",
+        "1",
+    )
+    assert [found["items"] for found in json.loads(done.stdout)["itemsets"]] == [["milk", "tea"]]
+    assert json.loads(done.stdout)["basket"] == ["customer", "date"]
+    seen = json.loads(run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout)
+    assert seen["command"] == (
+        "fim-private mine visits.csv --user customer --basket customer --basket date --item items --split , --fold-case"
+    )
+    (tmp_path / "options.toml").write_text('[mine]\nbasket = ["customer", "date"]\nsplit = ","\nfold-case = true\n')
+    from_file = run(tmp_path, "mine", "visits.csv", "--config", "options.toml", "--item", "items", "--seed", "1")
+    assert "A basket is all rows with the same 'customer' and 'date'." in from_file.stdout

@@ -691,3 +691,23 @@ def test_spectra_equal_those_of_pyfim_on_real_files(name: str, size: int) -> Non
     if len(found) < 300_000:
         listed = dict(list_itemsets(read_transactions(path), size, floor, 10**9))
         assert listed == {tuple(sorted(itemset)): support for itemset, support in found}
+
+
+@every_counter
+def test_itemsets_of_one_basket_each_are_not_scanned(counter: str) -> None:
+    long = of_rows([np.arange(200_000), np.arange(200_000, 200_300)], 200_300)
+    met = math.comb(200_000, 2) + math.comb(300, 2)
+    ticks: list[float] = []
+    found = itemset_spectrum(long, 2, counter=counter, effort=Effort(max_work=met, progress=ticks.append))
+    assert [*found.levels()] == [(1, met)]
+    assert not ticks
+
+
+@every_counter
+@pytest.mark.parametrize("size", [2, 5])
+def test_a_basket_that_has_too_many_itemsets_is_refused_before_any_is_counted(counter: str, size: int) -> None:
+    ticks: list[float] = []
+    one = of_rows([np.arange(1_000_000)], 1_000_000)
+    with pytest.raises(WorkLimitError, match="would take up to"):
+        next(iter(itemset_spectrum(one, size, counter=counter, effort=Effort(progress=ticks.append)).levels()))
+    assert not ticks

@@ -125,6 +125,9 @@ REQUESTS: Any = {
     "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
     "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
     "two columns": {"basket": "basket", "item": ["store", "item"], "top": 3},
+    "baskets of two columns": {"basket": ["user", "store"], "item": "item", "top": 3},
+    "users and baskets of two columns": OF_USERS | {"basket": ["user", "amount"], "top": 3, "exclude": [1, "I3"],
+        "fold_case": True},
     "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},
     "segments of baskets": {"basket": "basket", "item": "item", "by": "store", "segments": "s2,s0", "top": 2},
 }  # fmt: skip
@@ -134,6 +137,21 @@ REQUESTS: Any = {
 def test_releases_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, name: str) -> None:
     request: Any = MUCH | REQUESTS[name]
     assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+
+
+def test_cells_are_split_and_letters_folded_as_on_one_machine(spark: Any, many_tasks: None, tmp_path: Path) -> None:
+    cells = ["Tea, milk,1", "['TEA', 'jam']", "milk", None, " jam ,Null, 1"]
+    table = pa.table({"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]})
+    pq.write_table(table, path := tmp_path / "cells.parquet", row_group_size=200)
+    request: Any = MUCH | {"basket": "b", "item": "cells", "top": 3, "catalogue": ["TEA", "Milk", "jam", "1"]}
+    request |= {"split": ",", "fold_case": True, "supports": True}
+    here = fim.mine(path, **request)
+    assert fim.mine(str(path), engine="spark", **request).to_dict() == here.to_dict()
+    assert {*here[0].items} <= {"tea", "milk", "jam", "1"}
+    for engine in ("local", "spark"):
+        with pytest.raises(fim.DataError, match=r"column 'cells' of .* say split ',', or input_format long"):
+            fim.mine(str(path), engine=engine, basket="b", item="cells")
+        assert fim.mine(str(path), engine=engine, basket="b", item="cells", input_format="long", size=1, **MUCH)
 
 
 @pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (7, False), (200, True)])

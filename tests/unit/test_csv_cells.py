@@ -25,7 +25,23 @@ def test_cells_come_back(cells: list[str], safe: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1+1", "-1+1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "-1e5", "-", "-tea"]
+    "text",
+    [
+        "=1+1",
+        "+1+1",
+        "-1+1",
+        "@sum(a1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "＝1",
+        "＋1+1",
+        "－tea",
+        "＠sum(a1)",
+        "﹦1",
+        "-1e5",
+        "-",
+    ],
 )
 def test_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
     assert next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=True), newline="")))[0] == f"'{text}"

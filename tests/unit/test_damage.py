@@ -152,6 +152,36 @@ def test_a_length_that_no_memory_has_is_damage(tmp_path: Path) -> None:
     assert lengths > 3
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_length_that_a_small_file_cannot_fill_is_damage(stream: bool, tmp_path: Path) -> None:
+    script = """
+import resource, sys
+from pathlib import Path
+import fim_private as fim
+from fim_private.errors import DataError
+whole = Path("whole").read_bytes()
+held = 1 << 20
+resource.setrlimit(resource.RLIMIT_DATA, (held << 11, held << 11))  # as the command line has itself held
+damaged = 0
+for place in range(0, len(whole) - 8, 4):
+    Path("a.arrow").write_bytes(whole[: place + 3] + b"\\x60" + whole[place + 4 :])
+    try:
+        fim.read_transactions("a.arrow", basket="order", item="item")
+    except DataError as error:
+        damaged += "damaged" in str(error)
+print(damaged)
+"""
+    table = pa.table({"order": [place // 3 for place in range(300)], "item": [f"i{n % 7}" for n in range(300)]})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.OSFile(str(tmp_path / "whole"), "wb") as file:
+        new = pa.ipc.new_stream if stream else pa.ipc.new_file
+        with new(file, table.schema, options=options) as writer:
+            writer.write_table(table)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert int(done.stdout) > 3
+
+
 def test_a_type_that_python_has_no_arrays_for(tmp_path: Path) -> None:
     """An interval of months, as Arrow itself knows it: found by changing bytes of a schema."""
     path = tmp_path / "a.arrow"

@@ -22,7 +22,8 @@ import pytest
 from patience import PATIENCE
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import chunk_sizes, read_transactions
+from fim_private.reading import chunk_sizes, read_catalogue, read_transactions
+from fim_private.reading.cell_lists import items_of_cell, split_cells
 from fim_private.reading.file_errors import file_errors
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
@@ -246,7 +247,7 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
 
 def test_the_refusal_names_the_columns_that_fit(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n")
-    refused(path, "such as basket 'Member_number' and item 'itemDescription'", "input_format lines")
+    refused(path, "such as basket 'Member_number' and basket 'Date' and item 'itemDescription'", "input_format lines")
     data = read_transactions(path, basket="Member_number", item="itemDescription")
     assert baskets(data) == [{"tropical fruit"}]
 
@@ -576,7 +577,9 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
 def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
     # Without a line of names it is somebody's: whatever is in it, the other rows mean what they mean.
-    options: dict[str, Any] = {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    options: dict[str, Any] = (
+        {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    )
     width = first.count(",") + 1
     second = ["2", "milk;1l", "bread|x"][:width]
     path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")
@@ -637,3 +640,160 @@ def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     assert "Jane" not in str(outcome_of(path))
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
+
+
+# ------------------------------------------------------------------------------------------- one-hot, as it is written
+
+WORDS = [("WAHR", "FALSCH"), ("ja", "nein"), ("Yes", "No"), ("TRUE", "false"), ("VRAI", "FAUX"), ("x", ""), ("T", "F")]
+QUANTITIES = [("3", "0"), ("0.5", "0.0"), ("0,5", "0,00"), ("2e3", "0e3"), ("+1", ""), ("10", "NA")]
+
+
+@pytest.mark.parametrize(("yes", "no"), [*WORDS, *QUANTITIES])
+@pytest.mark.every_case
+def test_one_hot_text_is_read_as_people_write_it(yes: str, no: str, tmp_path: Path) -> None:
+    rows = [(yes, no, yes), (no, yes, yes), (yes, no, no), (no, no, no)]
+    path = written(tmp_path, "a.csv", "tea;milk;jam\n" + "".join(";".join(row) + "\n" for row in rows * 5))
+    refused(path, "input_format one-hot", delimiter=";")
+    read = read_transactions(path, delimiter=";", input_format="one-hot")
+    assert baskets(read) == [{"tea", "jam"}, {"milk", "jam"}, {"tea"}, set()] * 5
+    frame = pd.DataFrame(rows * 5, columns=["tea", "milk", "jam"])
+    for table in (frame, pa.Table.from_pandas(frame), pl.from_pandas(frame)):
+        assert baskets(read_transactions(table, input_format="one-hot")) == baskets(read)
+
+
+@pytest.mark.parametrize("kind", [int, float, "Int64", "Sparse[int]"])
+def test_quantities_of_frames_count_where_that_is_said(kind: Any) -> None:
+    frame = pd.DataFrame({"tea": [3, 0, 1], "milk": [0, 2, 0]}).astype(kind)
+    refused(frame, "say input_format one-hot")  # a table of numbers may be one of ids
+    assert baskets(read_transactions(frame, input_format="one-hot")) == [{"tea"}, {"milk"}, {"tea"}]
+    refused(-frame, "quantities of at least 0", input_format="one-hot")
+
+
+# -------------------------------------------------------------------------------------------------- lists in cells
+
+
+@pytest.mark.parametrize(
+    ("cells", "split"),
+    [
+        (["a, b, c", "b", "c,a"], ","),
+        (["['a', 'b', 'c']", "['b']", '["c", "a"]'], ","),
+        (["{a,b,c}", "{b}", "{c,a}"], ","),
+        (["a|b|c", "b", "c|a"], "|"),
+        (["a;b; c", "b;", "c;a"], ";"),
+        (["a\tb\tc", "b", "c\ta"], "tab"),
+    ],
+)
+@pytest.mark.every_case
+def test_cells_that_are_lists_are_refused_with_what_splits_them(cells: list[str], split: str, tmp_path: Path) -> None:
+    expected = [{"a", "b", "c"}, {"b"}, {"c", "a"}]
+    frame = pd.DataFrame({"order": [1, 2, 3], "items": cells})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    pyarrow.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
+    named: Any = {"basket": "order", "item": "items"}
+    shown = "tab" if split == "tab" else repr(split)
+    for source in (tmp_path / "a.csv", tmp_path / "a.parquet", frame, pl.from_pandas(frame)):
+        refused(source, f"say split {shown}", "input_format long", **named)
+        assert baskets(read_transactions(source, split=split, **named)) == expected
+        assert baskets(read_transactions(source, split=split, items="items")) == expected
+        whole = baskets(read_transactions(source, input_format="long", **named))
+        assert whole == [{cell.strip()} for cell in cells]
+
+
+@pytest.mark.parametrize(
+    "cells", [["eggs, large", "milk", "tea", "jam"], ["milk", "a;b"], ["tea (green)", "milk"], ["1", "2"]]
+)
+def test_names_with_a_comma_here_and_there_are_items(cells: list[str]) -> None:
+    frame = pd.DataFrame({"order": [n // 3 for n in range(300)], "item": [cells[n % len(cells)] for n in range(300)]})
+    assert set.union(*baskets(read_transactions(frame, basket="order", item="item"))) == {*cells}
+
+
+@pytest.mark.parametrize(
+    ("cell", "split", "items"),
+    [
+        ("['a, b', 'c']", ",", ["a, b", "c"]),
+        ("[\"it's\", 'b']", ",", ["it's", "b"]),
+        ("d'or, l'eau", ",", ["d'or", "l'eau"]),
+        ("'a' b, c", ",", ["'a' b", "c"]),
+        ("['a' 'b c'\n 'd']", " ", ["a", "b c", "d"]),
+        (",, a ,", ",", ["a"]),
+        ("[]", ",", []),
+        ("[a", ",", ["[a"]),
+    ],
+)
+@pytest.mark.every_case
+def test_a_cell_is_split_by_itself(cell: str, split: str, items: list[str]) -> None:
+    assert items_of_cell(cell, split) == items
+    lists = split_cells(pa.array([cell, None, cell]).dictionary_encode(), split)
+    assert lists.to_pylist() == [items, None, items]
+
+
+def test_what_cannot_be_split(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"order": [1, 2], "number": [1, 2], "list": [["a"], ["b"]], "more": ["a,b", "c,d"]})
+    table = pa.Table.from_pandas(frame)
+    refused(table, "does not hold texts to split", basket="order", item="number", split=",")
+    refused(table, "does not hold texts to split", items="list", split=",")
+    for options, part in (
+        ({"basket": "order", "item": ["more", "number"], "split": ","}, "several"),
+        ({"basket": "order", "item": "more", "split": "ab"}, "split must be one character"),
+        ({"input_format": "wide", "split": ","}, "leave out split"),
+    ):
+        with pytest.raises(ParameterError, match=part):
+            read_transactions(table.drop_columns(["list"]), **options)
+    with pytest.raises(ParameterError, match="split cannot be used with one basket per line"):
+        read_transactions(written(tmp_path, "a.csv", "a,b\n"), split=";", input_format="lines")
+
+
+# ----------------------------------------------------------------------------------- letters, and what names a basket
+
+
+def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
+    words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
+    expected = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
+    lines = written(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in words))
+    assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
+    wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))
+    assert baskets(read_transactions(wide, fold_case=True, input_format="fimi")) == expected
+    textual = [{str(item) for item in basket} for basket in expected]
+    assert baskets(read_transactions(words, fold_case=True)) == textual
+    assert baskets(read_transactions(pa.array(words), fold_case=True)) == textual
+    frame = pd.DataFrame({"b": [n for n, row in enumerate(words) for _ in row], "i": [i for row in words for i in row]})
+    for source in (frame, frame.astype({"i": "category"}), frame.astype({"i": "string"}), pl.from_pandas(frame)):
+        assert baskets(read_transactions(source, basket="b", item="i", fold_case=True)) == textual
+    one_hot = pd.DataFrame({"TEA": [True, False], "tea": [True, True], "Milk": [False, True]})
+    assert baskets(read_transactions(one_hot, fold_case=True)) == [{"tea"}, {"tea", "milk"}]
+    assert len(read_catalogue(["TEA", "tea", "Milk"], fold_case=True)) == 2
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "objects", "polars"])
+@pytest.mark.every_case
+def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
+    rows = [
+        ("a", "b | c", "tea"), ("a | b", "c", "milk"), ("a", "b | c", "jam"), ("a", "", "salt"), (None, "c", "oil"),
+        (" a | b", "c", "tea"), ("a|b", "c", "rye"), ("a\\", "b", "oat"), ("a", "\\b", "fig"),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["customer", "day", "item"])
+    source: Any = frame if kind == "objects" else frame.astype("string")
+    if kind == "csv":
+        frame.to_csv(source := tmp_path / "a.csv", index=False)
+    elif kind == "parquet":
+        pyarrow.parquet.write_table(pa.Table.from_pandas(frame), source := tmp_path / "a.parquet")
+    elif kind == "polars":
+        source = pl.from_pandas(frame)
+    named: Any = {"basket": ["customer", "day"], "item": "item"}
+    expected = [{"tea", "jam"}, {"milk", "tea"}, {"rye"}, {"oat"}, {"fig"}]
+    assert sorted(map(sorted, baskets(read_transactions(source, **named)))) == sorted(map(sorted, expected))
+    refused(source, "without a user", user="customer", **named)
+    users = read_transactions(source, user="customer", missing_user="drop", **named)
+    assert (users.units, users.baskets) == (4, 5)
+
+
+def test_numbers_and_days_name_a_basket_as_their_texts_do(tmp_path: Path) -> None:
+    days = pd.date_range("2011-01-01", periods=5).repeat(6)
+    frame = pd.DataFrame({"customer": [n % 3 for n in range(30)], "day": days, "item": [f"i{n}" for n in range(30)]})
+    frame.to_csv(path := tmp_path / "a.csv", index=False)
+    named: Any = {"basket": ["customer", "day"], "item": "item"}
+    read = [baskets(read_transactions(source, **named)) for source in (path, frame, pa.Table.from_pandas(frame))]
+    assert len(read[0]) == 15
+    assert sorted(map(sorted, read[0])) == sorted(map(sorted, read[1])) == sorted(map(sorted, read[2]))
+    with pytest.raises(ParameterError, match="basket names a column twice"):
+        read_transactions(frame, basket=["day", "day"], item="item")

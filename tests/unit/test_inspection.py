@@ -189,3 +189,94 @@ def test_customers_that_nobody_named(ask: str) -> None:
         warnings.simplefilter("error")
         asked(user="Member_number")
         asked(seed=1)
+
+
+VISITS = "customer,date,product,price\n" + "".join(
+    f"C{n % 50},2011-01-{n % 28 + 1:02d},{item},{n}\n" for n in range(600) for item in ("Tea", "milk", "TEA ")
+)
+LISTS = "order,items\n" + "".join(f"{n},\"a, b, c\"\n{n + 1000},\"['a', 'b']\"\n" for n in range(300))
+LINES = "line_id,customer,date,product\n" + "".join(
+    f"{n},C{n % 50},2011-01-{n % 28 + 1:02d},i{n % 3}\n" for n in range(500)
+)
+WIDTHS = "tea;milk;jam\n" + "WAHR;FALSCH;WAHR\nFALSCH;WAHR;WAHR\nWAHR;FALSCH;FALSCH\n" * 40
+PIECES = "tea,milk,jam\n" + "3,0,1\n0,2,2\n1.5,0,0\n" * 40
+
+
+@pytest.mark.parametrize(
+    "content", [VISITS, LISTS, LINES, WIDTHS, PIECES], ids=["visits", "lists", "lines", "words", "n"]
+)
+@pytest.mark.every_case
+def test_what_it_suggests_runs_and_what_it_refuses_is_refused(content: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", content)
+    seen = fim.inspect(path)
+    read = fim.read_transactions(path, **seen.options)
+    assert (read.baskets, len(read.vocabulary)) == (seen.baskets, seen.items)
+    words = shlex.split(command_for(seen))[3:]
+    assert words == [word for name, value in seen.options.items() for word in _words(name, value)]
+    assert fim.mine(path, **seen.options, seed=1).private is False
+    with pytest.raises(fim.FimPrivateError) as refused:
+        fim.inspect(path, user="nobody")
+    with pytest.raises(fim.FimPrivateError) as again:
+        fim.read_transactions(path, user="nobody")
+    assert str(refused.value) == str(again.value)
+
+
+def _words(name: str, value: Any) -> list[str]:
+    option = f"--{name.replace('_', '-')}"
+    return (
+        [option]
+        if value is True
+        else [w for each in (value if isinstance(value, list) else [value]) for w in (option, each)]
+    )
+
+
+def test_a_customer_and_a_day_are_a_visit(tmp_path: Path) -> None:
+    seen = fim.inspect(path := written(tmp_path, "a.csv", VISITS))
+    assert seen.options == {"user": "customer", "basket": ["customer", "date"], "item": "product"}
+    assert "--basket customer --basket date" in command_for(seen)
+    assert seen.baskets == 600
+    all_of_them = fim.inspect(path, basket="customer", item="product")
+    assert all_of_them.baskets == 50
+    assert any("basket 'customer' and basket 'date'" in note for note in all_of_them.notes)
+
+
+def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", VISITS)
+    (offer,) = (note for note in fim.inspect(path).notes if "capital" in note)
+    assert offer.endswith("such as 'TEA' and 'Tea': fold_case takes them as one.")
+    assert "--fold-case takes them as one" in render_inspection(fim.inspect(path), Screen()).replace("\n", " ")
+    folded = fim.inspect(path, fold_case=True)
+    assert (folded.items, any("capital" in note for note in folded.notes)) == (2, False)
+    assert "--fold-case" in command_for(folded)
+    assert not any("capital" in note for note in fim.inspect([["tea", "milk"], ["tea "]]).notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "advice"),
+    [
+        (LINES, {"basket": "line_id", "item": "product"}, "basket 'customer' and basket 'date'"),
+        (LINES.replace("date", "order"), {"basket": "line_id", "item": "product"}, "basket 'order', it seems"),
+        (LINES.replace("date", "x"), {"basket": "line_id", "item": "product"}, "basket 'customer'."),
+        ("tea\nmilk\njam\n" * 9, {"input_format": "lines"}, "say what is between them with delimiter"),
+    ],
+)
+@pytest.mark.every_case
+def test_baskets_of_one_item_are_what_it_says_first(content: str, options: Any, advice: str, tmp_path: Path) -> None:
+    seen = fim.inspect(written(tmp_path, "a.csv", content), **options)
+    assert seen.notes[0].startswith("Every basket has one item, so no two items are ever together.")
+    assert advice in seen.notes[0]
+    shown = render_inspection(seen, Screen())
+    assert shown.splitlines()[1].startswith("Every basket has one item")
+    assert shown.count("Every basket") == 1
+
+
+def test_numbers_that_are_never_0_are_not_guessed_to_be_quantities(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2, 3], "b": [4, 5, 6]})
+    with pytest.raises(fim.DataError, match="say input_format one-hot") as refused:
+        fim.inspect(table)
+    with pytest.raises(fim.DataError) as again:
+        fim.read_transactions(table)
+    assert str(refused.value) == str(again.value)
+    quantities = fim.inspect(pa.table({"a": [1, 0, 3], "b": [0, 5, 6]}))
+    assert quantities.options == {"input_format": "one-hot"}
+    assert "Of quantities, each above 0 counts as 1." in quantities.notes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import sqlite3
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -395,3 +396,71 @@ def test_types_know_all_options() -> None:
     assert named == {*get_type_hints(MineOptions)}
     typed = {name: str(hint) for name, hint in get_type_hints(MineOptions).items()}
     assert typed == {name: str(hint) for name, hint in get_type_hints(fim.mine).items() if name in named}
+
+
+def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: Path) -> None:
+    rows = [(n % 300, n // 300, "Tea, milk" if n % 2 else "TEA ,Jam") for n in range(3000)]
+    frame = pd.DataFrame(rows, columns=["till", "day", "bought"])
+    asked: dict[str, Any] = {"basket": ["till", "day"], "item": "bought", "split": ",", "fold_case": True}
+    lists: dict[str, Any] = {"exclude": ["JAM"], "catalogue": ["TEA", "Milk", "jam"]}
+    release = fim.mine(frame, **asked, **lists, **NEARLY_EXACT)
+    assert [(found.items, found.support) for found in release] == [(("milk", "tea"), 1500)]
+    said = {name: release.to_dict()[name] for name in ("basket", "split", "fold_case", "exclude")}
+    assert said == {"basket": ["till", "day"], "split": ",", "fold_case": True, "exclude": ["jam"]}
+    assert "A basket is all rows with the same 'till' and 'day'." in str(release)
+    assert "Each cell of items was cut at ','." in str(release)
+    assert "Capital and small letters are not told apart." in str(release)
+    release.save(tmp_path / "a.json")
+    assert fim.load(tmp_path / "a.json").scope == release.scope
+    with fim.Ledger.create(tmp_path / "a.ledger", epsilon=9, delta=1e-3, dataset="s") as ledger:
+        fim.mine(frame, **asked, ledger=ledger, dataset="s")
+        charged = ledger.entries[0].parameters
+    assert {name: charged[name] for name in ("basket_columns", "split", "fold_case")} == {
+        "basket_columns": 2,
+        "split": True,
+        "fold_case": True,
+    }
+    counted = fim.count(frame, [["TEA", "jam"], ["Milk"]], **asked, epsilon=1e6, seed=1)
+    assert [(found.items, found.support) for found in counted] == [(("jam", "tea"), 1500), (("milk",), 1500)]
+    with pytest.raises(fim.ParameterError, match="itemset 1 has an item twice"):
+        fim.count(frame, [["TEA", "tea"]], **asked, seed=1)
+
+
+def test_what_was_read_with_folded_letters_stays_so() -> None:
+    read = fim.read_transactions([["Tea", "Milk"]] * 900, fold_case=True)
+    release = fim.mine(read, catalogue=["TEA", "MILK", "JAM"], **NEARLY_EXACT)
+    assert (release[0].items, release[0].support, release.scope.fold_case) == (("milk", "tea"), 900, True)
+    assert fim.count(read, [["TEA"]], epsilon=1e6, seed=1)[0].support == 900
+    with pytest.raises(fim.ParameterError, match="leave out fold_case"):
+        fim.mine(read, fold_case=True)
+
+
+@pytest.mark.parametrize("source", ["csv", "frame", "sqlite"])
+@pytest.mark.every_case
+def test_nobody_elses_cells_change_an_item(source: str, tmp_path: Path) -> None:
+    """Cut and folded cell by cell: what one unit has does not depend on how others write theirs."""
+    own = [("a", "d", "['Tea', 'Milk']"), ("a", "d", "jam"), ("b", "d", "SALT, tea"), ("b", None, "x")]
+    others = [(f"o{n}", "d", cell) for n in range(9) for cell in ("TEA", "tea", "['TEA'", "a;b", "MILK,,", "NULL")]
+
+    def baskets_of(rows: list[Any]) -> list[list[Any]]:
+        frame = pd.DataFrame(rows, columns=["customer", "day", "items"])
+        data: Any = frame
+        asked: dict[str, Any] = {"basket": ["customer", "day"], "item": "items", "split": ",", "fold_case": True}
+        if source == "csv":
+            frame.to_csv(data := tmp_path / "a.csv", index=False)
+        elif source == "sqlite":
+            pytest.importorskip("adbc_driver_sqlite")
+            with closing(sqlite3.connect(tmp_path / f"{len(rows)}.db")) as database:
+                frame.to_sql("sales", database, index=False)
+            data = f"sqlite:///{tmp_path}/{len(rows)}.db"
+            asked["query"] = "select * from sales"
+        read = fim.read_transactions(data, **asked)
+        bounds = zip(read.offsets, read.offsets[1:], strict=False)
+        return [sorted(map(str, map(read.vocabulary.label, read.items[a:b].tolist()))) for a, b in bounds]
+
+    alone = baskets_of(own)
+    assert sorted(alone) == [["jam", "milk", "tea"], ["salt", "tea"]]
+    among = baskets_of([*others, *own])
+    for basket in baskets_of(others):
+        among.remove(basket)
+    assert sorted(among) == sorted(alone)

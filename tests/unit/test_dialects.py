@@ -748,7 +748,7 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
 
 def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
     words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
-    expected = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
+    expected: list[set[Any]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
     lines = written(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in words))
     assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
     wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))

@@ -151,8 +151,9 @@ class Ledger:
     def charge(self, charge: Charge) -> Charged:
         """Write a charge down; when this returns it is on the disk.
 
-        Raises LedgerError where it would overspend, or is of another data set, unit or relation; and where the file
-        cannot be written, after which the charge may stand all the same, but nothing may be released.
+        Raises LedgerError where it would overspend, or is of another data set, unit, unit column or relation; and where
+        the file cannot be written, after which the charge may stand all the same, but nothing may be
+        released.
         """
         self._check_open()
         with storage.writing(self._path) as connection:
@@ -184,7 +185,7 @@ class Ledger:
             raise LedgerError(f"{shown(self._name)} is another ledger than when it was opened; open it again")
         # First what was seen, then the entries: others may add some meanwhile, which must not look like a loss.
         note = noted(terms.id)
-        seen = [each for each in (note, None if self._known is None else _seen(self._known)) if each is not None]
+        seen = [each for each in (None if self._known is None else _seen(self._known), note) if each is not None]
         for each in seen:
             if not _holds(connection, terms, each):
                 raise LedgerError(
@@ -198,7 +199,7 @@ class Ledger:
             columns, spent = last.verified.unit_columns, last.verified.spent
             start = Balance(self._name, terms, last.entries, last.hash, self._first(connection), columns, spent)
         self._known = start.after(self._verified(connection, start))
-        if self._known.number - start.number >= _MANY:
+        if verify or self._known.number - start.number >= _MANY:
             remember(terms.id, _seen(self._known))  # where that fails, it is said when something is charged
         return self._known
 

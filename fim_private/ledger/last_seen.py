@@ -20,7 +20,8 @@ from fim_private.errors import OutputError
 from fim_private.whole_files import staged
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-_RATIONAL = re.compile(r"[0-9a-f]+/[0-9a-f]+")
+_RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
+_SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _verified(values: Any) -> Verified | None:
     if values is None:
         return None
     columns = values["unit_columns"]
-    spent = {name: _read(text) for name, text in values["spent"].items()}
+    spent = {name: _read(values["spent"][name]) for name in _SUMS}
     return Verified(values["terms"], values["first"], None if columns is None else tuple(columns), spent)
 
 

@@ -422,6 +422,18 @@ def test_opening_and_charging_read_what_is_new_and_no_more(
     assert fim.Ledger(path).left.epsilon == 3 - Fraction(50, 70) - Fraction(1, 3)
 
 
+def test_verifying_all_mends_a_record_of_what_was_spent(ledger: fim.Ledger, path: Path) -> None:
+    for _ in range(2):
+        ledger.charge(charge(0.5))
+    place = last_seen.folder()
+    assert place is not None
+    note = place / f"{ledger.statement().terms.id}.json"
+    note.write_text(note.read_text().replace('"epsilon": "1/1"', '"epsilon": "0/1"'))
+    assert fim.Ledger(path).left.epsilon == 3
+    assert fim.Ledger(path).statement(verify=True).left.epsilon == 2
+    assert fim.Ledger(path).left.epsilon == 2
+
+
 def test_where_it_is_new_it_is_verified_once(
     ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -603,7 +615,18 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
     assert fim.Ledger(path).entries == ()  # what cannot be noticed
 
 
-@pytest.mark.parametrize("garbage", ["", "{}", "[1]", '{"entries": "1", "hash": 2}', '{"entries": 1, "hash": "x"}'])
+NO_SUMS = '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": null, "spent": %s}}'
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        *("", "{}", "[1]", '{"entries": "1", "hash": 2}', '{"entries": 1, "hash": "x"}'),
+        NO_SUMS % ("0" * 64, '{"epsilon": "1/1"}'),
+        NO_SUMS % ("0" * 64, '{"epsilon": "1/0", "delta": "0/1", "rho": "0/1", "zcdp_delta": "0/1"}'),
+    ],
+)
+@pytest.mark.every_case
 def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
     ledger.charge(charge())
     place = last_seen.folder()

@@ -29,7 +29,7 @@ _PIECE = 1 << 20
 # Bytes of a cell in the reader's array, and of what it makes of it.
 _CELL = 64
 # A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
-_ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')"""
+_ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
 _TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _PLACE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")

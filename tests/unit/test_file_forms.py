@@ -223,6 +223,7 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
         '<c r="A1" r="XFD1048576"><v>1</v></c>',
         "<c q=' r=\"A1\"' r = 'ZZZ1'><v>1</v></c>",
         '<c r="A1"r="XFD1048576"><v>1</v></c>',
+        """<!-- <c a=" --><c r='XFD1048576'><v>1</v></c><x q="/> "/>""",
     ],
 )
 def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import islice
@@ -17,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, MissingExtraError, parameter
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
 from fim_private.reading import memory
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Wanted
@@ -29,8 +28,13 @@ from fim_private.reading.title_rows import LOOKED_AT, refuse_title
 _PIECE = 1 << 20
 # Bytes of a cell in the reader's array, and of what it makes of it.
 _CELL = 64
-# A row, a cell, or the end of a shared string; of a row or a cell the place that it says.
-_TOKEN = re.compile(rb"""<(?:\w+:)?(row|c)\b(?:[^>]*?\sr=["']([A-Z]{0,3})(\d{0,7})["'])?|(</(?:\w+:)?si\s*>)""")
+# A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
+_ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
+_TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_PLACE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
+_NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 def workbook_source(file: File, options: Options, *, head: bool = False) -> ArrowSource:
@@ -91,12 +95,13 @@ def _only_sheet(file: File) -> Any:
             and sheet.visible is python_calamine.SheetVisibleEnum.Visible
         ]
         sheets = [sheet for sheet in map(book.get_sheet_by_index, shown) if sheet.start is not None]
+    except (FimPrivateError, MemoryError):
+        raise
     except python_calamine.PasswordError:
         raise DataError(f"{file.name} has a password; save it without one, or save as CSV") from None
-    except (python_calamine.CalamineError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
-        raise DataError(f"{file.name} is no workbook that can be read; write it again, or save as CSV") from None
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of the reader, which is written in Rust
+        # Each damage has an error of its own, in two libraries; one of them panics, as programs in Rust do.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise DataError(f"{file.name} is no workbook that can be read; write it again, or save as CSV") from None
     if not sheets:
@@ -109,7 +114,7 @@ def _only_sheet(file: File) -> Any:
 
 
 def _weight(content: bytes) -> int:
-    """Return how many bytes the sheets of a workbook take at most, by what its XML says. Raises BadZipFile, zlib.error.
+    """Return how many bytes the sheets of a workbook take at most, by what its XML says. Raises BadZipFile, ValueError.
 
     A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
     """
@@ -122,24 +127,42 @@ def _weight(content: bytes) -> int:
                 while piece := stream.read(_PIECE):
                     size += len(piece)
                     memory.current().check(2 * size)
+                    if not read and not rest and piece.startswith(_NO_TEXT):
+                        raise ValueError("XML that is not in UTF-8")
                     text = rest + piece
                     cut = max(text.rfind(b"<"), 0) if len(text) < 2 * _PIECE else len(text)
                     for token in _TOKEN.finditer(text[:cut]):
-                        kind, letters, digits, end = token.groups()
-                        if end is not None:
+                        if token[5] is not None:
                             place = read + token.end()
                             longest, string = max(longest, place - string), place
-                        elif kind == b"row":
-                            row, column = int(digits) if digits else row + 1, 0
+                            continue
+                        letters, digits = _place(token[2])
+                        if token[1] == b"row":
+                            row, column = int(digits or row + 1), 0
                         else:
                             shared += 1
-                            column = _column(letters) if letters else column + 1
-                            row = int(digits) if digits else row
-                        last_row, last_column = max(last_row, row), max(last_column, column)
+                            column, row = _column(letters) if letters else column + 1, int(digits or row)
+                            last_row, last_column = max(last_row, row), max(last_column, column)
+                        if row > _MOST_ROWS or column > _MOST_COLUMNS:
+                            raise ValueError("a place that no sheet has")
                     rest = text[cut:]
                     read += cut
             cells += last_row * last_column
     return 2 * size + _CELL * cells + longest * shared
+
+
+def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
+    """Return the letters and digits of the place that a row or a cell says, empty where it says none.
+
+    Raises ValueError for what the reader might understand in another way.
+    """
+    if attributes is None:
+        raise ValueError("a tag that does not end")
+    places = [value for name, value in _ATTRIBUTES.findall(attributes) if name == b"r"]
+    match = _PLACE.fullmatch(places[0][1:-1] if places else b"")
+    if match is None or len(places) > 1:
+        raise ValueError("a place that no sheet has")
+    return match[1], match[2]
 
 
 def _column(letters: bytes) -> int:

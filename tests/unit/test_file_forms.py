@@ -214,6 +214,24 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
                 ask(path, **LONG, max_memory="40MB")
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        '<c r="A9999999999999999999999999999991"><v>1</v></c>',
+        '<c r="xfd1048576"><v>1</v></c>',
+        '<c q=">" r="XFD1048577"><v>1</v></c>',
+        '<c r="A1" r="XFD1048576"><v>1</v></c>',
+        "<c q=' r=\"A1\"' r = 'ZZZ1'><v>1</v></c>",
+        '<c r="A1"r="XFD1048576"><v>1</v></c>',
+        """<!-- <c a=" --><c r='XFD1048576'><v>1</v></c><x q="/> "/>""",
+    ],
+)
+def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
+    """What the reader might take for the last corner of a sheet, and for which it would end the process."""
+    path = written(tmp_path, "a.xlsx", workbook(f'<row r="1">{cell}<c r="B1"><v>2</v></c></row>'))
+    refused(path, "is no workbook that can be read", **LONG)
+
+
 def test_damaged_workbooks(tmp_path: Path) -> None:
     whole = workbook(SHEET)
     for number, content in enumerate(

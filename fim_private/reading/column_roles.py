@@ -253,7 +253,8 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     number = "several list columns" if found else "no list column"
     raise DataError(
         f"{source} has {number}: name it with {parameter('items')}, or {parameter('basket')} and {parameter('item')} "
-        f"for one row per item; it has the columns {listing(columns)}"
+        f"for one row per item, or say {parameter('input_format')} one-hot where each column is an item; it has the "
+        f"columns {listing(columns)}"
     )
 
 

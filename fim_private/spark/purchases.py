@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.dp.randomness import Randomness
-from fim_private.reading.arrow_labels import as_texts
 from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.cell_lists import FirstCells, is_text
 from fim_private.reading.known_labels import KnownLabels, numbers
@@ -38,6 +37,7 @@ from fim_private.spark.tasks import Batches, collected, run, spark_call
 SEGMENT = "segment"
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
+_LOOKED = pa.schema([("cells", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,9 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
 
 def _refuse_lists(table: Table, reader: RowReader) -> None:
     """Raise DataError where the first cells of the item column look like lists of items, and nobody said otherwise."""
-    roles = table.roles
-    first = FirstCells(items_name(table.name, roles), is_asked=roles.may_hold_lists)
-    if roles.may_hold_lists and is_text(table.schema.field(roles.values[0]).type):
-        cells = run(table.frame, _Cells(reader), pa.schema([("cell", pa.string())]), ours=False)
-        for cell in collected(cells.limit(SAMPLE)).column("cell").chunks:
-            first.see(cell)
-        first.done()
+    if table.roles.may_hold_lists and is_text(table.schema.field(table.roles.values[0]).type):
+        # A task looks at them, of the first part that has some: no cell comes to the driver.
+        collected(run(table.frame, _LooksAtCells(reader), _LOOKED, ours=False).limit(1))
 
 
 def _gathered(
@@ -183,19 +179,23 @@ def _by_unit(frame: Any, by_user: bool, has_basket: bool, tasks: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The task that gives the first cells of the item column."""
+class _LooksAtCells:
+    """The task that looks whether the first cells of the item column seem to be lists; it fails where they do."""
 
     reader: RowReader
 
     def __call__(self, batches: Batches) -> Batches:
+        first = FirstCells(items_name(self.reader.name, self.reader.roles), is_asked=True)
         left = SAMPLE
         for batch in self.reader.parts(batches):
-            cells = as_texts(batch.column(batch.schema.get_field_index(self.reader.roles.values[0]))[:left])
-            yield pa.RecordBatch.from_arrays([cells], names=["cell"])
+            cells = batch.column(batch.schema.get_field_index(self.reader.roles.values[0]))[:left]
+            first.see(cells)
             left -= len(cells)
             if not left:
-                return
+                break
+        first.done()
+        if left < SAMPLE:
+            yield pa.RecordBatch.from_arrays([pa.array([SAMPLE - left])], schema=_LOOKED)
 
 
 @dataclass(frozen=True)

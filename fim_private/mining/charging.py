@@ -57,9 +57,12 @@ def unit_columns(data: Any, reading: Options) -> tuple[str, ...] | None:
 
     data: the purchases; of what was read before, they are the columns of then.
     """
-    named = data.read_as if isinstance(data, Transactions) else reading
-    columns = None if named is None else named.user or named.basket
-    return (columns,) if isinstance(columns, str) else tuple(columns) if columns else None
+    if isinstance(data, Transactions):
+        user, baskets = (None, ()) if data.read_as is None else (data.read_as.user, data.read_as.baskets)
+    else:
+        user, baskets = reading.user, reading.basket or ()
+    # In whatever order several are named, they name the same baskets.
+    return tuple(sorted(baskets)) or None if user is None else (user,)
 
 
 def asked(options: MiningOptions) -> dict[str, Any]:

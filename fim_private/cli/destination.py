@@ -66,8 +66,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
-# Of the command that runs: which files it writes, and what is left in its ledger.
-_written: list[str] = []
+# Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
+# left in its ledger.
+_written: dict[str, bool] = {}
 _left: list[str] = []
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
@@ -139,9 +140,10 @@ def destination(
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
     from fim_private.whole_files import staged
 
-    _written.append(str(output))
+    _written[str(output)] = False
     with staged(output, given=given) as write:
         yield Write(write)
+    _written[str(output)] = True
 
 
 def left_in(ledger: str | None, charged: Charged | None) -> None:
@@ -160,10 +162,10 @@ def forget_written() -> None:
 
 def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
-    if _written:
+    if done := [name for name, is_written in _written.items() if is_written]:
         from fim_private.glance import printable
 
-        line = "; ".join([f"wrote {' and '.join(map(printable, _written))}", *map(printable, _left)])
+        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *map(printable, _left)])
         encoding = getattr(sys.stderr, "encoding", None)
         if not _is_utf8(encoding):
             from rich.text import Text

@@ -577,7 +577,9 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
 def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
     # Without a line of names it is somebody's: whatever is in it, the other rows mean what they mean.
-    options = {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    options: dict[str, Any] = (
+        {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
+    )
     width = first.count(",") + 1
     second = ["2", "milk;1l", "bread|x"][:width]
     path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")
@@ -746,7 +748,7 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
 
 def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
     words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
-    expected = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
+    expected: list[set[Item]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
     lines = written(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in words))
     assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
     wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))

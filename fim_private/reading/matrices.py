@@ -81,7 +81,7 @@ def rows_of_columns(
     least 0 say it, too, where a column is not called like one of ids. Raises DataError for a column of anything else.
     """
     cells = [
-        presence(_arrow(column), _where(name, source), quantities=quantities and not _seems_an_id(name))
+        presence(_arrow(column), _where(name, source), quantities=None if _seems_an_id(name) else quantities)
         for column, name in zip(columns, names, strict=True)
     ]
     return rows_of_cells(np.column_stack(cells), codes)
@@ -109,11 +109,12 @@ def _seems_an_id(name: object) -> bool:
     return suggests_a_column(name) or str(name).strip().casefold() == "id"
 
 
-def presence(column: pa.Array, where: str, *, quantities: bool) -> NDArray[np.bool_]:
+def presence(column: pa.Array, where: str, *, quantities: bool | None) -> NDArray[np.bool_]:
     """Return which cells of a column say that the basket has the item: (rows,) bool.
 
     column: Arrow array of booleans, of 0 and 1, or of texts that say so; a null counts as false. where: what errors
-    call it. quantities: whether every number of at least 0 says so. Raises DataError for anything else.
+    call it. quantities: whether every number of at least 0 says so; None for a column called like an id.
+    Raises DataError for anything else.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -139,7 +140,7 @@ def presence(column: pa.Array, where: str, *, quantities: bool) -> NDArray[np.bo
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=quantities)
 
 
-def as_presence(cells: NDArray[Any], where: str, *, quantities: bool = False) -> NDArray[np.bool_]:
+def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
     """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
 
     quantities: whether all numbers of at least 0 do, as in `presence`; otherwise only 0 and 1.
@@ -151,13 +152,19 @@ def as_presence(cells: NDArray[Any], where: str, *, quantities: bool = False) ->
     return cells > 0
 
 
-def _no_presence(where: str, quantities: bool) -> DataError:
+def _no_presence(where: str, quantities: bool | None) -> DataError:
     """Return the error for cells that do not say whether a basket has an item. quantities: as in `presence`."""
     if quantities:
         return DataError(
             f"{where} holds something other than truth values and quantities of at least 0, so it does not say whether "
             f"a basket has the item; what was returned has to be taken off before; if it is an id name it with "
             f"{parameter('basket')} or {parameter('user')}, or leave it out"
+        )
+    if quantities is None:
+        return DataError(
+            f"{where} holds more than 0 and 1, and is called like an id: name it with {parameter('basket')} or "
+            f"{parameter('user')}, leave it out, or rename it if it is an item; for one row per item name "
+            f"{parameter('basket')} and {parameter('item')}"
         )
     return DataError(
         f"{where} holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it "

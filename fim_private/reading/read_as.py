@@ -18,8 +18,8 @@ class ReadAs:
     kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
     and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
     items; not those of a one-hot table, which are items. others: the columns that were not read, nor are items.
-    delimiter, encoding: of a text, None elsewhere; the delimiter of fimi and spmf is white space. where: which rows
-    were read; None for all. split: at which character cells were split into items; None where they were not.
+    delimiter, encoding: of a text, None elsewhere; that of fimi and spmf is white space. where: which rows were read;
+    None for all. split: at which character cells were split into items; None where they were not.
     """
 
     kind: str

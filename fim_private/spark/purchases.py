@@ -37,7 +37,8 @@ from fim_private.spark.tasks import Batches, collected, run, spark_call
 SEGMENT = "segment"
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
-_LOOKED = pa.schema([("cells", pa.int64())])
+# How many cells were looked at.
+_LOOKED = pa.schema([("length", pa.int64())])
 
 
 @dataclass(frozen=True)

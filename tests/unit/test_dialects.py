@@ -667,6 +667,9 @@ def test_quantities_of_frames_count_where_that_is_said(kind: Any) -> None:
     refused(frame, "say input_format one-hot")  # a table of numbers may be one of ids
     assert baskets(read_transactions(frame, input_format="one-hot")) == [{"tea"}, {"milk"}, {"tea"}]
     refused(-frame, "quantities of at least 0", input_format="one-hot")
+    ids = frame.rename(columns={"tea": "order_id"})
+    refused(ids, "column 'order_id' of the frame", "is called like an id", "basket", input_format="one-hot")
+    assert baskets(read_transactions(ids, input_format="one-hot", basket="order_id")) != []
 
 
 # -------------------------------------------------------------------------------------------------- lists in cells
@@ -748,7 +751,7 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
 
 def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
     words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
-    expected: list[set[Any]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
+    expected: list[set[Item]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
     lines = written(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in words))
     assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
     wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))

@@ -26,6 +26,7 @@ WANTED = 100
 # What is released afterwards: so many pairs, by the default mechanism.
 RELEASED = 10
 _COMMON = {
+    "spark.log.level": "ERROR",  # whoever watches looks in it for what ended a count
     "spark.ui.enabled": "false",
     "spark.driver.memory": "3g",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -217,7 +217,11 @@ def _title(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) ->
             continue
         most = len(fields)
         rest = Sample(sample.lines[place:], cut)
-        if any(check(rest, InputForm.LINES, delimiter, dialect) for check in (_names_of_columns, _table)):
+        # Names of both an id and an item tell, or places; a date and a title may be items, and a few even rows baskets.
+        told = [suggests_item, lambda name: suggests_basket(name) or suggests_user(name)]
+        is_named = all(any(map(tells, fields)) for tells in told) or len(numbered(fields)) > 1
+        checks = [*([_names_of_columns] if is_named else []), *([_table] if len(rest.lines) > _SOME else [])]
+        if any(check(rest, InputForm.LINES, delimiter, dialect) for check in checks):
             return (
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
                 f"out what stands above the names of the columns, or {_as_lines(form)} if each line is a basket"

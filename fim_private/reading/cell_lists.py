@@ -20,7 +20,7 @@ from fim_private.reading.dialect import DELIMITERS
 from fim_private.reading.other_readings import SAMPLE
 
 _BRACKETS = ("[]", "()", "{}")
-# Of so many cells one may have what its form hardly has.
+# One cell may have what its form hardly has, if it has it once: "eggs, large".
 _FEW = 2
 
 
@@ -112,6 +112,8 @@ def seeming_split(cells: Sequence[str]) -> str | None:
 
     >>> [seeming_split(cells) for cells in (["a, b, c", "b", "a, c"], ["['a']", "['b']"], ["eggs, large", "tea"])]
     [',', ',', None]
+    >>> seeming_split(["tea; milk; jam"])
+    ';'
     """
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
@@ -119,7 +121,7 @@ def seeming_split(cells: Sequence[str]) -> str | None:
     alone = {cell.strip() for cell in cells}
     for one in DELIMITERS:
         having = {cell for cell in cells if len(items_of_cell(cell, one)) > 1}
-        if len(having) < _FEW:
+        if len(having) < _FEW and all(len(items_of_cell(cell, one)) <= _FEW for cell in having):
             continue
         known = sum(alone.issuperset(items_of_cell(cell, one)) for cell in having)
         if 2 * sum(cell in having for cell in cells) >= len(cells) or 2 * known >= len(having):

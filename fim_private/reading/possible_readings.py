@@ -31,8 +31,8 @@ def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, A
     keys = _first("user", [name for name in names if suggests_user(name)])
     keys |= _first("basket", [name for name in names if suggests_basket(name) and name not in keys.values()])
     if places:
-        # Items that are numbered, or places: cells of 0 and 1 tell, for others are no one-hot table.
-        yield {"input_format": "one-hot", **keys}
+        if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
+            yield {"input_format": "one-hot", **keys}
         yield {"input_format": "wide", **keys}
     items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
     if items and keys:

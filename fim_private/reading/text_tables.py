@@ -244,16 +244,18 @@ def _refuse_damage(text: _Text, header: Header, name: str) -> None:
 
     An open quote would make one field of the rows behind it.
     """
-    mark = re.escape(header.delimiter).encode()
-    opening = re.compile(rb'(?<=[\r\n%b])"(?![\r\n"%b])' % (mark, mark))
-    closing = re.compile(rb'(?<![\r\n"%b])"(?=[\r\n%b])' % (mark, mark))
+    ends = [header.delimiter.encode(), b"\r", b"\n"]
     quotes = balance = 0
+    last = b"\n"
     with text.native() as stream:
         while part := stream.read(chunk_sizes.BLOCK_BYTES):
             refuse_nul(part, name)
-            if b'"' in part:
-                quotes += part.count(b'"')
-                balance += len(opening.findall(part)) - len(closing.findall(part))
+            quotes += part.count(b'"')
+            # Those that open a field, and those that close one: a quote beside a delimiter inside of a field is both.
+            part = last + part
+            balance += sum(part.count(end + b'"') - part.count(b'"' + end) for end in ends)
+            last = part[-1:]
+    balance -= last == b'"'
     if quotes % 2 or balance:
         with _rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')) as rows:
             for _ in rows:

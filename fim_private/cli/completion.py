@@ -67,7 +67,7 @@ def audited_names() -> list[str]:
 
 def relations() -> list[str]:
     """Return what --neighbors takes."""
-    return ["add-remove", "replace-one"]
+    return ["replace-one", "add-remove"]
 
 
 def forms() -> list[str]:

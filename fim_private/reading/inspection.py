@@ -301,11 +301,12 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
     if guessed:
-        yield f"Guessed, since it was not said: {', '.join(guessed)}. Check it, and name it for `mine`."
+        yield f"Guessed, since it was not said: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
-        yield f"Column {read_as.user_like!r} looks like customers: name it as user to protect all baskets of each."
+        yield f"Column {read_as.user_like!r} looks like customers: name it as {parameter('user')} to protect all baskets of each."
     if "missing_user" in guessed:
-        yield "Some rows have no user: missing_user 'drop' leaves them out, 'own-unit' makes units of their baskets."
+        name = parameter("missing_user")
+        yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."
     if "encoding" in guessed:
         yield f"It is not UTF-8; {OTHER_ENCODING} is a guess: look whether accents are right."
     if not len(data.items):

@@ -537,7 +537,8 @@ def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> No
     command = advised(run(shop, "mine", *typed).stdout)
     assert command[:2] == ["mine", "two words.csv"]
     pairs = dict(zip(command[2::2], command[3::2], strict=True))
-    assert pairs == {"--mechanism": "auto", "--basket": "order_id", "--item": "product", "--delta": "1e-09"}
+    asked = {"--basket": "order_id", "--item": "product", "--epsilon": "0.5", "--delta": "1e-09"}
+    assert pairs == {"--mechanism": "auto", **asked}
     assert "two words.csv" in run(shop, "mine", *command[1:]).args
 
 

@@ -83,7 +83,7 @@ def test_bash_is_told_what_may_follow(line: str, expected: list[str]) -> None:
 def test_zsh_and_fish_are_told_what_it_is() -> None:
     done = run(_FIM_PRIVATE_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="fim-private mine --neigh")
     assert done.returncode == 0
-    assert '"--neighbors":"Hides what one basket' in done.stdout
+    assert '"--neighbors":"Hides whether one basket' in done.stdout
     fish = {"_FIM_PRIVATE_COMPLETE": "complete_fish", "_TYPER_COMPLETE_ARGS": "fim-private mine --neighbors a"}
     done = run(**fish, _TYPER_COMPLETE_FISH_ACTION="get-args")
     assert (done.stdout, done.returncode) == ("add-remove\n", 0)

@@ -140,7 +140,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     shown = render_inspection(seen, Screen())
     assert shown.startswith("This shows data")
     assert "\x1b" not in shown
-    for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "missing_user 'drop' leaves them out"):
+    for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
         assert part in shown
     assert render_inspection(seen, Screen(ascii_only=True)).isascii()
     found = json.loads(json.dumps(seen.to_dict()))

@@ -60,6 +60,8 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     Raises DataError for what Spark cannot read, and for columns that cannot play their part; ParameterError for options
     that do not go together.
     """
+    if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
+        _refuse_unread(os.fspath(data))
     need_pyspark()
     with ExitStack() as views:
         with told(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
@@ -87,9 +89,6 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
         found = data, "the DataFrame", "Spark DataFrame"
         spark = data.sparkSession
     elif isinstance(data, str | os.PathLike):
-        if is_database(data) or os.fspath(data) == "-":
-            raise DataError(f"Spark is not asked to read {_name(data)}; leave out {parameter('engine')}")
-        _refuse_text(os.fspath(data))  # before a session is started, which takes a while
         spark = session(settings)
         found = _named(spark, os.fspath(data))
     else:
@@ -114,8 +113,10 @@ def _suffix(name: str) -> str:
     return PurePath(name.rstrip("/").removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
 
 
-def _refuse_text(name: str) -> None:
-    """Raise DataError for a path of text, by its suffix."""
+def _refuse_unread(name: str) -> None:
+    """Raise DataError for a database, standard input, and a path of text, by its suffix."""
+    if is_database(name) or name == "-":
+        raise DataError(f"Spark is not asked to read {_name(name)}; leave out {parameter('engine')}")
     if _suffix(name) in _TEXTS:
         raise DataError(
             f"Spark is not asked to read {_name(name)}, since its readers of text guess: make Parquet of it, or give "

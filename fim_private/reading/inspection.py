@@ -303,7 +303,8 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
     if guessed:
         yield f"Guessed, since it was not said: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
-        yield f"Column {read_as.user_like!r} looks like customers: name it as {parameter('user')} to protect all baskets of each."
+        user = parameter("user")
+        yield f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect all baskets of each."
     if "missing_user" in guessed:
         name = parameter("missing_user")
         yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."

@@ -137,7 +137,7 @@ class Ledger:
     @property
     def privacy_unit(self) -> str | None:
         """Whom it protects, "basket" or "user"; None where neither the owner nor an entry has said."""
-        return self.statement().privacy_unit
+        return self._balance().privacy_unit
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -117,7 +117,7 @@ class Balance:
             named, unit = _listed(self.unit_columns), charge.privacy_unit
             raise LedgerError(
                 f"{name} protects {unit}s that are named by {named}, and this release names them by "
-                f"{_listed(charge.unit_columns)}; give {parameter(unit)} {named}, or another ledger, or open it with "
+                f"{_listed(charge.unit_columns)}; give {parameter(unit)} {named}, or another ledger, or say "
                 f"{parameter('allow_other_unit')} if both name the same {unit}s"
             )
         if self.neighbors is not None and charge.neighbors != self.neighbors:

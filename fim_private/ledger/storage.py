@@ -168,7 +168,11 @@ def _check_form(connection: sqlite3.Connection, path: Path) -> None:
     if form not in _FORMS:
         raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
     found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)).fetchall()
-    if len(found) != len(_SCHEMA) or {*found} != _SCHEMA:
+    first = None
+    if len(found) == len(_SCHEMA) and {*found} == _SCHEMA:
+        # What stands before the first entry would stand outside of the chain.
+        (first,) = connection.execute("SELECT min(number) FROM entries").fetchone()
+    if len(found) != len(_SCHEMA) or {*found} != _SCHEMA or (first is not None and first != 1):
         raise LedgerError(
             f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a ledger, and nothing "
             f"else; {_NEWEST}"

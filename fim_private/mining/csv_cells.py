@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
+# What is not seen before the sign does not stop them.
+_UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
 # But for text that is a number, which has a sign and nothing to run.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 # What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its own.

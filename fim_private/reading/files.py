@@ -69,6 +69,8 @@ _OTHERS = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
 }
+# An element of XML or HTML, whatever it is called.
+_TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")
 # JSON may be one object a line, for who says so.
 _JSON = ".json"
 _OTHER_SUFFIXES = {_JSON: "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
@@ -200,6 +202,8 @@ def refuse_others(start: bytes, name: str) -> None:
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
             raise not_read(name, what)
+    if _TAG.match(start):
+        raise not_read(name, "XML")
 
 
 def not_read(name: str, what: str) -> DataError:

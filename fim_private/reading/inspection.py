@@ -317,7 +317,7 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         named = _named_together(read_as.baskets[0], days[0])
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
-        yield "Of quantities, each above 0 counts as 1."
+        yield "Where a cell is a quantity, each above 0 counts as 1."
     if not data.fold_case and (twins := _twins(data)):
         first, second = sorted(twins[0])[:2]
         number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"

@@ -48,7 +48,12 @@ def read_text(file: File, options: Options) -> Transactions:
     by_comma = file.suffix in DELIMITER_OF_SUFFIX
     options.refuse_columns(
         ("one basket per line" if form is not InputForm.SPMF else "sequences")
-        + (f" (name {parameter('basket')} and {parameter('item')} for one row per item)" if by_comma else "")
+        + (
+            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('split')} "
+            "for a column of lists)"
+            if by_comma
+            else ""
+        )
     )
     dialect = options.dialect
     default = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "

@@ -28,8 +28,8 @@ _LONGEST_MARK = 4
 _LINE_END = re.compile(rb"\r\r\n|\r\n?")
 # So many carriage returns may belong to a line feed that comes behind them.
 _HELD_BACK = 2
-# Places in a block of lines are numbers of 32 bits; a block has what came with the end of the line, too.
-_LONGEST_LINE = (1 << 31) - 2 * chunk_sizes.BLOCK_BYTES
+# Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
+_LONGEST_LINE = 1 << 26
 
 
 def encoding_of(start: bytes, given: str | None) -> str:
@@ -120,4 +120,4 @@ def _refuse_long_line(length: int, name: str, limit: memory.MemoryLimit) -> None
     """Raise MemoryLimitError, or DataError, where so many bytes are too many for a line."""
     limit.check(memory.LINE_BYTE * length)
     if length > _LONGEST_LINE:
-        raise DataError(f"{name} has a line of more than 2 GB; check how it was written")
+        raise DataError(f"{name} has a line of more than 64 MiB; write one basket a line")

@@ -29,18 +29,18 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
 def title_rows(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str]) -> int | None:
     """Return how many lines stand above the row that plausibly names the columns; None where it is the first.
 
-    It is the first that has all columns that were named; where none were named, or none has them, the first with as
-    many cells as any, if that are two at least, and twice as many as the first row has.
+    It is the first that has all columns that were named. Where none were named it is the first with as many cells as
+    any, if that are two at least, and twice as many as the first row has.
 
     >>> title_rows([(0, ["Sales 2024", ""]), (2, ["order", "item"]), (3, ["1", "tea"])], [])
     2
     """
-    held = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows]
+    held = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if not held:
         return None
-    for place, (above, cells, _) in enumerate(held):
-        if wanted and cells.issuperset(wanted):
-            return above if place else None
+    if wanted:
+        place = next((place for place, (_, cells, _) in enumerate(held) if cells.issuperset(wanted)), 0)
+        return held[place][0] if place else None
     most = max(count for _, _, count in held)
     above = next(above for above, _, count in held if count == most)
     return above if 2 * held[0][2] <= most else None

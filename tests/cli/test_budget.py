@@ -124,7 +124,7 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
     columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
     assert run(folder, *columns, "--user", "who").returncode == 0
     error = refused(run(folder, *columns, "--user", "order"), 3)
-    assert "give --user 'who', or another ledger, or open it with --allow-other-unit if both name the same" in error
+    assert "give --user 'who', or another ledger, or say --allow-other-unit if both name the same" in error
     assert run(folder, *columns, "--user", "order", "--allow-other-unit").returncode == 0
     assert "--allow-other-unit goes with --ledger" in refused(run(folder, "mine", "baskets.dat", "--allow-other-unit"))
     refused(run(folder, *columns, "--user", "who", "--neighbors", "replace-one"), 3)

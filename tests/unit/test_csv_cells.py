@@ -39,6 +39,8 @@ def test_cells_come_back(cells: list[str], safe: bool) -> None:
         "－tea",
         "＠sum(a1)",
         "﹦1",
+        "\u200e=1",
+        "\ufeff=1",
         "-1e5",
         "-",
     ],

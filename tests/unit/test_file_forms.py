@@ -316,6 +316,13 @@ def test_titles_of_other_forms(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(tmp_path / "many", skip_rows=1, **LONG)) == TWO
 
 
+def test_a_column_that_is_not_there_is_no_title(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("order,item\n1,a;b;c;d\n2,e;f;g;h\n")
+    with pytest.raises(fim.DataError, match="has no column 'itm'"):
+        fim.read_transactions(path, basket="order", item="itm")
+
+
 @pytest.mark.parametrize("size", [4, 9, 1 << 21])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_left_out_wherever_blocks_end(
@@ -371,6 +378,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a.xml": ('<?xml version="1.0"?>\n<sales/>\n', "is XML, which is not read: save as CSV"),
     "b.xml": ("<sales/>\n", "is XML, which is not read: save as CSV"),
     "a.csv": ("<!DOCTYPE html><html></html>\n", "is HTML, which is not read: save as CSV"),
+    "tags.dat": ("<sales><item>milk</item></sales>\n" * 20, "is XML, which is not read: save as CSV"),
     "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
     "b.csv": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
     "c.csv.gz": (gzip.compress(b"PK\x03\x04" + b"\0" * 60), "is a ZIP archive, which is not read: save as CSV"),
@@ -379,6 +387,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),
     "bad.xlsx": (workbook(SHEET)[:-20], "is a ZIP archive"),
     "two.xlsx": (workbook(SHEET, SHEET), "several sheets"),
+    "blank.csv": (",,\nReport,,\n,,\norder,item,qty\n1,milk,2\n1,tea,1\n", "say --skip-rows 3"),
     "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
     "title.csv": (TITLES["a.csv"], "say --skip-rows 2"),
     "ragged.csv": ("order,item\n" + _MANY + "7,milk,bread\n8\n", "--basket 'order' and --item 'item'"),

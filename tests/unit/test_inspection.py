@@ -279,4 +279,4 @@ def test_numbers_that_are_never_0_are_not_guessed_to_be_quantities(tmp_path: Pat
     assert str(refused.value) == str(again.value)
     quantities = fim.inspect(pa.table({"a": [1, 0, 3], "b": [0, 5, 6]}))
     assert quantities.options == {"input_format": "one-hot"}
-    assert "Of quantities, each above 0 counts as 1." in quantities.notes
+    assert "Where a cell is a quantity, each above 0 counts as 1." in quantities.notes

@@ -43,6 +43,8 @@ _PAIR_CELLS = 1 << 19
 _RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.
 LARGE = 1 << 22
+# Of a basket of more items than this a scan takes minutes before it has met its first itemset.
+_VAST = 1 << 17
 
 
 class CompiledCounter:
@@ -119,7 +121,8 @@ class CompiledCounter:
         """Return all levels, where no itemset can have a support of 2; see `only_level`."""
         if not self._min_support < ceiling == 2:
             return None
-        one_by_one = self._size == 2 or self._dense_ranks == len(self._supports)
+        vast = self._dense_ranks == len(self._supports) > _VAST
+        one_by_one = self._size == 2 or vast
         return only_level(self._transactions, self._size, self._effort, one_by_one=one_by_one)
 
     def _count_ranks(self, scan: kernel.Scan, low: int, high: int, *, copied: bool) -> None:

@@ -512,7 +512,7 @@ def advised(output: str) -> list[str]:
     [
         ["baskets.dat", *LARGE_MARGIN, "--epsilon", "0.5"],
         ["words.parquet", *LARGE_MARGIN, "--size", "2-3", "--union", "--supports", "--supports-share", "0.4"],
-        ["baskets.dat", "--top", "40", "--supports", "--epsilon", "0.3"],
+        ["baskets.dat", "--top", "40", "--supports", "--epsilon", "0.03"],
     ],
     ids=" ".join,
 )
@@ -919,8 +919,9 @@ def test_columns_fields_and_values_named_like_parameters_keep_their_names(shop: 
     done = run(tmp_path, "mine", "size.parquet")
     assert_refused(done)
     assert done.stderr == (
-        "Error: 'size.parquet' has no list column: name it with --items, or --basket and --item for one row per item; "
-        "it has the columns 'max_rank' (int64), 'size' (struct<max_work: int64>)\n"
+        "Error: 'size.parquet' has no list column: name it with --items, or --basket and --item for one row per item, "
+        "or say --input-format one-hot where each column is an item; it has the columns 'max_rank' (int64), "
+        "'size' (struct<max_work: int64>)\n"
     )
     done = run(shop, "mine", "baskets.dat", "--mechanism", "top")
     assert_refused(done)

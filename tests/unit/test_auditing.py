@@ -222,8 +222,12 @@ def test_a_broken_mechanism_is_audited_as_it_is(mechanism: Mechanism, monkeypatc
 
 @pytest.mark.full
 def test_nothing_remembered_outlives_a_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+    relation = "replace-one"  # under which half of ε is the rate
+
     def found() -> tuple[AuditReport, ...]:
-        return tuple(audit(m, trials=0) for m in (LimitedDomain(1.0, 1e-3), PermuteAndFlip(1.0)))
+        return tuple(
+            audit(m, trials=0) for m in (LimitedDomain(1.0, 1e-3, neighbors=relation), PermuteAndFlip(1.0, relation))
+        )
 
     before = found()
     with monkeypatch.context() as patch:

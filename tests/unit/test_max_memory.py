@@ -216,6 +216,6 @@ def test_a_basket_of_a_million_items(form: str, tmp_path: Path) -> None:
         path.write_text(stream.getvalue() + "7\n")
     data = fim.read_transactions(path)
     assert (data.baskets, len(data.items), data.offsets.tolist()) == (2, 10**6 + 1, [0, 10**6, 10**6 + 1])
-    assert fim.mine(path, size=1, seed=1).units == 2
+    assert fim.mine(path, size=1, neighbors="replace-one", seed=1).units == 2
     with pytest.raises(fim.WorkLimitError):
         fim.mine(path, size=3, mechanism="exponential", universe_size=10**6, max_work=10**7, seed=1)

@@ -13,7 +13,7 @@ from fim_private import __version__
 from fim_private.cli import audit, budget, count, inspect, mine, plan, report, show, vote
 from fim_private.cli.command import CONTEXT, USAGE_ERROR, Command, Group
 from fim_private.cli.completion import Shell, install_completion, show_completion
-from fim_private.cli.destination import discard_stdout, forget_written, tell_written
+from fim_private.cli.destination import discard_stdout, forget_written, left, tell_written
 from fim_private.cli.given import origin
 from fim_private.cli.notes import show_warnings_as_lines, silence
 from fim_private.errors import FimPrivateError, LedgerError, NoLedgerError
@@ -105,7 +105,8 @@ def run() -> int:
         code = typer.main.get_command(app).main(standalone_mode=False, obj=told)
     except FimPrivateError as error:
         by_ledger = isinstance(error, LedgerError) and not isinstance(error, NoLedgerError)
-        return _refused(error.spelled(_spell(told)), LEDGER_REFUSES if by_ledger else USAGE_ERROR)
+        stands = "; ".join(["", *(f"the charge stands: {each}" for each in left())])
+        return _refused(error.spelled(_spell(told)) + stands, LEDGER_REFUSES if by_ledger else USAGE_ERROR)
     except BrokenPipeError:
         discard_stdout()  # nobody reads on
         return 1

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fim_private import defaults
-from fim_private.cli.destination import destination, left_in
+from fim_private.cli.destination import destination, ledger_at
 from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.release_options import (
     ASKED,
@@ -23,7 +23,6 @@ from fim_private.cli.release_options import (
     Rho,
     Seed,
     Together,
-    ledger_at,
     unless,
 )
 from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, write_release
@@ -141,5 +140,4 @@ def count(
                 dataset=dataset,
                 seed=seed,
             )
-        left_in(ledger, release.charged)
         write_release(write, release, form, output)

@@ -19,10 +19,10 @@ import typer
 
 from fim_private.cli.notes import note
 from fim_private.cli.release_options import WRITTEN
-from fim_private.errors import OutputError, parameter
+from fim_private.errors import OutputError, ParameterError, parameter
 
 if TYPE_CHECKING:
-    from fim_private.dp.charge import Charged
+    from fim_private.ledger import Ledger
     from fim_private.output.console import Screen
 
 
@@ -69,7 +69,7 @@ class Format(StrEnum):
 # Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
 # left in its ledger.
 _written: dict[str, bool] = {}
-_left: list[str] = []
+_ledgers: dict[str, Ledger] = {}
 # Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
 _OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
 TableOrJson = Annotated[
@@ -146,18 +146,37 @@ def destination(
     _written[str(output)] = True
 
 
-def left_in(ledger: str | None, charged: Charged | None) -> None:
-    """Have what is left in a ledger, by its path, told at the end with what was written; nothing without one."""
-    from fim_private.mining.wording import left_briefly
+def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
+    """Return the ledger of a file; None for none. What is left in it is said at the end, if it was charged by then.
 
-    if ledger is not None and charged is not None:
-        _left.append(f"{left_briefly(charged.left)} left in {ledger}")
+    Raises LedgerError, and ParameterError for that flag without one.
+    """
+    if path is None:
+        if allow_other_unit:
+            raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
+        return None
+    from fim_private.ledger import Ledger
+
+    ledger = Ledger(path, allow_other_unit=allow_other_unit)
+    _ledgers[path] = ledger
+    return ledger
 
 
 def forget_written() -> None:
-    """Begin anew: nothing was written by this command yet."""
+    """Begin anew: nothing was written by this command yet, and no ledger was charged."""
     _written.clear()
-    _left.clear()
+    _ledgers.clear()
+
+
+def left() -> list[str]:
+    """Return what is left in the ledger that this command has charged, as text; nothing where it has charged none."""
+    if not _ledgers:
+        return []
+    from fim_private.glance import printable
+    from fim_private.mining.wording import left_briefly
+
+    said = {path: ledger.charged for path, ledger in _ledgers.items()}
+    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in said.items() if by is not None]
 
 
 def tell_written() -> None:
@@ -165,7 +184,7 @@ def tell_written() -> None:
     if done := [name for name, is_written in _written.items() if is_written]:
         from fim_private.glance import printable
 
-        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *map(printable, _left)])
+        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
         encoding = getattr(sys.stderr, "encoding", None)
         if not _is_utf8(encoding):
             from rich.text import Text

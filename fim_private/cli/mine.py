@@ -10,7 +10,7 @@ import typer
 
 from fim_private import defaults
 from fim_private.cli.completion import mechanism_names
-from fim_private.cli.destination import destination, left_in, output_path
+from fim_private.cli.destination import destination, ledger_at, output_path
 from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
 from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
 from fim_private.cli.release_options import (
@@ -29,7 +29,6 @@ from fim_private.cli.release_options import (
     Rho,
     Seed,
     Together,
-    ledger_at,
     unless,
 )
 from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, page_at, write_release
@@ -285,7 +284,6 @@ def mine(
             )
         from fim_private.cli.retyped import retyped
 
-        left_in(ledger, release.charged)
         made = None if limits is None else rules_by_segment(release, *limits)
         write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
         write_page(release, made)

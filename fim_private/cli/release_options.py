@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from fim_private.cli.completion import relations, units
 from fim_private.cli.given import is_given
-from fim_private.errors import ParameterError, parameter
-
-if TYPE_CHECKING:
-    from fim_private.ledger import Ledger
 
 _Value = TypeVar("_Value")
 # What help texts gather options under, besides how a file is read.
@@ -117,17 +113,6 @@ Seed = Annotated[
         rich_help_panel=BUDGET,
     ),
 ]
-
-
-def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. Raises LedgerError, and ParameterError for that flag without one."""
-    if path is None:
-        if allow_other_unit:
-            raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
-        return None
-    from fim_private.ledger import Ledger
-
-    return Ledger(path, allow_other_unit=allow_other_unit)
 
 
 def unless(context: typer.Context, name: str, value: _Value, instead: object) -> _Value | None:

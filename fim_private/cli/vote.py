@@ -14,7 +14,7 @@ from fim_private.cli.destination import (
     OutputFile,
     TableOrJson,
     destination,
-    left_in,
+    ledger_at,
     screen_for,
     table_or_json,
 )
@@ -30,7 +30,6 @@ from fim_private.cli.release_options import (
     OtherUnit,
     Seed,
     Together,
-    ledger_at,
 )
 from fim_private.cli.segment_options import ExcludeFile
 from fim_private.cli.source_options import (
@@ -168,7 +167,6 @@ def vote(
                 dataset=dataset,
                 seed=seed,
             )
-        left_in(ledger, found.charged)
         if form is Format.JSON:
             write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:

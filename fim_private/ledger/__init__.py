@@ -46,6 +46,7 @@ class Ledger:
     unit first. Any number of processes may share it on one machine (not over a network file system).
 
     Opened with `with`, or left to itself: the file is open only while it is read or written.
+    charged: what it said when this object charged it last; None where it has not.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, allow_other_unit: bool = False) -> None:
@@ -60,6 +61,7 @@ class Ledger:
         self._name, self._path = _place(path)
         self._allow_other_unit = allow_other_unit
         self._known: Balance | None = None
+        self.charged: Charged | None = None
         self._closed = self._warned = False
         self._balance()
 
@@ -164,7 +166,8 @@ class Ledger:
             storage.append(connection, entry.number, entry.record(), entry.hash)
         self._known = before.after([entry])
         self._remember()
-        return Charged(charge.dataset, entry.number, self._known.left)
+        self.charged = Charged(charge.dataset, entry.number, self._known.left)
+        return self.charged
 
     def _balance(self) -> Balance:
         """Return what the ledger has added up to now. Raises LedgerError as opening does."""

@@ -235,7 +235,7 @@ def _refuse_column(name: str, option: str, column: str, header: Header, count: i
     problem = "has no" if count == 0 else "has more than one"
     raise DataError(
         f"{name} {problem} column {column!r} in its first line, cut at {header.delimiter!r}; name the columns as that "
-        f"line does, or say {parameter('delimiter')}; where no line names them, say header=False, or --no-header"
+        f"line does, or say {parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
     )
 
 

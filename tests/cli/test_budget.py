@@ -111,6 +111,14 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
     assert "wrote" not in refused(run(folder, *counted), 3)
 
 
+def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
+    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5)
+    error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--max-work", "1", "--output", "r.json"))
+    assert error.endswith("; the charge stands: ε 2 left in sales.ledger\n")
+    assert "the charge stands" not in refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "5"), 3)
+    assert not (folder / "r.json").exists()
+
+
 @pytest.mark.full
 def test_of_zcdp_what_is_left_is_rho(folder: Path) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="zcdp")

@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",
     "reporting": "errors glance charts dp reading mining rules whole_files",
     "learning": "errors defaults glance dp spectrum reading counting mechanisms selecting mining",
-    "cli": "errors defaults glance dp reading counting mechanisms mining planning auditing ledger reporting output "
+    "cli": "errors defaults glance reading counting mechanisms mining planning auditing ledger reporting output "
     "rules spark learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.

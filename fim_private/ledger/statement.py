@@ -204,6 +204,10 @@ class Statement(Balance):
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """Each entry as texts, one for each of `columns`."""
+        return self.rows_of(self.entries)
+
+    def rows_of(self, entries: Iterable[Entry]) -> list[tuple[str, ...]]:
+        """Return entries as texts, one for each of `columns`."""
         return [
             (
                 f"{entry.number:,}",
@@ -214,7 +218,7 @@ class Statement(Balance):
                 at_least(entry.zcdp.rho),
                 at_least(entry.zcdp.delta),
             )
-            for entry in self.entries
+            for entry in entries
         ]
 
     def _glance(self) -> Glance:

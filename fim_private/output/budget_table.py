@@ -13,6 +13,9 @@ from fim_private.ledger.statement import Statement
 from fim_private.ledger.terms import Composition
 from fim_private.output.console import Screen
 
+# A table of very many entries takes long to draw, and nobody reads it.
+_SHOWN = 1_000
+
 
 def render_created(statement: Statement, screen: Screen) -> str:
     """Return what is said of a new ledger."""
@@ -32,9 +35,11 @@ def _parts(statement: Statement, verified: bool) -> Iterator[Table | Text]:
         table = Table()
         for place, column in enumerate(statement.columns):
             table.add_column(column, justify="left" if place in (1, 2) else "right", overflow="fold")
-        for row in statement.rows:
+        for row in statement.rows_of(statement.entries[-_SHOWN:]):
             table.add_row(*(Text(printable(cell)) for cell in row))
         yield table
+        if (before := len(statement.entries) - _SHOWN) > 0:
+            yield Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
     else:
         yield Text("Nothing was charged to it yet.")
     if verified:

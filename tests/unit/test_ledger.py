@@ -37,6 +37,7 @@ from fim_private.mining import engines
 from fim_private.mining.allocation import MeasuredAllocation
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import Bill
+from fim_private.output import budget_table
 from fim_private.output.budget_table import render_statement
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
@@ -1143,3 +1144,12 @@ def test_a_statement_of_nothing(path: Path) -> None:
     zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5, composition="zcdp")
     assert "Left: ρ = 0.21" in repr(zcdp)
     assert "up to 0.64" in render_statement(zcdp.statement(), Screen())
+
+
+def test_of_very_many_entries_the_last_are_drawn(ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget_table, "_SHOWN", 2)
+    for _ in range(3):
+        ledger.charge(charge(0.1))
+    shown = budget_table.render_statement(ledger.statement(), Screen())
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith("│ ")][:3] == ["entry", "2", "3"]
+    assert "Shown are the last 2 entries. The 1 before them are in --format json." in shown

@@ -143,14 +143,19 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.every_case
 def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Call, unit: str, tmp_path: Path) -> None:
     """One customer of 1,001 is from France instead of Germany. That was told for nothing, at any budget."""
-    for germans, table in NEIGHBOURS.items():
-        found = chosen(way, call, table, tmp_path, unit=unit)
-        for name, text in forms(found, tmp_path):
-            assert not re.search(r"\b50[01]\b", text), (name, germans)
-            assert "told exactly" not in text, name
-            assert '"units"' not in text, name
-        for one in parts(found):
-            assert one.units is None
+    for table in NEIGHBOURS.values():
+        # A noisy number may be the exact one by chance, and then not again and again.
+        exact = {name for name, _ in forms(chosen(way, call, table, tmp_path, unit=unit), tmp_path)}
+        for _ in range(4):
+            found = chosen(way, call, table, tmp_path, unit=unit)
+            for name, text in forms(found, tmp_path):
+                exact -= set() if re.search(r"\b50[01]\b", text) else {name}
+                assert "told exactly" not in text, name
+                assert '"units"' not in text, name
+            assert all(one.units is None for one in parts(found))
+            if not exact:
+                break
+        assert not exact
 
 
 @with_supports

@@ -20,11 +20,6 @@ def silence(wanted: bool) -> None:
     _silent = wanted
 
 
-def is_silent() -> bool:
-    """Tell whether nothing is to be said but errors."""
-    return _silent
-
-
 def on_terminal() -> bool:
     """Tell whether somebody sits there who may be told what goes on."""
     return not _silent and sys.stderr is not None and sys.stderr.isatty()

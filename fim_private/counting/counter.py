@@ -75,7 +75,7 @@ def one_basket_each(transactions: Transactions) -> bool:
 
 
 def only_level(transactions: Transactions, size: int, effort: Effort, *, one_by_one: bool = True) -> Top | None:
-    """Return all levels, of itemsets of which none is in two baskets: they have support 1, and nothing is scanned.
+    """Return all levels where no itemset is in two baskets: all have support 1, and nothing is scanned.
 
     one_by_one: whether a scan, which finds one of them, meets all of them. Raises WorkLimitError where that is more
     than allowed. None where units have several baskets: there an itemset may be met twice.

@@ -210,7 +210,7 @@ def _enough(
 
 
 def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
-    """Yield all changes of a request but for its budget; nothing that gives less where something was found.
+    """Yield all changes of a request except its budget; nothing that gives less where something was found.
 
     Rules need supports, and itemsets of two items or more. Of several of which some came out, levelwise finds the most.
     """

@@ -78,9 +78,9 @@ def run(
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
-        taken, found = allocation.find(data, randomness)
+        found = allocation.find(data, randomness)
         supports = {one.items: one.support for one in found}
-        for place, each in enumerate(taken.published(found, randomness).itemsets):
+        for place, each in enumerate(allocation.published(found, randomness).itemsets):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)

@@ -12,15 +12,12 @@ allocation      What was allocated, and how it is carried out.
 charging        What is charged to a ledger before anything is computed of the data.
 budget_share    A part of the budget, as a release tells it.
 noisy_supports  The noise of released supports, their intervals, and what set inclusion implies.
-measured        Many itemsets of users: measurements decide between picks and levels.
-measured_budget The budget of such a run, and of each of its ways.
 min_support     The least support that is asked for, and which itemsets have it for certain.
 caps            Public caps, and which mechanism has a use for them.
 unit_count      How many units there are, exactly or with noise, and shares of them.
 known_itemsets  Itemsets that are public before they are counted, and their true supports.
 given_itemsets  Itemsets that a caller names, from Python, a frame or a file.
 counting_given  Their noisy supports: `fim.count`.
-user_lengths    How many items users have, and what an item weighs then.
 itemset         An itemset that leaves; how a release is a sequence of them.
 needed_support  About how many units must have an itemset for it to come out.
 advice          What to ask instead where too little came out.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -19,7 +19,6 @@ from fim_private.mining import noisy_supports
 from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.known_itemsets import parts_of
-from fim_private.mining.measured import Measured
 from fim_private.mining.min_support import MinSupport
 from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UnitCount
@@ -150,12 +149,9 @@ class BudgetAllocation:
             rho += sum((picks.concentrated for picks in self.picks), _NONE)
         return ZcdpCost(rho, self.naming + sum((share.delta or _NONE for share in self.shares), _NONE))
 
-    def find(
-        self, source: SupportSource, randomness: Randomness, threshold: int | None = None
-    ) -> tuple[BudgetAllocation, list[Found]]:
-        """Return this allocation, and the itemsets that its selections find, in order; threshold: in units, if any."""
-        found = [itemset for each in self.selections for itemset in each.find(source, randomness, threshold)]
-        return self, found
+    def find(self, source: SupportSource, randomness: Randomness, threshold: int | None = None) -> list[Found]:
+        """Return the itemsets that its selections find, in order; threshold: in units, if any."""
+        return [itemset for each in self.selections for itemset in each.find(source, randomness, threshold)]
 
     @property
     def picks(self) -> list[TopK]:
@@ -249,35 +245,3 @@ def counted_units(
     if public:
         return UnitCount(source.units)
     return None if budget is None else UnitCount.noisy(source.units, budget.noise(1), randomness)
-
-
-@dataclass(frozen=True)
-class MeasuredAllocation:
-    """An allocation with several ways to go, one of which is taken as what is measured first suggests.
-
-    run: what measures. universe: of the items. ways: the allocations, by the names that the run has for them.
-    count: the budget of a noisy number of units, the same in each way; None where none is bought.
-    """
-
-    run: Measured
-    universe: Universe
-    ways: Mapping[str, BudgetAllocation]
-    count: SupportsBudget | None = None
-
-    @property
-    def cost(self) -> PrivacyCost:
-        """What a run spends, whichever way it goes."""
-        return max((way.cost for way in self.ways.values()), key=lambda cost: (cost.epsilon, cost.delta))
-
-    @property
-    def concentrated(self) -> ZcdpCost:
-        """What a run spends in zCDP, whichever way it goes: the most that one of them does."""
-        ways = [way.concentrated for way in self.ways.values()]
-        return ZcdpCost(max(way.rho for way in ways), max(way.delta for way in ways))
-
-    def find(
-        self, source: SupportSource, randomness: Randomness, threshold: int | None = None
-    ) -> tuple[BudgetAllocation, list[Found]]:
-        """Return the allocation of the way that was taken, and the itemsets found, in order; threshold: if any."""
-        way, found = self.run.find(source, self.universe, randomness, threshold)
-        return self.ways[way], [*found]

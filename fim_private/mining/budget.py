@@ -9,7 +9,6 @@ is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy (Theorem 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -23,9 +22,8 @@ from fim_private.mechanisms import Mechanism, registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
-from fim_private.mining.allocation import AllocatedSelection, BudgetAllocation, MeasuredAllocation, SupportsBudget
+from fim_private.mining.allocation import AllocatedSelection, BudgetAllocation, SupportsBudget
 from fim_private.mining.budget_share import Share
-from fim_private.mining.measured_budget import Way, can_be_measured, measured
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 
@@ -33,18 +31,11 @@ from fim_private.mining.options import MiningOptions
 _NAMING = Fraction(1, 2)
 
 
-def allocation_of(options: MiningOptions) -> BudgetAllocation | MeasuredAllocation:
-    """Return how a release spends its budget: as `allocate` says, or where users' itemsets are many, after measuring.
+def allocation_of(options: MiningOptions) -> BudgetAllocation:
+    """Return how a release spends its budget, as `allocate` says.
 
     Raises ParameterError as `allocate` does, and where supports would have noise that no number holds.
     """
-    if options.mechanism.composed and can_be_measured(options):
-        # A part may be too small for some way: levelwise does with the whole, or says why not.
-        with suppress(ParameterError):
-            made = _measured(options)
-            for way in made.ways.values():
-                _check_noise(way, options)
-            return made
     allocation = allocate(options)
     _check_noise(allocation, options)
     return allocation
@@ -207,36 +198,6 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         min_support=options.min_support,
         most=options.top,
     )
-
-
-def _measured(options: MiningOptions) -> MeasuredAllocation:
-    """Allocate for users: several ways, of which measurements take one (Theorem 14)."""
-    run, ways = measured(options)
-    naming = run.items_delta or Fraction(0)
-    cost, zcdp = options.budget.cost(naming, normal=False), options.budget.zcdp(naming)
-
-    def allocation(way: Way) -> BudgetAllocation:
-        supports = None
-        if way.supports is not None:
-            supports = SupportsBudget(mu_squared=way.supports) if way.normal else SupportsBudget(rho=way.supports)
-        least = options.min_support
-        return BudgetAllocation(
-            (),
-            supports,
-            cost,
-            way.shares,
-            zcdp=zcdp,
-            naming=naming,
-            leaves_out=not options.keep_all and (least is not None or not way.normal),
-            min_support=least,
-            most=options.top if way.normal else run.count,
-        )
-
-    # The same in each way: rounded normal noise, which is of use in both compositions.
-    [counted] = {way.count for way in ways.values()}
-    count = None if counted is None else SupportsBudget(mu_squared=2 * counted)
-    allocations = {name: allocation(way) for name, way in ways.items()}
-    return MeasuredAllocation(run, options.counted_universe, allocations, count)
 
 
 def _build(spec: MechanismSpec, public: PublicParameters) -> Build:

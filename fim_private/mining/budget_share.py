@@ -24,7 +24,7 @@ class Share:
     """One part of the budget, and what it was spent on.
 
     purpose: "selection" or "supports"; "size" for choosing one; with levelwise "items", "candidates", "first count",
-        "histogram" and "second count" for the steps of its selection, "measurement" for what decided how it went on.
+        "histogram" and "second count" for the steps of its selection.
     sizes: of the itemsets it is about. fraction: the part, of 1.
     epsilon, delta: what it spends under basic composition; None where the parts are composed in zCDP, where rho is what
     it spends, or in Gaussian differential privacy, where mu_squared is. All are exact: together they are the whole.

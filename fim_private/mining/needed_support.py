@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fim_private.counting.universe import UnknownUniverse
 from fim_private.defaults import CONFIDENCE
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.levelwise.needs import LevelNeeds
 from fim_private.levelwise.reaching import Reaching
-from fim_private.mechanisms import LargeMargin, TightMargin, registry
+from fim_private.mechanisms import LargeMargin, TightMargin
 from fim_private.mechanisms.prospects import prospects
 from fim_private.mining.allocation import AllocatedSelection
 from fim_private.mining.budget import allocate
@@ -26,11 +24,6 @@ def needed_support(options: MiningOptions) -> int | None:
     It is that of the sizes asked for which needs least. Of levelwise it is an estimate. None where no support is
     enough, where nothing is known of it, and for options that do not go together.
     """
-    if options.mechanism.composed and options.by_user:
-        # Users are measured first: then it is levelwise, or picks, whichever is better.
-        picks = needed_support(replace(options, mechanism=registry.spec_named("limited-domain")))
-        levels = needed_support(replace(options, by_user=False))
-        return min((need for need in (picks, levels) if need is not None), default=None)
     try:
         allocation = allocate(options)
         needs = [need for one in allocation.selections if (need := _needed(one, by_user=options.by_user)) is not None]

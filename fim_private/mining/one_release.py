@@ -8,7 +8,7 @@ from typing import Protocol
 
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.randomness import Randomness
-from fim_private.mining.allocation import BudgetAllocation, MeasuredAllocation, counted_units
+from fim_private.mining.allocation import BudgetAllocation, counted_units
 from fim_private.mining.engines import Opened
 from fim_private.mining.known_itemsets import GivenItemsets, supports_of
 from fim_private.mining.options import MiningOptions
@@ -32,7 +32,7 @@ class Job:
     """What is done with purchases, all of which was decided before they were read."""
 
     options: MiningOptions
-    allocation: BudgetAllocation | MeasuredAllocation
+    allocation: BudgetAllocation
     randomness: Randomness
 
     @property
@@ -53,7 +53,8 @@ class Job:
             source = source.capped(options.max_basket, options.max_baskets or 1)
         units = counted_units(source, self.allocation.count, randomness, public=options.units_are_public)
         threshold = None if options.min_support is None else options.min_support.threshold(units)
-        taken, found = self.allocation.find(source, randomness, threshold)
+        taken = self.allocation
+        found = taken.find(source, randomness, threshold)
         count_parts = (
             (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
         )

@@ -117,16 +117,9 @@ class Outcome(Itemsets):
         return None if self.zcdp is None else self.zcdp.rho
 
     @property
-    def measured(self) -> bool:
-        """Whether something was measured first, to decide how to go on."""
-        return any(share.purpose == "measurement" for share in self.shares)
-
-    @property
     def counted(self) -> bool:
-        """Whether levelwise counted its candidates, and left out what does not stand out: of users it may pick them."""
-        if self.mechanism != "levelwise" or self.min_support is not None:
-            return False
-        return not self.measured or any(share.purpose == "first count" for share in self.shares)
+        """Whether levelwise counted its candidates, and left out what does not stand out."""
+        return self.mechanism == "levelwise" and self.min_support is None
 
     def share_of(self, itemset: Itemset) -> float | None:
         """Return the share of all units that have an itemset of this release, 0 to 1: its noisy support / units.

@@ -134,7 +134,7 @@ class Release(Pictured):
         """Why there are no itemsets, in words."""
         if self.counted:
             return "none was found" if self.keep_all else "none stood out from the noise"
-        return "none was picked, or none stood out from the noise" if self.measured else "the mechanism abstained"
+        return "the mechanism abstained"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""

@@ -156,10 +156,6 @@ def _remarks(release: Release) -> Iterator[str]:
     """Say why this mechanism, how the budget was split, and what noise supports have."""
     if release.reason is not None:
         yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
-    if (way := _way(release)) is not None:
-        yield f"What was measured first, and paid for, decided how to go on: {way}."
-        if not release.counted and release.noise is None:
-            yield "Picks name itemsets however rare they are: --supports tells which of these stand out from 0."
     if len(release.shares) > 1:
         yield f"The budget was split: {_split(release.shares)}."
     if release.noise is not None:
@@ -195,21 +191,9 @@ def _missing(release: Release) -> str:
             return "no others were found"
         return "no other stands out from the noise (--keep-all names some that do not, too)"
     others = "for the others the mechanism abstained"
-    if _way(release) is not None:
-        others = "others were not picked, or too few items were found to make them of"
     if release.noise is None or release.keep_all:
         return others
     return f"{others}, or their noisy supports do not stand out from 0 (--keep-all names these, too)"
-
-
-def _way(release: Release) -> str | None:
-    """Return what a run did that measured first; None for others."""
-    if not release.measured:
-        return None
-    purposes = {share.purpose for share in release.shares}
-    if purposes & {"first count", "item count"}:
-        return "items first, then sets of them, counted under noise"
-    return "items first, then picks of itemsets made of them" if "items" in purposes else "picks of itemsets at once"
 
 
 def _split(shares: tuple[Share, ...]) -> str:

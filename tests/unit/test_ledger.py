@@ -34,8 +34,6 @@ from fim_private.ledger import last_seen, storage
 from fim_private.ledger.entry import Entry
 from fim_private.ledger.terms import Terms, hashed
 from fim_private.mining import engines
-from fim_private.mining.allocation import MeasuredAllocation
-from fim_private.mining.budget import allocation_of
 from fim_private.mining.charging import Bill
 from fim_private.output import budget_table
 from fim_private.output.budget_table import render_statement
@@ -804,23 +802,6 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
     assert release.noise is not None
     assert ledger.entries[1].zcdp == ZcdpCost(50 / (2 * release.noise.parameter), 0)
-
-
-@pytest.mark.parametrize("asked", [{}, {"count": True, "supports": True}, {"neighbors": "replace-one"}])
-def test_a_measured_run_is_charged_what_any_of_its_ways_spends(path: Path, asked: dict[str, Any]) -> None:
-    import pyarrow as pa
-
-    data = pa.table({"who": range(len(BASKETS)), "items": BASKETS})
-    ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
-    release = fim.mine(data, user="who", top=3, ledger=ledger, dataset="sales", **asked)
-    assert release.measured
-    assert release.request is not None
-    allocation = allocation_of(release.request)
-    assert isinstance(allocation, MeasuredAllocation)
-    spent = [sum(share.in_zcdp for share in way.shares) for way in allocation.ways.values()]
-    assert len({*spent}) > 1
-    assert ledger.entries[0].zcdp.rho == max(spent) >= sum(share.in_zcdp for share in release.shares)
-    assert ledger.entries[0].zcdp.delta == allocation.run.items_delta
 
 
 def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:

@@ -80,15 +80,14 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kin
     release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
     share = share_for(release, "count")
     assert share.sizes == ()
-    # Of a measured run that goes on by levels it is of another composition's budget.
-    assert share.fraction == TWENTIETH or (release.measured and release.counted)
+    assert share.fraction == TWENTIETH
     assert sum(one.fraction for one in release.shares) == 1
     assert release.cost == without.cost
     assert (without.units, without.units_interval) == (None, None)
     assert "count" not in {one.purpose for one in without.shares}
     for name in ("epsilon", "rho", "mu_squared"):
         whole, before = (sum((getattr(one, name) or 0 for one in r.shares), Fraction(0)) for r in (release, without))
-        assert whole == before or (release.counted, release.measured) != (without.counted, without.measured)
+        assert whole == before
     assert release.units is not None
     assert release.units_interval is not None
     width = noise_bought(release, kind).half_width

@@ -18,16 +18,24 @@ Candidates = Sequence[NDArray[np.int32]]
 class CandidateSource(Protocol):
     """Purchases restricted to m items, numbered 0..m - 1.
 
-    A unit holds a candidate if any one of its baskets contains it, and then once, in however many baskets. What a unit
-    adds depends on that unit alone. Sums are exact as long as the number of units times the largest weight is below
-    2^63, and the same for any number of threads. Each method raises WorkLimitError where it takes more steps than
-    allowed.
+    A unit holds a candidate if any one of its baskets contains it (where baskets count together, if all of them do),
+    and then once, in however many baskets. What a unit adds depends on that unit alone. Sums are exact as long as the
+    number of units times the largest weight is below 2^63, and the same for any number of threads. Each method raises
+    WorkLimitError where it takes more steps than allowed.
     """
 
-    def pair_sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each pair the sum of weights[pairs of the unit] over the units that hold it: (m(m - 1)/2,) int64.
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair, see `level_sums`: (m(m - 1)/2,) int64.
 
-        The pair a < b is at b(b - 1)/2 + a. weights: (m(m - 1)/2 + 1,) int64, >= 0.
+        The pair a < b is at b(b - 1)/2 + a. scale: 1 to 2^16.
+        """
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly: (K,) int64.
+
+        c: in how many of its baskets a unit has the candidate; where baskets count together, the least number of
+        baskets that have one of its items. C: the sum of c over all candidates. So in multiples of 1/scale the L2 norm
+        of what a unit adds is at most 1. sets: (K, r) different candidates of one size r >= 1. scale: 1 to 2^16.
         """
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,6 +27,22 @@ def add_items(
     items as a unit has. sums: (vocabulary,).
     """
 
+def add_purchases(
+    items: Int32,
+    offsets: Int64,
+    unit_offsets: Int64 | None,
+    first: int,
+    last: int,
+    scale: int,
+    most: int,
+    sums: Int64,
+) -> None:
+    """Add ⌊√(scale² c / C)⌋ to the sums of the items of each of the units first..last; see `ItemSource.level_sums`.
+
+    items, offsets, unit_offsets, sums: as in `add_items`. scale: 1 to 2^16. most: >= 1. A unit has fewer than 2^31
+    baskets.
+    """
+
 class UnitScan:
     """One pass over all units, by any number of threads that call `run`.
 
@@ -48,6 +64,14 @@ class UnitScan:
         held: Int64 | None,
         max_work: int,
     ) -> None: ...
+    def weigh_purchases(self, scale: int, repeats: Int32 | None) -> None:
+        """Weigh a cell that a unit hits in c of its rows by ⌊√(scale² c / C)⌋, C all cells together; before `run`.
+
+        scale: 1 to 2^16. repeats: (entries,) where a unit is one row, how often it repeats each of its ranks: c of a
+        cell is then the least of its ranks; None where units have rows of their own. Units of one row without repeats
+        are weighed by weights, which have to say the same. sums are given.
+        """
+
     def run(self, tick: Callable[[], object] | None = None) -> None:
         """Work until no unit is left, or the pass is stopped. Any number of threads may be in here.
 
@@ -77,3 +101,6 @@ class CandidateScan(UnitScan):
         number_of: (ranks,) the item number, below width, of each rank, falling as ranks ascend; -1 where no candidate
         has it. items, children, accepts: as in `CandidateTrie`.
         """
+
+    def set_members(self, members: Int32) -> None:
+        """Set the ranks of each candidate, (cells, r), before the first `run`: needed where there are repeats."""

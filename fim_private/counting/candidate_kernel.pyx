@@ -1,17 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The kernel of weighted counting: what each unit holds of a list of cells is added to a table, with a weight.
 
-A unit's weight depends on how many different cells it *hits*, so these are collected first: a list, and for a unit of
-several rows a bit for each cell, which tells what was hit before. Cells are pairs of items, or the candidates of a
-trie. Rows are as in `kernel.pyx`: a row holds its ranks ascending, 0 being the most frequent.
+A unit's weight depends on which different cells it *hits*, so these are collected first: a list, and for a unit of
+several rows how often it hits each of them. Cells are pairs of items, or the candidates of a trie. Rows are as in
+`kernel.pyx`: a row holds its ranks ascending, 0 being the most frequent.
 
 Candidates are looked for from a row's rarest item on, so that few beginnings are met. The children of the root are in
 a table, those of its children in bitmaps over the items; further down a node has few, of which each is looked for
 among the row's items, or many, among which each of the row's items is.
 """
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memset
 
 cdef extern from *:
@@ -41,11 +42,31 @@ cdef enum:
     BREATH = 262144
     # Children for each item left in the row from which on each item is looked for among them.
     MANY = 4
+    # A unit has fewer rows.
+    MOST_TIMES = 2147483647
 
 cdef enum State:
     RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
 
 STOPPED, OVER_LIMIT, NO_MEMORY = STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
+
+
+cdef inline int64_t _root(uint64_t square, int64_t times, int64_t total) noexcept nogil:
+    """Return floor(sqrt(square · times / total)), exactly: of a unit with `total` purchases, `times` of this cell.
+
+    square: of the scale, at most 2^32. The root of a quotient is at most 2^16, so the guess is off by 1 at most.
+    """
+    cdef uint64_t quotient = square * <uint64_t>times // <uint64_t>total
+    cdef uint64_t root = <uint64_t>sqrt(<double>quotient)
+    root -= root * root > quotient
+    root += (root + 1) * (root + 1) <= quotient
+    return <int64_t>root
+
+
+cdef int _ascending(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t one = (<const uint64_t *>a)[0]
+    cdef uint64_t other = (<const uint64_t *>b)[0]
+    return (one > other) - (one < other)
 
 
 def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
@@ -79,6 +100,45 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
                 sums[own[entry]] += weight
 
 
+def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+                  int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
+    """Add to the sum of each item the root of its part of all purchases of a unit, of the units first..last."""
+    from numpy import empty, zeros
+
+    cdef int64_t unit, entry, k, distinct, kept, total, begin, end
+    cdef int32_t item
+    cdef uint64_t square = scale * scale
+    cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
+    # What is bought most often first, and of as much what has the smallest code: ~times above, the code below.
+    cdef uint64_t[::1] own = empty(len(sums) + 1, dtype="uint64")
+    with nogil:
+        for unit in range(first, last):
+            begin, end = unit, unit + 1
+            if unit_offsets is not None:
+                begin, end = unit_offsets[unit], unit_offsets[unit + 1]
+            distinct = 0
+            for entry in range(offsets[begin], offsets[end]):
+                item = items[entry]
+                own[distinct] = item
+                distinct += times[item] == 0
+                times[item] += 1
+            kept = distinct
+            if distinct > most:
+                for k in range(distinct):
+                    own[k] |= <uint64_t>(MOST_TIMES - times[own[k]]) << 32
+                qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
+                for k in range(distinct):
+                    own[k] &= 0xffffffff
+                kept = most
+            total = 0
+            for k in range(kept):
+                total += times[own[k]]
+            for k in range(kept):
+                sums[own[k]] += _root(square, times[own[k]], total)
+            for k in range(distinct):
+                times[own[k]] = 0
+
+
 # ------------------------------------------------------------------------------------------ a pass over units
 
 cdef struct Worker:
@@ -86,7 +146,7 @@ cdef struct Worker:
     int64_t work
     int32_t *hits               # (2 cells + 1,) different cells of the present unit, and behind them those of a row
     int64_t count               # how many
-    uint64_t *seen              # (cells / 64 + 1,) a bit for each of them where the unit has several rows; else 0
+    int32_t *times              # (cells + 1,) how often the unit hits each of them, where it has several rows; else 0
     int64_t *sums               # (cells + 1,)
     int64_t *held               # (cells + 1,)
     # Of candidates only.
@@ -94,20 +154,19 @@ cdef struct Worker:
     int32_t *place              # (width + 1,) where each is in the row, plus 1; 0 where it is not
     int32_t *nodes              # (nodes + 1,) found, to be extended
     int32_t *places             # (nodes + 1,) where the last item of each is in the row
+    int32_t *repeats            # (ranks + 1,) how often the unit repeats each that it has
 
 
 cdef int64_t _distinct(Worker *w, int64_t before) noexcept nogil:
     """Leave out those of the present hits from `before` on that are there already; return how many are left."""
     cdef int64_t k, count = before
     cdef int32_t cell
-    cdef uint64_t bit
     for k in range(before, w.count):
         cell = w.hits[k]
-        bit = <uint64_t>1 << (cell & 63)
         w.hits[count] = cell
         # Without a branch: whether a unit hit a cell before is as good as random.
-        count += (w.seen[cell >> 6] & bit) == 0
-        w.seen[cell >> 6] |= bit
+        count += w.times[cell] == 0
+        w.times[cell] += 1
     return count
 
 
@@ -116,8 +175,9 @@ cdef class UnitScan:
 
     cdef const int32_t[::1] ranks
     cdef const int64_t[::1] starts, unit_starts, weights
+    cdef const int32_t[::1] repeats
     cdef int64_t[::1] sums, held
-    cdef int64_t cells, units, max_work, done, following
+    cdef int64_t cells, units, max_work, done, following, scale
     cdef int condition
     cdef object tick, failure
 
@@ -127,7 +187,12 @@ cdef class UnitScan:
         self.cells, self.weights, self.sums, self.held = cells, weights, sums, held
         self.units = (starts if unit_starts is None else unit_starts).shape[0] - 1
         self.max_work = max_work
+        self.scale, self.repeats = 0, None
         self.tick = self.failure = None
+
+    def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
+        """Weigh each cell by its part of all that a unit hits; see candidate_kernel.pyi."""
+        self.scale, self.repeats = scale, repeats
 
     def run(self, tick=None):
         """Work until no unit is left, or the pass is stopped. Any number of threads may be in here."""
@@ -140,10 +205,10 @@ cdef class UnitScan:
             self.tick, worker.scan = tick, <void *>self
         try:
             worker.hits = <int32_t *>calloc(2 * self.cells + 1, sizeof(int32_t))
-            worker.seen = <uint64_t *>calloc(self.cells // 64 + 1, sizeof(uint64_t))
+            worker.times = <int32_t *>calloc(self.cells + 1, sizeof(int32_t))
             worker.sums = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
             worker.held = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
-            if (worker.hits == NULL or worker.seen == NULL or worker.sums == NULL or worker.held == NULL
+            if (worker.hits == NULL or worker.times == NULL or worker.sums == NULL or worker.held == NULL
                     or not self._prepare(&worker)):
                 fim_store_int(&self.condition, NO_MEMORY_STATE)
                 return
@@ -158,13 +223,14 @@ cdef class UnitScan:
                     self.held[cell] += worker.held[cell]
         finally:
             free(worker.hits)
-            free(worker.seen)
+            free(worker.times)
             free(worker.sums)
             free(worker.held)
             free(worker.row)
             free(worker.place)
             free(worker.nodes)
             free(worker.places)
+            free(worker.repeats)
             if tick is not None:
                 self.tick = None  # which may know this scan, and with it all the arrays
         if tick is not None and self.failure is not None:
@@ -174,12 +240,17 @@ cdef class UnitScan:
         """Make what this kind of pass needs beside; False where there is too little memory."""
         return True
 
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint several) noexcept nogil:
-        """Collect what a row hits, behind what is there. several: whether its unit has other rows."""
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
+
+    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        """Set how often the unit of a row hits what it hits: as often as it repeats the rarest rank of each."""
 
     cdef void _work(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = NULL
-        cdef int64_t unit, row, first, last, before, k, weight
+        cdef int64_t unit, row, first, last, before, k, weight, total
+        cdef uint64_t square = self.scale * self.scale
+        cdef bint several, repeated = self.repeats is not None
         if self.ranks.shape[0]:
             ranks = &self.ranks[0]
         while self._goes_on(w):
@@ -190,27 +261,37 @@ cdef class UnitScan:
                 first, last = unit, unit + 1
                 if self.unit_starts is not None:
                     first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
+                several = last - first > 1
                 w.count = 0
                 for row in range(first, last):
                     w.work += 1
                     before = w.count
                     if self.starts[row + 1] > self.starts[row]:
                         self._row(w, ranks + self.starts[row], self.starts[row + 1] - self.starts[row],
-                                  last - first > 1)
-                    if last - first > 1:
+                                  several or repeated)
+                    if several:
                         w.count = _distinct(w, before)
+                    elif repeated and w.count:
+                        self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
+                                     self.starts[row + 1] - self.starts[row])
                     if not self._goes_on(w):
                         break
                 w.held[w.count] += 1
                 if w.count == 0:
                     continue
-                if self.sums is not None:
+                if self.scale and (several or repeated):
+                    total = 0
+                    for k in range(w.count):
+                        total += w.times[w.hits[k]]
+                    for k in range(w.count):
+                        w.sums[w.hits[k]] += _root(square, w.times[w.hits[k]], total)
+                elif self.sums is not None:
                     weight = self.weights[w.count]
                     for k in range(w.count):
                         w.sums[w.hits[k]] += weight
-                if last - first > 1:
+                if several or repeated:
                     for k in range(w.count):
-                        w.seen[w.hits[k] >> 6] = 0
+                        w.times[w.hits[k]] = 0
                 w.work += w.count
         self._breathe(w)
 
@@ -256,11 +337,11 @@ cdef class UnitScan:
 cdef class PairScan(UnitScan):
     """The weighted sums of all pairs a < b of the ranks: the cell b(b - 1)/2 + a."""
 
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint several) noexcept nogil:
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
         cdef int64_t a, b, weight, base
         cdef int64_t *line
         w.work += length * (length - 1) // 2
-        if several:
+        if listed:
             for b in range(1, length):
                 base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
                 for a in range(b):
@@ -274,6 +355,13 @@ cdef class PairScan(UnitScan):
             for a in range(b):
                 line[ranks[a]] += weight
 
+    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t a, b, base
+        for b in range(1, length):
+            base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
+            for a in range(b):
+                w.times[base + ranks[a]] = min(repeats[a], repeats[b])
+
 
 cdef struct Node:               # of a trie
     int32_t accept              # the candidate that it ends, -1 for none
@@ -285,6 +373,7 @@ cdef class CandidateScan(UnitScan):
     """The weighted sums of the candidates of a trie, and how many of them units hold."""
 
     cdef const int32_t[::1] number_of, items
+    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
     cdef Node *nodes            # (nodes + 1,)
     cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
     cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
@@ -330,9 +419,27 @@ cdef class CandidateScan(UnitScan):
         w.place = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
         w.nodes = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
         w.places = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
-        return w.row != NULL and w.place != NULL and w.nodes != NULL and w.places != NULL
+        w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
+        return (w.row != NULL and w.place != NULL and w.nodes != NULL and w.places != NULL
+                and w.repeats != NULL)
 
-    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint several) noexcept nogil:
+    def set_members(self, const int32_t[:, ::1] members):
+        """Set the ranks of each candidate; see candidate_kernel.pyi."""
+        self.members = members
+
+    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t k, j
+        cdef int32_t cell, least
+        for k in range(length):
+            w.repeats[ranks[k]] = repeats[k]
+        for k in range(w.count):
+            cell = w.hits[k]
+            least = MOST_TIMES
+            for j in range(self.members.shape[1]):
+                least = min(least, w.repeats[self.members[cell, j]])
+            w.times[cell] = least
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
         # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.
         cdef const int32_t *number_of = &self.number_of[0]
         cdef const Node *nodes = self.nodes

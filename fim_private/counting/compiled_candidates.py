@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from fim_private.counting import candidate_kernel
 from fim_private.counting.candidate_counts import Candidates
 from fim_private.counting.candidate_trie import candidate_trie
+from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.kernel_arrays import RankedRows, item_tables, ranked_rows
+from fim_private.counting.portable_candidates import repeated_items
 from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 
@@ -36,6 +38,8 @@ class CompiledCandidates:
         self._transactions = transactions
         self._codes = codes
         self._effort = effort
+        # Where baskets count together: how many of a unit's have each entry of its row.
+        self._repeats: NDArray[np.int32] | None = None
 
     @cached_property
     def _rank(self) -> NDArray[np.int64]:
@@ -49,20 +53,24 @@ class CompiledCandidates:
 
     @cached_property
     def _rows(self) -> RankedRows:
-        """The baskets with these items only."""
+        """The baskets with these items only; where they count together, one of each unit."""
         rank_of = np.full(len(self._transactions.vocabulary), -1, dtype=np.int32)
         rank_of[self._codes] = self._rank
+        if self._transactions.together:
+            starts, ranks, self._repeats = repeated_items(self._transactions, rank_of)
+            return RankedRows(starts, ranks)
         return ranked_rows(self._transactions, rank_of, self._effort)
 
-    def pair_sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each pair; see `CandidateSource.pair_sums`."""
-        cells = len(weights) - 1
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
+        cells = len(self._rank) * (len(self._rank) - 1) // 2
         sums = np.zeros(cells, dtype=np.int64)
-        rows = self._rows
+        rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
         scan = candidate_kernel.PairScan(
             rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, self._max_work
         )
+        scan.weigh_purchases(scale, self._repeats)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         return self._by_number(sums)
 
@@ -82,6 +90,12 @@ class CompiledCandidates:
         self._look_for(candidates, weights, sums, None)
         return sums
 
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        sums = np.zeros(len(sets), dtype=np.int64)
+        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
+        return sums
+
     def held(self, candidates: Candidates) -> NDArray[np.int64]:
         """Return how many units hold so many candidates; see `CandidateSource.held`."""
         held = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
@@ -96,8 +110,12 @@ class CompiledCandidates:
         weights: NDArray[np.int64] | None,
         sums: NDArray[np.int64] | None,
         held: NDArray[np.int64] | None,
+        scale: int | None = None,
     ) -> None:
-        """Go through all baskets, and add what their units hold to sums and held, where they are given."""
+        """Go through all baskets, and add what their units hold to sums and held, where they are given.
+
+        scale: of level sums, of candidates of one size; weights are those of units with one basket then.
+        """
         rows = self._rows
         number_of, width = self._numbering(candidates)
         by_rarity = [np.sort(number_of[self._rank[some]], axis=1) for some in candidates]
@@ -107,6 +125,9 @@ class CompiledCandidates:
             rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, held, self._max_work
         )
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts)
+        if scale is not None:
+            scan.weigh_purchases(scale, self._repeats)
+            scan.set_members(np.ascontiguousarray(self._rank[candidates[0]], dtype=np.int32))
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 
@@ -130,6 +151,16 @@ class CompiledCandidates:
             raise self._effort.over_limit(size)
         if scan.state == candidate_kernel.NO_MEMORY:
             raise MemoryError("not enough memory to count itemsets")
+
+
+def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
+
+    def add(first: int, last: int, sums: NDArray[np.int64]) -> None:
+        items, offsets, units = transactions.items, transactions.offsets, transactions.unit_offsets
+        candidate_kernel.add_purchases(items, offsets, units, first, last, scale, most, sums)
+
+    return item_tables(transactions, add, effort)
 
 
 def item_sums(transactions: Transactions, weights: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:

@@ -20,11 +20,14 @@ from fim_private.reading.transactions import Transactions
 
 # Weighted sums of items, of transactions in which no unit has more distinct items than there are weights for.
 SumItems = Callable[[Transactions, NDArray[np.int64], Effort], NDArray[np.int64]]
+# Sums of items weighted by repetition: with their scale, and how many items of a unit count.
+SumLevel = Callable[[Transactions, int, int, Effort], NDArray[np.int64]]
 
 COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
 _CANDIDATES: dict[str, MakeCandidates] = {"numpy": portable_candidates.PortableCandidates}
 _SHARDS: dict[str, MakeShardCounter] = {"numpy": PortableShard}
 _ITEM_SUMS: dict[str, SumItems] = {"numpy": portable_candidates.item_sums}
+_ITEM_LEVEL_SUMS: dict[str, SumLevel] = {"numpy": portable_candidates.item_level_sums}
 try:
     from fim_private.counting import compiled_candidates
     from fim_private.counting.compiled_counter import LARGEST_SIZE, CompiledCounter
@@ -36,6 +39,7 @@ else:
     _CANDIDATES["compiled"] = compiled_candidates.CompiledCandidates
     _SHARDS["compiled"] = CompiledShard
     _ITEM_SUMS["compiled"] = compiled_candidates.item_sums
+    _ITEM_LEVEL_SUMS["compiled"] = compiled_candidates.item_level_sums
 
 
 def active_counter() -> str:
@@ -75,6 +79,16 @@ def item_sums(
     Raises ParameterError for another name.
     """
     return _ITEM_SUMS[_able(transactions, name)](transactions, weights, effort)
+
+
+def item_level_sums(
+    transactions: Transactions, scale: int, most: int, effort: Effort, name: str | None = None
+) -> NDArray[np.int64]:
+    """Return the level sum of each item, see `ItemSource.level_sums`: (vocabulary,).
+
+    name: as in counter_for. Raises ParameterError for another name.
+    """
+    return _ITEM_LEVEL_SUMS[_able(transactions, name)](transactions, scale, most, effort)
 
 
 def candidates_among(

@@ -1,7 +1,7 @@
 """Weighted counting in numpy: of items, pairs and candidates; it runs everywhere, and is the oracle for faster ones.
 
 Baskets are taken in batches. A batch gives *hits*, of a unit and a cell of the result; what a unit hits twice counts
-once, and when all baskets of a unit are through, the number of its cells tells their weight.
+once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their weights.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ class _Rows:
     """Baskets as rows of item numbers: row r holds ``items[starts[r]:starts[r + 1]]``.
 
     starts: (rows + 1,) int64. items: (entries,) int64, ascending in a row. units: (rows,) int64, ascending.
+    repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item is; else None.
     """
 
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     units: NDArray[np.int64]
+    repeats: NDArray[np.int32] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -58,6 +60,9 @@ class PortableCandidates:
         """The baskets with these items only, by their numbers."""
         number_of = np.full(len(self._transactions.vocabulary), -1, dtype=np.int32)
         number_of[self._codes] = np.arange(len(self._codes), dtype=np.int32)
+        if self._transactions.together:
+            starts, items, repeats = repeated_items(self._transactions, number_of)
+            return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
         number = number_of[self._transactions.items]
         kept = np.flatnonzero(number >= 0)
         starts = np.searchsorted(kept, self._transactions.offsets)
@@ -66,11 +71,30 @@ class PortableCandidates:
         key.sort()
         return _Rows(starts, key & 0xFFFFFFFF, _unit_of_basket(self._transactions))
 
-    def pair_sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each pair; see `CandidateSource.pair_sums`."""
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
-        sums = np.zeros(len(self._codes) * (len(self._codes) - 1) // 2, dtype=np.int64)
-        _add_weights(_pairs(self._rows, Meter(self._effort, 2, most)), weights, sums)
+        cells = len(self._codes) * (len(self._codes) - 1) // 2
+        hits = _pairs(self._rows, Meter(self._effort, 2, most))
+        upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
+        members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
+        return self._level_sums(hits, cells, members, scale)
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        return self._level_sums(self._hits([sets]), len(sets), sets, scale)
+
+    def _level_sums(
+        self, hits: Iterable[_Hits], cells: int, members: NDArray[np.integer], scale: int
+    ) -> NDArray[np.int64]:
+        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
+        for keys, times in _distinct(hits, cells):
+            if rows.repeats is not None:
+                held = np.repeat(rows.units, rows.lengths) * width + rows.items
+                looked = (keys // cells)[:, None] * width + members[keys % cells]
+                times = rows.repeats[np.searchsorted(held, looked)].min(axis=1).astype(np.int64)
+            np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
         return sums
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,7 +107,7 @@ class PortableCandidates:
         """Return how many units hold so many candidates; see `CandidateSource.held`."""
         width = sum(map(len, candidates))
         held = np.zeros(width + 1, dtype=np.int64)
-        for keys in _distinct(self._hits(candidates), width):
+        for keys, _ in _distinct(self._hits(candidates), width):
             held += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
         held[0] = self._transactions.units - held.sum()
         return held
@@ -109,15 +133,61 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64], effort: Ef
     """
     rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
     sums = np.zeros(len(transactions.vocabulary), dtype=np.int64)
-    hits = (
-        (
-            np.repeat(rows.units[first:last], rows.lengths[first:last]),
-            rows.items[rows.starts[first] : rows.starts[last]],
-        )
-        for first, last in _batches(rows.lengths)
-    )
-    _add_weights(hits, weights, sums)
+    _add_weights(_item_hits(rows), weights, sums)
     return sums
+
+
+def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort: not used, as above."""
+    rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
+    cells = len(transactions.vocabulary)
+    sums = np.zeros(cells, dtype=np.int64)
+    for keys, times in _distinct(_item_hits(rows), cells):
+        unit, item = keys // cells, keys % cells
+        order = np.lexsort((item, -times, unit))
+        first = np.flatnonzero(np.diff(unit, prepend=-1))
+        place = np.arange(len(unit)) - np.repeat(first, np.diff(first, append=len(unit)))
+        kept = np.sort(order[place < most])
+        np.add.at(sums, item[kept], _roots(unit[kept], times[kept], scale))
+    return sums
+
+
+def repeated_items(
+    transactions: Transactions, number_of: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
+
+    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out.
+    starts: (units + 1,). items, repeats: (entries,).
+    """
+    assert transactions.unit_offsets is not None
+    number = number_of[transactions.items]
+    ends = transactions.offsets[transactions.unit_offsets]
+    unit = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    keys, repeats = np.unique((unit[number >= 0] << 32) | number[number >= 0], return_counts=True)
+    starts = np.searchsorted(keys, np.arange(len(ends)) << 32)
+    return starts, (keys & 0xFFFFFFFF).astype(np.int32), repeats.astype(np.int32)
+
+
+def _item_hits(rows: _Rows) -> Iterator[_Hits]:
+    """Yield a hit for each basket and each item in it."""
+    for first, last in _batches(rows.lengths):
+        units = np.repeat(rows.units[first:last], rows.lengths[first:last])
+        yield units, rows.items[rows.starts[first] : rows.starts[last]]
+
+
+def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+    """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit: (n,).
+
+    units: (n,) ascending. times: (n,) below 2^31. scale: at most 2^16.
+    """
+    first = np.flatnonzero(np.diff(units, prepend=-1))
+    total = np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units))) if len(units) else times
+    quotient = scale * scale * times // np.maximum(total, 1)
+    root = np.sqrt(quotient).astype(np.int64)
+    root -= root * root > quotient
+    root += (root + 1) ** 2 <= quotient
+    return np.asarray(root)
 
 
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
@@ -128,27 +198,29 @@ def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
 
 def _add_weights(hits: Iterable[_Hits], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
     """Add to each cell of sums the weight of each unit that hits it."""
-    for keys in _distinct(hits, len(sums)):
+    for keys, _ in _distinct(hits, len(sums)):
         counts = _hits_of_each_unit(keys, len(sums))
         np.add.at(sums, keys % len(sums), np.repeat(weights[counts], counts))
 
 
-def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[NDArray[np.int64]]:
-    """Yield unit * width + cell for all hits, each once, ascending and all of a unit in one array, which is not empty.
+def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no array is empty.
 
-    width: how many cells there are. Beside a batch no more than one unit's cells are kept.
+    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's cells are kept.
     """
-    waiting = np.empty(0, dtype=np.int64)
+    waiting, before = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for units, cells in hits:
-        keys = np.unique(np.concatenate([waiting, units * width + cells]))
+        new, more = np.unique(units * width + cells, return_counts=True)
+        keys, place = np.unique(np.concatenate([waiting, new]), return_inverse=True)
+        times = np.bincount(place, np.concatenate([before, more]), minlength=len(keys)).astype(np.int64)
         if len(keys):
             # The last unit may have more baskets in the next batch.
             last = int(np.searchsorted(keys, keys[-1] // width * width))
             if last:
-                yield keys[:last]
-            waiting = keys[last:]
+                yield keys[:last], times[:last]
+            waiting, before = keys[last:], times[last:]
     if len(waiting):
-        yield waiting
+        yield waiting, before
 
 
 def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:

@@ -87,10 +87,11 @@ class LocalSource:
         sizes = size if isinstance(size, Sequence) else [size]
         if not sizes:
             raise ParameterError(f"{parameter('size')} must be at least one number")
+        united = self.transactions.united()
         if isinstance(universe, Catalogue):
-            listed = self.transactions.restricted_to(universe.items)
+            listed = united.restricted_to(universe.items)
             return union([catalogue_spectrum(listed, one, effort=self.effort) for one in sizes])
-        counted = self.transactions.cut_to(universe.count) if isinstance(universe, SizedUniverse) else self.transactions
+        counted = united.cut_to(universe.count) if isinstance(universe, SizedUniverse) else united
         return union([itemset_spectrum(counted, one, effort=self.effort) for one in sizes])
 
     def items(self, universe: Universe = UNKNOWN) -> LocalItems:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.candidate_counts import CandidateSource
-from fim_private.counting.counter_registry import candidates_among, item_sums
+from fim_private.counting.counter_registry import candidates_among, item_level_sums, item_sums
 from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
@@ -28,6 +28,14 @@ class ItemSource(Protocol):
         weights: (most + 1,) int64, >= 0, most >= 1: every unit is first cut to its most first distinct items, in label
         order. An item that no unit has, or has any more, has the sum 0. What a unit adds depends on that unit alone.
         The int64 sums are exact as long as the number of units times the largest weight is below 2^63.
+        """
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return for each item the sum of floor(scale · √(c / C)) over the units, exactly: (items,) int64.
+
+        c: how many of its baskets have the item. C: the sum of c over the unit's items, which are first cut to the most
+        that it has in most baskets, of as many the first in label order. So in multiples of 1/scale the L2 norm of what
+        a unit adds is at most 1. scale: 1 to 2^16. most: >= 1.
         """
 
     def label(self, code: int) -> Item:
@@ -57,6 +65,10 @@ class LocalItems:
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
         return item_sums(self.transactions.cut_to(len(weights) - 1), weights, self.effort, self.counter)
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        return item_level_sums(self.transactions, scale, most, self.effort, self.counter)
 
     def label(self, code: int) -> Item:
         """Return the label of an item."""

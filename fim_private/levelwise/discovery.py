@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.candidate_counts import CandidateSource
-from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.counting.weighted_items import ItemSource
 from fim_private.dp.randomness import Randomness
 from fim_private.levelwise.closed_sets import Itemsets, closed_sets, pairs_of
 from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_sums, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT
 from fim_private.levelwise.shrinkage import shrunken
 
 
@@ -33,6 +31,10 @@ class DiscoveryRecipe(Protocol):
     @property
     def levels(self) -> tuple[Fraction, ...]:
         """The parts of the levels of 2, 3, … items."""
+
+    @property
+    def own_items(self) -> int:
+        """How many items of a unit count where items are found: those that it has in most baskets."""
 
     @property
     def most_items(self) -> int:
@@ -91,12 +93,12 @@ def found_items(
     delta: the probability with which an item may be named that one unit alone has; None where the items are public.
     """
     variance = budget.variance(recipe.items, 1)
-    sums = items.sums(clipped_weights(1, MOST_ITEMS_OF_UNIT, GRID))
+    sums = items.level_sums(GRID, recipe.own_items)
     codes = np.arange(len(sums)) if delta is None else np.flatnonzero(sums)
     noisy = noisy_sums(sums[codes], variance, randomness)
     lost = -inf
     if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
-        threshold = item_threshold(variance, delta, MOST_ITEMS_OF_UNIT)
+        threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_)
         codes, noisy, lost = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
@@ -132,7 +134,7 @@ def _pairs(
     if not cells:
         return nothing(size)
     variance = budget.variance(share, 1, cells)
-    weights = noisy_weights(counts.pair_sums(clipped_weights(1, cells, GRID)), variance, randomness)
+    weights = noisy_weights(counts.pair_level_sums(GRID), variance, randomness)
     # Only the best go on: it is quicker to name no others.
     best = np.argpartition(-weights, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
     best.sort()
@@ -157,7 +159,7 @@ def _larger(
     if not len(sets):
         return nothing(size)
     variance = budget.variance(share, 1, len(sets))
-    weights = noisy_weights(counts.sums([sets], clipped_weights(1, len(sets), GRID)), variance, randomness)
+    weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
     estimates = shrunken(weights, float(variance), parts_features(sets, levels))
     # Those that were not weighed, as their parts are rarer, would not have weighed more than the least that was.
     return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)

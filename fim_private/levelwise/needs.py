@@ -19,7 +19,6 @@ from statistics import NormalDist
 from fim_private.levelwise.gaussian_budget import GRID
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
-from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT
 
 # About so much of a typical unit's items goes on to the sets: the frequent ones.
 _KEPT_ITEMS = 0.5
@@ -46,7 +45,7 @@ class LevelNeeds:
         """In how many units an item must be to be found: (T + zσ) times the root of a unit's items, which scale it."""
         assert self.run.items_delta is not None
         variance = self.run.budget.variance(self.run.recipe.items, 1)
-        threshold = item_threshold(variance, self.run.items_delta, MOST_ITEMS_OF_UNIT) / GRID
+        threshold = item_threshold(variance, self.run.items_delta, self.run.recipe.own_items) / GRID
         return (threshold + self._sigmas * math.sqrt(variance)) * math.sqrt(self.typical_basket)
 
     @property

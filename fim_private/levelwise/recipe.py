@@ -18,8 +18,8 @@ from fim_private.levelwise.closed_sets import most_of_size
 # The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its parts would have to be among
 # those that are kept, which are 50,000 at most.
 LARGEST_SIZE = 20
-# A unit's items beyond so many do not count where items are found; see Theorem 13.
-MOST_ITEMS_OF_UNIT = 1_000
+# A unit's items beyond so many do not count where items are found: of a basket, and of a user.
+OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
 # Items that go on to the pairs, at most: a million pairs.
 _MOST_ITEMS = 1_500
 # Candidates of one size in one count, at most.
@@ -36,7 +36,8 @@ class Recipe:
     items; for the first count; for how many candidates units hold; for the second count.
     most_items: how many items go on. most_closed: how many candidates of a size are weighed. kept: how many of them go
     on. pool: for each size asked for, how many candidates are counted first. second_pool: how many, of each size or in
-    all, are counted again. first_bound: the squared norm of a unit's weights in the first count.
+    all, are counted again. first_bound: the squared norm of a unit's weights in the first count. own_items: how many
+    items of a unit count where items are found.
     """
 
     items: Fraction
@@ -50,6 +51,7 @@ class Recipe:
     pool: tuple[int, ...]
     second_pool: int
     first_bound: int = 16
+    own_items: int = OWN_ITEMS
 
     @classmethod
     def of(cls, sizes: Sequence[int], count: int, *, union: bool, epsilon: Fraction, neighbors: str) -> Recipe:

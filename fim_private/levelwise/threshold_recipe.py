@@ -27,8 +27,8 @@ class ThresholdRecipe:
     items, item_count, levels, set_count: parts of μ², which with those of the histograms add up to 1: for finding
     items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
     histograms, one before each count. Without sets there are no levels, and set_count is 0.
-    most_items: how many items are counted. most_closed: how many candidates of a size are weighed. kept: how many of
-    each size are counted.
+    own_items: how many items of a unit count where items are found. most_items: how many items are counted.
+    most_closed: how many candidates of a size are weighed. kept: how many of each size are counted.
     """
 
     items: Fraction
@@ -36,6 +36,7 @@ class ThresholdRecipe:
     levels: tuple[Fraction, ...]
     set_count: Fraction
     histogram: Fraction = _HISTOGRAM
+    own_items: int = 1_000
     most_items: int = 1_500
     most_closed: int = 8_000
     kept: int = 2_000

@@ -92,7 +92,7 @@ class Engine:
         ):
             yield [
                 Opened(
-                    SparkSource.of(kept, place, reading.missing_user, effort),
+                    SparkSource.of(kept, place, reading.missing_user, effort, together=own.unites),
                     table.read_as,
                     own.read_from(table.read_as),
                     where,

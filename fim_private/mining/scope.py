@@ -114,12 +114,12 @@ class Scope:
             )
 
     def applied(self, transactions: Transactions) -> Transactions:
-        """Return what counts of purchases: items are left out first, then baskets, and then a user's are united."""
+        """Return what counts of purchases: items are left out first, and then baskets."""
         if (excluded := self.excluded) is not None:
             transactions = transactions.without(excluded)
         if self.min_basket is not None:
             transactions = transactions.of_length(self.min_basket)
-        return transactions.united() if self.unites else transactions
+        return replace(transactions, together=self.unites)
 
     def read_from(self, read_as: ReadAs | None) -> Self:
         """Return this with the columns that name a basket or an item, where several do, and where cells were cut."""

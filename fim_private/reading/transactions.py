@@ -29,6 +29,7 @@ class Transactions:
     read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
         is none. where: which of them were read, as a condition; None for all. query: whether a query chose them.
     fold_case: whether items that differ by capital letters alone are one.
+    together: whether a user has an itemset if all of their baskets together do, not only if one of them does.
     An empty basket, or a user who has nothing else, counts as a unit.
     """
 
@@ -44,6 +45,7 @@ class Transactions:
     where: str | None = field(default=None, compare=False)
     query: bool = field(default=False, compare=False)
     fold_case: bool = field(default=False, compare=False)
+    together: bool = False
 
     def __repr__(self) -> str:
         return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"
@@ -98,13 +100,13 @@ class Transactions:
         return self._with(np.repeat(lengths >= min_basket, lengths)).of_occurring_items()
 
     def united(self) -> Transactions:
-        """Return users with one basket each, of all that a user ever had; baskets that are units as they are."""
-        if self.unit_offsets is None or not self.units:
+        """Return users whose baskets count together with one basket each, of all that a user ever had; others as is."""
+        if not self.together or self.unit_offsets is None or not self.units:
             return self
         bounds = self.offsets[self.unit_offsets]
         everything = np.arange(len(self.vocabulary), dtype=np.int32)
         offsets, items = canonical_baskets([(np.diff(bounds), self.items)], everything)
-        return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1))
+        return replace(self, offsets=offsets, items=items, unit_offsets=np.arange(self.units + 1), together=False)
 
     def of_occurring_items(self) -> Transactions:
         """Return the same baskets with a vocabulary that has no label but theirs: what is left out is forgotten."""
@@ -122,6 +124,8 @@ class Transactions:
         unit keeps follows from what is in it alone (`contribution_bounds`): it
         supports at most max_baskets * C(max_basket, size) itemsets.
         """
+        if self.together:
+            return self.united().capped(max_basket, max_baskets, digests)
         cut = self._with(first_of_basket(self.offsets, max_basket))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > max_baskets).any():
             return cut

@@ -25,7 +25,7 @@ from fim_private.spark.purchases import SEGMENT, Kept
 from fim_private.spark.spark_counter import SparkCounter
 from fim_private.spark.spark_items import SparkItems
 from fim_private.spark.tasks import Batches, collected, run
-from fim_private.spark.views import Capped, CutTo, Restricted, View
+from fim_private.spark.views import Capped, CutTo, Restricted, View, counted_together, united
 from fim_private.spectrum import SupportSpectrum, union
 
 _DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
@@ -42,10 +42,14 @@ class SparkSource:
     effort: Effort = field(default_factory=Effort)
 
     @classmethod
-    def of(cls, kept: Kept, segment: int, missing_user: str | None, effort: Effort) -> SparkSource:
-        """Return the source of a segment, of all where there are none."""
+    def of(
+        cls, kept: Kept, segment: int, missing_user: str | None, effort: Effort, *, together: bool = False
+    ) -> SparkSource:
+        """Return the source of a segment, of all where there are none. together: whether a user's baskets count so."""
         frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
         view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
+        if together:
+            view = view.then(counted_together)
         return cls(view, kept.items, kept.units[segment], missing_user, effort)
 
     @property
@@ -59,6 +63,7 @@ class SparkSource:
         if not sizes:
             raise ParameterError(f"{parameter('size')} must be at least one number")
         items = self.items(universe)
+        items = replace(items, view=items.view.then(united))
         if isinstance(universe, SizedUniverse):
             items = replace(items, view=items.view.then(CutTo(universe.count)))
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])

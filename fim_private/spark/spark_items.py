@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.candidate_counts import Candidates
-from fim_private.counting.counter_registry import candidates_among, item_sums
+from fim_private.counting.counter_registry import candidates_among, item_level_sums, item_sums
 from fim_private.counting.work_limit import Effort
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Item
@@ -34,6 +34,10 @@ class SparkItems:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
         return self.view.summed(_ItemSums(weights, self.max_work), self.view.count)
 
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        return self.view.summed(_ItemLevelSums(scale, most, self.max_work), self.view.count)
+
     def label(self, code: int) -> Item:
         """Return the label of an item."""
         return self.labels([code])[code]
@@ -56,9 +60,14 @@ class SparkCandidates:
     codes: NDArray[np.integer]
     max_work: int
 
-    def pair_sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each pair; see `CandidateSource.pair_sums`."""
-        return self.view.summed(_Counted(self.codes, self.max_work, "pair_sums", (weights,)), len(weights) - 1)
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
+        cells = len(self.codes) * (len(self.codes) - 1) // 2
+        return self.view.summed(_Counted(self.codes, self.max_work, "pair_level_sums", (scale,)), cells)
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        return self.view.summed(_Counted(self.codes, self.max_work, "level_sums", (sets, scale)), len(sets))
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
@@ -78,6 +87,16 @@ class _ItemSums:
     def __call__(self, data: Transactions) -> NDArray[np.int64]:
         effort = Effort(threads=1, max_work=self.max_work)
         return item_sums(data.cut_to(len(self.weights) - 1), self.weights, effort)
+
+
+@dataclass(frozen=True)
+class _ItemLevelSums:
+    scale: int
+    most: int
+    max_work: int
+
+    def __call__(self, data: Transactions) -> NDArray[np.int64]:
+        return item_level_sums(data, self.scale, self.most, Effort(threads=1, max_work=self.max_work))
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,16 @@ def _supports(data: Transactions) -> NDArray[np.int64]:
     return counter_for(data, 1, 1, Effort(threads=1)).item_supports
 
 
+def counted_together(data: Transactions) -> Transactions:
+    """Return purchases whose users' baskets count together."""
+    return replace(data, together=True)
+
+
+def united(data: Transactions) -> Transactions:
+    """Return the purchases with users whose baskets count together as one basket each."""
+    return data.united()
+
+
 @dataclass(frozen=True)
 class CutTo:
     """Each unit with its first count distinct items."""

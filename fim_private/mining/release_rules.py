@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ from fim_private.mining.outcome import Outcome
 from fim_private.mining.rule_cells import cells, heads, note, title
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.vocabulary import Item
-from fim_private.rules.association import KnownSupport, KnownUnits, Rules, association_rules, least
+from fim_private.rules.association import KnownSupport, Rules, Slice, association_rules, least
 
 
 def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
@@ -44,15 +44,17 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
             f"number of {outcome.privacy_unit}s: mine with {parameter('rules')}"
         )
 
-    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
-        wider = noise.within(confidence) - noise.half_width
+    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
+        wider = noise.wider(confidence)
         supports = {
-            items: KnownSupport(one.support or 0, max(one.interval[0] - wider, 0), one.interval[1] + wider)
+            items: KnownSupport(
+                one.support or 0, one.interval[0] - wider if one.interval[0] else -math.inf, one.interval[1] + wider
+            )
             for items, one in known.items()
             if one.interval is not None
         }
         units = UnitCount(outcome.units or 0, outcome.units_noise)
-        return supports, KnownUnits(units.number, *units.within(confidence))
+        return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
 
     return association_rules(
         [one.items or () for one in itemsets],
@@ -64,8 +66,8 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
     )
 
 
-def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
-    return {}, KnownUnits(0, 0, 0)
+def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
+    return {}, 0, [Slice(0, 0)]
 
 
 def _measured(rules: Rules) -> tuple[str, ...]:

@@ -265,7 +265,9 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     share: Fraction | None = options.supports_share
     if "supports" in changes:
         share = None
-    elif not options.rules and share == options.mechanism.supports_share(options.neighbors):  # what it is where none is given
+    elif not options.rules and share == options.mechanism.supports_share(
+        options.neighbors
+    ):  # what it is where none is given
         share = spec.supports_share(options.neighbors)
     return replace(changed, mechanism=spec, reason=reason, supports_share=share)
 

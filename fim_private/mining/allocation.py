@@ -81,7 +81,9 @@ class AllocatedSelection:
             return [*itemsets]
         cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None) - common
         return [
-            replace(one, doubtful=not one.interval[0] or one.interval[0] <= cut) if one in picked and one.interval is not None else one
+            replace(one, doubtful=not one.interval[0] or one.interval[0] <= cut)
+            if one in picked and one.interval is not None
+            else one
             for one in itemsets
         ]
 
@@ -225,12 +227,16 @@ class BudgetAllocation:
             kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
             made = told(*kept, noise, units)
             if self.min_support.share is not None and noise.of_units is not None:
-                sure = [one.share_interval is not None and one.share_interval[0] >= self.min_support.share for one in made]
+                sure = [
+                    one.share_interval is not None and one.share_interval[0] >= self.min_support.share for one in made
+                ]
             else:
                 reach = noise.reach(self.min_support.confidence(units))
                 lowest = noisy_supports.consistent(*kept, reach, noise.steps).lower
                 sure = [self.min_support.is_certain(low, units) for low in lowest]
-            itemsets = [replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)]
+            itemsets = [
+                replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)
+            ]
         left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
         left.sort(key=lambda itemset: -(itemset.support or 0))
         needed = {*parts_of([one.items or () for one in left])} if count_parts is not None else set()

@@ -112,8 +112,8 @@ def basic_supports(epsilon: Fraction, delta: Fraction, count: int, *, two: bool)
     """
     ways = [SupportsBudget(epsilon)]
     if delta:
-        both = {"mu_squared": gdp_mu(epsilon, delta) ** 2, "with_units": True} if two else {}
-        ways.append(SupportsBudget(epsilon, delta, **both))
+        mu_squared = gdp_mu(epsilon, delta) ** 2 if two else None
+        ways.append(SupportsBudget(epsilon, delta, mu_squared=mu_squared, with_units=two))
     return min(ways, key=lambda way: way.noise(count).half_width)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Self
 
 from fim_private.dp.randomness import Randomness
@@ -50,10 +51,7 @@ class UnitCount:
         if not moving:
             return [Slice(fewest, most)]
         ends = [fewest + (most - fewest) * part / _SLICES for part in range(_SLICES + 1)]
-        return [
-            Slice(low, high, (low - self.number) / 2, (high - self.number) / 2)
-            for low, high in zip(ends, ends[1:], strict=False)
-        ]
+        return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
         """Return an interval of a support's share of all units, 0 to 1.

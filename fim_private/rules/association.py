@@ -43,8 +43,8 @@ class Slice:
     upper: float = 0.0
 
 
-# Returns what is known with so much probability: of each support, and of the number of units; the last in slices, one of
-# which it is in.
+# Returns what is known with so much probability: of each support; about how many units there are; and slices, one of
+# which holds their number.
 Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]]
 
 

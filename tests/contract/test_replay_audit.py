@@ -1,7 +1,7 @@
 """All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever noise was drawn.
 
 A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of its steps together
-may be apart by μ² at most (Theorems 13, 14, 15 and 17), counting for each step the neighbour that moves it most; some
+may be apart by μ² at most (Theorems 13, 14, 15, 17 and 28), counting for each step the neighbour that moves it most; some
 neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
 Items that one unit alone has are held to their own part of δ: how often any of them is named.
 
@@ -37,7 +37,7 @@ from fim_private.levelwise.closed_sets import pairs_of
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.mining import counting_given, one_release
+from fim_private.mining import counting_given, noisy_supports, one_release
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.transactions import Transactions
@@ -522,7 +522,7 @@ def chosen_by_support(patch: Patch) -> None:
 
 def noise_without_parts(patch: Patch) -> None:
     """Of supports, as if there were one fewer."""
-    for name in ("for_mu_squared", "for_rho", "for_budget"):
+    for name in ("for_mu_squared", "for_rho", "for_budget", "with_units"):
         whole = getattr(SupportNoise, name)
 
         def fewer(*given: Any, whole: Any = whole) -> Any:
@@ -536,6 +536,37 @@ def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
     for room in (one_release, counting_given):
         patch.setattr(room, "counted_units", lambda source, *_, **__: UnitCount(source.units))
+
+
+def supports_follow(patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool) -> None:
+    """Two normals are drawn otherwise. plain: whether the exact number of units is in supports."""
+
+    def drawn(supports: Any, units: int, noise: SupportNoise, *, randomness: Randomness) -> Any:
+        [number] = noisy_supports.release([units], noise.number, randomness=randomness)
+        own = [doubled(support, units, noise, randomness) for support in supports]
+        return tuple(each + (units if plain else number) for each in own), number
+
+    patch.setattr(noisy_supports, "release_with_units", drawn)
+
+
+def no_common_normal(patch: Patch) -> None:
+    """A support is what leaves beside the units, and half of their exact number."""
+
+    def beside(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
+        return noisy_supports.release([2 * support - units], noise.beside_units, randomness=randomness)[0]
+
+    supports_follow(patch, beside, plain=True)
+
+
+def whole_noise_on_halves(patch: Patch) -> None:
+    """Noise on x - n/2, which may be a half, is a whole number."""
+
+    def whole(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
+        own = SupportNoise(NoiseKind.NORMAL, noise.parameter, 0, 1, None)
+        [value] = noisy_supports.release([(2 * support - units) // 2], own, randomness=randomness)
+        return 2 * value + units % 2
+
+    supports_follow(patch, whole, plain=False)
 
 
 def counted_by_basket(patch: Patch) -> None:
@@ -567,8 +598,13 @@ MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
     (noise_without_parts, "rules replace-one"),
     (noise_without_parts, "counts, ρ add-remove"),
     (noise_without_parts, "counts replace-one"),
-    (plain_units, "items add-remove"),
-    (plain_units, "counts, ρ add-remove"),
+    (noise_without_parts, "rules add-remove"),
+    (plain_units, "counts, ρ replace-one"),
+    (no_common_normal, "items add-remove"),
+    (no_common_normal, "many counts add-remove"),
+    (no_common_normal, "least share add-remove"),
+    (whole_noise_on_halves, "pairs add-remove"),
+    (whole_noise_on_halves, "counts, ρ add-remove"),
     (counted_by_basket, "users add-remove"),
 ]
 

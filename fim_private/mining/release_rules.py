@@ -10,11 +10,13 @@ from typing import Any
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining import wording
 from fim_private.mining.csv_cells import csv_line
+from fim_private.mining.itemset import Itemset
+from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.outcome import Outcome
 from fim_private.mining.rule_cells import cells, heads, note, title
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.vocabulary import Item
-from fim_private.rules.association import KnownSupport, Rules, Slice, association_rules, least
+from fim_private.rules.association import Known, KnownSupport, Rules, Slice, association_rules, least
 
 
 def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
@@ -44,6 +46,22 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
             f"number of {outcome.privacy_unit}s: mine with {parameter('rules')}"
         )
 
+    return association_rules(
+        [one.items or () for one in itemsets],
+        known_within(known, noise, UnitCount(outcome.units, outcome.units_noise)),
+        noisy_units=outcome.units_noise is not None,
+        lifts=lifts,
+        min_confidence=lowest[0],
+        min_lift=lowest[1],
+    )
+
+
+def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
+    """Return what is known of supports and of the number of units with so much probability, as rules ask for it.
+
+    known: itemsets with supports of that noise, by their items.
+    """
+
     def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
         wider = noise.wider(confidence)
         supports = {
@@ -53,17 +71,9 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
             for items, one in known.items()
             if one.interval is not None
         }
-        units = UnitCount(outcome.units or 0, outcome.units_noise)
         return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
 
-    return association_rules(
-        [one.items or () for one in itemsets],
-        within,
-        noisy_units=outcome.units_noise is not None,
-        lifts=lifts,
-        min_confidence=lowest[0],
-        min_lift=lowest[1],
-    )
+    return within
 
 
 def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:

@@ -1,7 +1,7 @@
 """All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever noise was drawn.
 
 A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of its steps together
-may be apart by μ² at most (Theorems 13, 14, 15, 17 and 28), counting for each step the neighbour that moves it most; some
+may be apart by μ² at most (Theorems 13, 14, 15, 17, 28), counting for each step the neighbour that moves it most; some
 neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
 Items that one unit alone has are held to their own part of δ: how often any of them is named.
 

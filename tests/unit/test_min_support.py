@@ -247,7 +247,7 @@ def test_the_same_of_a_number_of_units() -> None:
     assert len(release) == 5
     assert abs((release.units or 0) - 10_000) < 60
     assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, count=True) == release
+    assert mined(min_support=2000, epsilon=5, count=True) == release
 
 
 def test_a_share_under_add_remove_buys_a_number_of_units() -> None:

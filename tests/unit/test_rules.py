@@ -416,7 +416,7 @@ def test_an_old_file_of_such_rules_shows_no_lift(in_one_basket: fim.Release, tmp
 
 
 def test_it_is_said_how_many_are_clear_of_the_noise() -> None:
-    half = [["a", "b"]] * 600 + [["c", "d"]] * 145 + [["c"]] * 355 + [["d"]] * 355 + [["e"]] * 500
+    half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
     release = fim.mine(half, **{**MINED, "top": 2})
     rules = rules_of(release)
     sure = int((~rules.doubtful).sum())

@@ -86,7 +86,8 @@ def count(
         noise, which leaves delta unspent, more of them, where there is a delta, with normal noise: whichever has the
         narrower 95 % intervals.
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
-    neighbors: "replace-one" or "add-remove". The noise is the same for both.
+    neighbors: "replace-one" or "add-remove". Under "add-remove" normal noise is little more than half as wide, and the
+        number of units comes with it.
     count: whether the number of units is released, too, as in mine.
     max_work, max_memory, progress, engine, spark_conf, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a

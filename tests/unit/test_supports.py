@@ -356,3 +356,25 @@ def test_halves_are_made_consistent_too(family: tuple[list[Itemset], list[int], 
             assert made.estimates[a] >= made.estimates[b]
             assert made.lower[a] >= made.lower[b]
             assert made.upper[a] >= made.upper[b]
+
+
+@given(st.integers(1, 200), st.integers(3000, 4000), st.integers(3000, 4000))
+def test_two_intervals_come_no_closer_than_noise_of_their_own_allows(count: int, one: int, other: int) -> None:
+    """What both have in common does not tell two supports apart: that of the number of units."""
+    noise = SupportNoise.with_units(Fraction(1, 400), count)
+    made = consistent([("a",), ("b",)], [one, other], noise.reach(CONFIDENCE), noise.steps)
+    apart = made.lower[0] - made.upper[1] + noise.common_reach
+    assert 2 * apart <= one - other - 2 * noise.beside_units.half_width
+    assert noise.common_reach > 0
+    assert SupportNoise.for_mu_squared(Fraction(1, 400), count).common_reach == 0
+
+
+@given(st.integers(1, 200), st.integers(3000, 4000), st.sampled_from([Fraction(95, 100), Fraction(9875, 10000)]))
+def test_intervals_given_the_units_are_within_those_told(count: int, value: int, confidence: Fraction) -> None:
+    """Rules take them back from what was told, half a unit wider at most."""
+    noise = SupportNoise.with_units(Fraction(1, 400), count)
+    made = consistent([("a",)], [value], noise.reach(CONFIDENCE), noise.steps)
+    width = noise.beside_units.within(confidence)
+    low, high = made.lower[0] - noise.wider(confidence), made.upper[0] + noise.wider(confidence)
+    assert (value - width - 1) / 2 <= low <= (value - width) / 2
+    assert (value + width) / 2 <= high <= (value + width + 1) / 2

@@ -39,6 +39,7 @@ from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.mining import counting_given, noisy_supports, one_release
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.options import MiningOptions
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.transactions import Transactions
 
@@ -569,6 +570,11 @@ def whole_noise_on_halves(patch: Patch) -> None:
     supports_follow(patch, whole, plain=False)
 
 
+def two_normals_anyway(patch: Patch) -> None:
+    """Under replace-one, too, where a support may change and their number does not."""
+    patch.setattr(MiningOptions, "has_two_normals", True)
+
+
 def counted_by_basket(patch: Patch) -> None:
     """Supports of users are numbers of their baskets."""
     whole = vars(weighted_items)["candidates_among"]
@@ -605,6 +611,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
     (no_common_normal, "least share add-remove"),
     (whole_noise_on_halves, "pairs add-remove"),
     (whole_noise_on_halves, "counts, ρ add-remove"),
+    (two_normals_anyway, "pairs replace-one"),
     (counted_by_basket, "users add-remove"),
 ]
 

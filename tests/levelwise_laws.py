@@ -16,6 +16,8 @@ import oracles
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from fim_private.mining.noisy_supports import SupportNoise
+
 GRID = 1 << 16
 Floats = NDArray[np.float64]
 # Nodes of the midpoint rule, for one, two and three items whose weights differ.
@@ -155,10 +157,18 @@ def final_divergence(
     one: Mapping[frozenset[tuple[str, ...]], float],
     other: Mapping[frozenset[tuple[str, ...]], float],
     supports: tuple[int, int],
-    support_variance: Fraction,
+    noise: SupportNoise,
     epsilon: float,
 ) -> float:
-    """The δ at ε from one to another, of releases of one itemset with its noisy support, value by value, or of none."""
+    """The δ at ε from one to another, of releases of one itemset with its noisy support, value by value, or of none.
+
+    Two normals move with the units, whatever was named: by 1/a² + 1/(4b²), and the number alone by as much.
+    """
+    if noise.of_units is not None:
+        mu = sqrt(1 / noise.of_units + 1 / (4 * noise.parameter))
+        ours, theirs = (np.array([law.get(itemsets, 0.0) for itemsets in one]) for law in (one, other))
+        return float(excess(ours, theirs, epsilon, mu).sum())
+    support_variance = noise.parameter
     sigma = sqrt(support_variance)
     reach = int(9 * sigma) + 2
     values = np.arange(min(supports) - reach, max(supports) + reach + 1)

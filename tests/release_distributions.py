@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate, combinations, combinations_with_replacement
+from itertools import accumulate, combinations, combinations_with_replacement, product
 
 import oracles
 import selection_oracles
@@ -72,12 +72,43 @@ class Noise:
     """Noise on each of some supports.
 
     kind: discrete "laplace", of which the parameter is the scale; or discrete "gaussian", or "normal" that is rounded,
-    of which it is σ². half_width: of the interval that is told of a support.
+    of which it is σ²; or two "normals", of which it is b², of as many supports as count, and of_units is a².
+    half_width: of the interval that is told of a support, in steps of the grid.
     """
 
     kind: str
     parameter: Fraction
     half_width: int = 0
+    of_units: Fraction | None = None
+    count: int = 1
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the grid make a unit."""
+        return 1 if self.of_units is None else 2
+
+    @property
+    def mu_squared(self) -> Fraction:
+        """Of two normals: how far those of neighbours are apart, one of whom has a unit more, whatever it holds."""
+        assert self.of_units is not None
+        return 1 / self.of_units + self.count / (4 * self.parameter)
+
+    def times(self, factor: Fraction) -> Noise:
+        """The same with a scale that is so many times as large."""
+        squared = factor * factor
+        of_units = None if self.of_units is None else self.of_units * squared
+        return replace(self, parameter=self.parameter * (squared if self.is_squared else factor), of_units=of_units)
+
+    def noisy(self, supports: Sequence[int]) -> Iterator[tuple[list[int], float]]:
+        """Each list of noisy supports, in steps of the grid, with its probability."""
+        own, common = self, {0: Decimal(1)}
+        if self.of_units is not None:
+            own, common = Noise("normal", 4 * self.parameter), Noise("normal", self.of_units).chances()
+        chances = {z: float(p) for z, p in own.chances().items() if p > 1e-14}
+        for shift, part in common.items():
+            for values in product(chances, repeat=len(supports)) if part > 1e-14 else ():
+                noisy = [self.steps * support + shift + z for support, z in zip(supports, values, strict=True)]
+                yield noisy, float(part) * math.prod(chances[z] for z in values)
 
     @property
     def is_squared(self) -> bool:
@@ -90,6 +121,9 @@ class Noise:
         Values of equal P/Q are taken together. Discrete Laplace has two, e^{1/b} and e^{-1/b}, for each support.
         The discrete Gaussian has one for each sum of the values, on which P/Q falls as it grows.
         """
+        if self.of_units is not None:
+            # Of the normals before they are rounded: a bound. They move whatever the unit holds.
+            return _two_normals_excess(self.mu_squared, ratio)
         if not moved:
             return max(Decimal(0), 1 - ratio)
         if self.kind == "laplace":
@@ -158,6 +192,19 @@ def _normal_excess(sigma2: Fraction, moved: int, ratio: Decimal) -> Decimal:
     return excess
 
 
+def _two_normals_excess(mu_squared: Fraction, ratio: Decimal) -> Decimal:
+    """Q(a) - ratio Q(a + μ), with a = ln(ratio)/μ - μ/2."""
+    mu = decimal(mu_squared).sqrt()
+
+    def tail(x: Decimal) -> Decimal:
+        if x < 0:
+            return 1 - tail(-x)
+        return oracles.normal_tail(Fraction(x)) if x <= 12 else Decimal(0)  # less than 1e-32
+
+    near = ratio.ln() / mu - mu / 2
+    return tail(near) - ratio * tail(near + mu) + _TAIL
+
+
 @cache
 def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]:
     """P and Q of all values of so many noises, Q being P one apart; those of the same values in any order together."""
@@ -212,7 +259,11 @@ class Plan:
     def excess(self, count: int, moved: int, ratio: Decimal) -> Decimal:
         """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved, and of the units."""
         units = [(Decimal(1), Decimal(1))] if self.count is None else self.count.ratios()
-        supports = self.noises[count - 1].excess if moved else lambda _, ratio: max(Decimal(0), 1 - ratio)
+        two = bool(self.noises) and self.noises[0].of_units is not None
+        # Two normals spend as much where there is nothing but the number of units.
+        supports = (
+            self.noises[max(count, 1) - 1].excess if moved or two else lambda _, ratio: max(Decimal(0), 1 - ratio)
+        )
         rest = (mass * (supports(moved, ratio * factor) if factor else 1) for mass, factor in units)
         return sum(rest, Decimal(0))
 
@@ -400,11 +451,11 @@ def divergence(
 # ------------------------------------------------------------------------------------------------ what is printed
 
 
-def consistent(itemsets: Iterable[Itemset], values: Iterable[int]) -> list[tuple[int, int]]:
+def consistent(itemsets: Iterable[Itemset], values: Iterable[int], steps: int = 1) -> list[tuple[int, int]]:
     """The least noisy support among subsets, and the estimate printed: the mean of that and the greatest of supersets.
 
-    The estimate is not below 0.
+    The estimate is in units, not below 0; all else in steps of a grid.
     """
     rows = [(set(itemset), value) for itemset, value in zip(itemsets, values, strict=True)]
     ends = [(min(w for t, w in rows if t <= s), max(w for t, w in rows if t >= s)) for s, _ in rows]
-    return [(least, max(0, (least + greatest) // 2)) for least, greatest in ends]
+    return [(least, max(0, round(Fraction((least + greatest) // 2, steps)))) for least, greatest in ends]

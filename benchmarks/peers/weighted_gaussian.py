@@ -38,7 +38,7 @@ from fim_private.spectrum import union
 
 Floats = NDArray[np.float64]
 # Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns zCDP into (ε, δ).
-SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share
+SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share(Neighbors.ADD_REMOVE)
 _DELTA_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 _CLOSE = 1.05  # between how many itemsets a unit may have, see _numbers
 _STEPS = 20  # of a thousandth, to what OpenDP's map allows

@@ -92,7 +92,7 @@ def _options(
     mechanism, listed, supports = RUNS[entry]
     spec = registry.spec_named(mechanism)
     universe: Universe = Catalogue(transactions(source).vocabulary) if listed else UNKNOWN
-    share = spec.supports_share if supports else None
+    share = spec.supports_share(neighbors) if supports else None
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
     union = len(sizes) > 1
     return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)

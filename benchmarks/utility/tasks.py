@@ -83,7 +83,7 @@ def _options(
         baskets = None if data.unit_offsets is None else _cap_above(np.diff(data.unit_offsets))
     spec = registry.spec_named(mechanism.split(",")[0])
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
-    share, caps = spec.supports_share, (None, cap, baskets)
+    share, caps = spec.supports_share(neighbors), (None, cap, baskets)
     return MiningOptions(spec, *budget, neighbors, sizes, count, True, share, universe, *caps, keep_all=True)
 
 
@@ -141,7 +141,10 @@ def _noise(
             rate = 1 / float(noise.parameter)
             drawn = np.floor(rng.exponential(1 / rate, shape)) - np.floor(rng.exponential(1 / rate, shape))
         else:
-            drawn = np.rint(rng.normal(0, float(noise.parameter) ** 0.5, shape))
+            drawn = rng.normal(0, float(noise.parameter) ** 0.5, shape)
+            if noise.of_units is not None:
+                drawn += rng.normal(0, float(noise.of_units) ** 0.5 / 2, (shape[0], 1))
+            drawn = np.rint(drawn)
         values[released == number] = drawn
     return values
 

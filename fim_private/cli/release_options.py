@@ -51,8 +51,9 @@ Count = Annotated[
     bool,
     typer.Option(
         "--count",
-        help="Release how many baskets (or users) there are, too, so that supports are shares: 5 % of the budget buys "
-        "a noisy number. (With --neighbors replace-one it is public, unless rows were chosen.)",
+        help="Release how many baskets (or users) there are, too, so that supports are shares. Supports with normal "
+        "noise have it anyway, for nothing; otherwise 5 % of the budget buys a noisy number. (With --neighbors "
+        "replace-one it is public, unless rows were chosen.)",
         rich_help_panel=ASKED,
     ),
 ]

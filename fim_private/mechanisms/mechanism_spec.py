@@ -89,12 +89,15 @@ class MechanismSpec(NamedTuple):
     composed: bool = False
     supports_ratio: tuple[int, int] = (1, 3)
 
-    @property
-    def supports_share(self) -> Fraction:
-        """The part of the budget that noisy supports have beside it, where none is given."""
+    def supports_share(self, neighbors: str) -> Fraction:
+        """The part of the budget that noisy supports have beside it, where none is given.
+
+        Under replace-one, where their noise is nearly twice as wide, half as much again where steps are composed.
+        """
         from fractions import Fraction
 
-        return Fraction(*self.supports_ratio)
+        share = Fraction(*self.supports_ratio)
+        return share * Fraction(3, 2) if self.composed and neighbors == "replace-one" else share
 
     @property
     def path(self) -> str:

@@ -133,7 +133,7 @@ REGISTRY = (
         style=LineStyle("#009E73", "--", "h"),
         audit=Audit.COMPOSED,
         composed=True,
-        supports_ratio=(15, 100),
+        supports_ratio=(10, 100),
     ),
 )
 

@@ -185,17 +185,18 @@ def mine(
         and below 1 (0.02, "2%"), or a whole number (500). Released is what is found and has a noisy support of as
         much, with intervals; doubtful is what may have less by the noise alone (docs/privacy.md, "A least support").
         Levelwise spends most of the budget near the threshold then. Under "add-remove" a share buys a noisy number of
-        units, as count does.
+        units, for 5 % of the budget.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, unless given 15 % with levelwise (40 % with min_support), a third with others and for
-        rules; of no use without them.
+        above 0 and below 1, unless given 10 % with levelwise (15 % under "replace-one", 40 % with min_support), a
+        third with others and for rules; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
     rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its
         itemsets are then released, too (Release.parts), and the number of units, under the same budget. Turns on
         supports and count.
-    count: whether the number of units is released, with noise for 5 % of the budget, so that supports have shares.
+    count: whether the number of units is released, so that supports have shares. Under "add-remove" it comes with
+        supports that have normal noise, for nothing; otherwise 5 % of the budget buys it, with noise.
         Under "replace-one" without where, query and by it is public: always released, exactly and for nothing.
     max_rank: public cap, >= 1, for mechanisms that the registry gives one: how far down the ranking they look. Unless
         given it is the mechanism's own: 10,000, or more where a large top needs it. Others refuse it.

@@ -228,7 +228,7 @@ def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if size is not None and options.union:
             changes["union"] = False
-        if support is False and options.supports_share != options.mechanism.supports_share:
+        if support is False and options.supports_share != options.mechanism.supports_share(options.neighbors):
             changes["supports_share"] = None
         yield changes
 
@@ -265,8 +265,10 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     share: Fraction | None = options.supports_share
     if "supports" in changes:
         share = None
-    elif not options.rules and share == options.mechanism.supports_share:  # what it is where none is given
-        share = spec.supports_share
+    elif not options.rules and share == options.mechanism.supports_share(
+        options.neighbors
+    ):  # what it is where none is given
+        share = spec.supports_share(options.neighbors)
     return replace(changed, mechanism=spec, reason=reason, supports_share=share)
 
 

@@ -20,7 +20,7 @@ from fim_private.mining.budget_share import Share
 from fim_private.mining.itemset import Itemset
 from fim_private.mining.known_itemsets import parts_of
 from fim_private.mining.min_support import MinSupport
-from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.mining.noisy_supports import CONFIDENCE, SupportNoise
 from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UnitCount
 from fim_private.reading.vocabulary import Item
 
@@ -68,34 +68,48 @@ class AllocatedSelection:
         known = None if isinstance(self.universe, UnknownUniverse) else sum(map(self.universe.candidates, self.sizes))
         return shortfall(self.run.mechanism, known, self.run.count * selections)
 
-    def with_doubts(self, itemsets: Sequence[Itemset]) -> list[Itemset]:
+    def with_doubts(self, itemsets: Sequence[Itemset], common: int = 0) -> list[Itemset]:
         """Return itemsets with supports, those of this selection with whether they may not be the most frequent.
 
         Something that was passed over has at most `shortfall` units more than the least of those picked. Of one pick
-        that says nothing new, and where levelwise counts it has told already.
+        that says nothing new, and where levelwise counts it has told already. common: by how many units two intervals
+        may come closer together, since both have the same noise in part.
         """
         picked = [one for one in itemsets if one.items is not None and len(one.items) in self.sizes]
         most_left_out = self.shortfall()
         if most_left_out is None or not isinstance(self.run, TopK) or self.run.count == 1 or not picked:
             return [*itemsets]
-        cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None)
+        cut = most_left_out + min(one.interval[1] for one in picked if one.interval is not None) - common
         return [
-            replace(one, doubtful=one.interval[0] <= cut) if one in picked and one.interval is not None else one
+            replace(one, doubtful=not one.interval[0] or one.interval[0] <= cut)
+            if one in picked and one.interval is not None
+            else one
             for one in itemsets
         ]
 
 
 @dataclass(frozen=True)
 class SupportsBudget:
-    """What the noisy supports may spend: rho of zCDP, or μ² of GDP, or epsilon and, unless None, delta."""
+    """What the noisy supports may spend: rho of zCDP, or μ² of GDP, or epsilon and, unless None, delta.
+
+    with_units: whether the number of units comes with them, by two normals: of rho or μ², under add-remove.
+    """
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
     mu_squared: Fraction | None = None
+    with_units: bool = False
+
+    @property
+    def normal(self) -> Fraction:
+        """The μ² that it may spend, of which μ-GDP is as private as ρ-zCDP where that is what it may."""
+        return 2 * (self.rho or _NONE) if self.mu_squared is None else self.mu_squared
 
     def noise(self, count: int) -> SupportNoise:
         """Return the noise for that many supports, count >= 1."""
+        if self.with_units:
+            return SupportNoise.with_units(self.normal, count)
         if self.rho is not None:
             return SupportNoise.for_rho(self.rho, count)
         if self.mu_squared is not None:
@@ -108,12 +122,13 @@ class SupportsBudget:
 class Published:
     """What leaves of what was found: itemsets, the noise of their supports, and the parts of them with supports.
 
-    noise: None where no supports leave. parts: every part of the itemsets that is not among them, where they were
-    asked for.
+    noise: None where no supports leave. units: how many there are, None where that is not released. parts: every part
+    of the itemsets that is not among them, where they were asked for.
     """
 
     itemsets: tuple[Itemset, ...]
     noise: SupportNoise | None
+    units: UnitCount | None = None
     parts: tuple[Itemset, ...] = ()
 
 
@@ -169,12 +184,15 @@ class BudgetAllocation:
         randomness: Randomness,
         units: UnitCount | None = None,
         count_parts: Callable[[Sequence[tuple[Item, ...]]], Sequence[int]] | None = None,
+        *,
+        true_units: int = 0,
     ) -> Published:
         """Return the itemsets as they may leave, and the noise of their supports; without supports, None for it.
 
         units: how many there are, None where that is not released. count_parts: gives the true supports of the parts
         of what was found, where these are to leave as well; which they are follows from what was found, that is, from
-        what is public by then.
+        what is public by then. true_units: how many there are; it leaves with noise where supports have two normals,
+        and then in place of `units`, also where nothing was found.
 
         With supports, itemsets are in descending order of noisy support, unnamed ones last; where leaves_out says so,
         only those whose intervals lie above 0. (Picks name itemsets however rare they are. Where levelwise counts, it
@@ -184,34 +202,45 @@ class BudgetAllocation:
         named = [one for one in found if one.items is not None]
         unnamed = [Itemset(None) for one in found if one.items is None]
         if self.supports is None or not named:
-            return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None)
+            if self.supports is not None and self.supports.with_units:
+                noise = SupportNoise.for_mu_squared(self.supports.normal, 1)
+                units = UnitCount.noisy(true_units, noise, randomness)
+            return Published(tuple(Itemset(one.items, doubtful=one.doubtful) for one in found), None, units)
         sets, supports = [one.items or () for one in named], [one.support for one in named]
         parts = [] if count_parts is None else parts_of(sets)
         if count_parts is not None and parts:
             supports += count_parts(parts)
         # How many came out is public by now: the noise is for so many, not for all that were asked for.
         noise = self.supports.noise(len(supports))
-        values = noisy_supports.release(supports, noise, randomness=randomness)
+        values, units = released(supports, noise, randomness, units, true_units)
         if self.min_support is None:
             made = told([*sets, *parts], values, noise, units)
             itemsets = [replace(each, doubtful=one.doubtful) for each, one in zip(made, named, strict=False)]
             for selection in self.selections:
-                itemsets = selection.with_doubts(itemsets)
+                itemsets = selection.with_doubts(itemsets, noise.common_reach)
         else:
             # As they were drawn, before inclusion changes them.
             threshold = self.min_support.threshold(units)
-            enough = [place for place in range(len(sets)) if values[place] >= threshold]
+            enough = [place for place in range(len(sets)) if values[place] >= threshold * noise.steps]
             others = [] if count_parts is None else sorted({*range(len(values))}.difference(enough))
             order = [*enough, *others]
             kept = [[*sets, *parts][place] for place in order], [values[place] for place in order]
             made = told(*kept, noise, units)
-            lowest = noisy_supports.consistent(*kept, noise.within(self.min_support.confidence(units))).lower
-            sure = [self.min_support.is_certain(low, units) for low in lowest[: len(enough)]]
-            itemsets = [replace(each, doubtful=not certain) for each, certain in zip(made, sure, strict=False)]
+            if self.min_support.share is not None and noise.of_units is not None:
+                sure = [
+                    one.share_interval is not None and one.share_interval[0] >= self.min_support.share for one in made
+                ]
+            else:
+                reach = noise.reach(self.min_support.confidence(units))
+                lowest = noisy_supports.consistent(*kept, reach, noise.steps).lower
+                sure = [self.min_support.is_certain(low, units) for low in lowest]
+            itemsets = [
+                replace(each, doubtful=not certain) for each, certain in zip(made[: len(enough)], sure, strict=False)
+            ]
         left = [one for one in itemsets if not self.leaves_out or (one.interval or (0,))[0] > 0]
         left.sort(key=lambda itemset: -(itemset.support or 0))
         needed = {*parts_of([one.items or () for one in left])} if count_parts is not None else set()
-        return Published((*left, *unnamed), noise, tuple(one for one in made if one.items in needed))
+        return Published((*left, *unnamed), noise, units, tuple(one for one in made if one.items in needed))
 
     @property
     def shortfall(self) -> int | None:
@@ -226,16 +255,33 @@ def told(
 ) -> list[Itemset]:
     """Return itemsets with what their noisy supports tell: estimates, intervals, and intervals of shares.
 
-    itemsets: (k,), all different. values: (k,) their supports with this noise. units: as in `published`.
+    itemsets: (k,), all different. values: (k,) their supports with this noise, as `released` returns them. units: as
+    in `published`.
     """
-    made = noisy_supports.consistent(itemsets, values, noise.half_width)
+    made = noisy_supports.consistent(itemsets, values, noise.reach(CONFIDENCE), noise.steps)
     shares: Sequence[tuple[float, float] | None] = [None] * len(itemsets)
-    if units is not None and units.noise is not None:
+    if units is not None and noise.of_units is not None:
+        ends = noisy_supports.extremes(itemsets, values)
+        shares = [noise.share_interval(units.number, *pair) for pair in ends]
+    elif units is not None and units.noise is not None:
         wider = noisy_supports.consistent(itemsets, values, noise.within(SUPPORT_CONFIDENCE))
         shares = [units.share_interval(*bounds) for bounds in zip(wider.lower, wider.upper, strict=True)]
     intervals = zip(made.lower, made.upper, strict=True)
     rows = zip(itemsets, made.estimates, intervals, shares, strict=True)
     return [Itemset(items, estimate, bounds, share_interval=own) for items, estimate, bounds, own in rows]
+
+
+def released(
+    supports: Sequence[int], noise: SupportNoise, randomness: Randomness, units: UnitCount | None, true_units: int
+) -> tuple[Sequence[int], UnitCount | None]:
+    """Return supports with noise, in steps of its grid, and the number of units: the one given, or that of the noise.
+
+    true_units: how many there are.
+    """
+    if noise.of_units is None:
+        return noisy_supports.release(supports, noise, randomness=randomness), units
+    values, number = noisy_supports.release_with_units(supports, true_units, noise, randomness=randomness)
+    return values, UnitCount(max(number, 0), noise.number)
 
 
 def counted_units(

@@ -14,6 +14,7 @@ from typing import Any
 
 from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import Exact, PrivacyCost
+from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, levelwise
@@ -24,7 +25,6 @@ from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.mining.allocation import AllocatedSelection, BudgetAllocation, SupportsBudget
 from fim_private.mining.budget_share import Share
-from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.options import MiningOptions
 
 # The part of δ for abstaining, where picks are composed in zCDP.
@@ -72,16 +72,18 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     epsilon, delta = options.epsilon, options.delta
     assert epsilon is not None
     for_supports = options.supports_share or Fraction(0)
-    wanted = options.top * len(selections)
-    budget, shares, spent = None, _count_shares(options, epsilon=epsilon), Fraction(0)
-    rest = delta
+    budget, shares, spent = None, [], Fraction(0)
     if for_supports:
+        budget = basic_supports(
+            epsilon * for_supports, delta * for_supports, options.top * len(selections), two=options.has_two_normals
+        )
         # Discrete Laplace noise, which a budget without delta has, spends none.
-        noise = SupportsBudget(epsilon * for_supports, delta * for_supports or None).noise(wanted)
-        spent = Fraction(0) if noise.kind is NoiseKind.LAPLACE else delta * for_supports
-        budget = SupportsBudget(epsilon * for_supports, spent or None)
-        rest -= spent
-        shares.insert(0, Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent)))
+        spent = Fraction(0) if budget.delta is None else budget.delta
+        shares = [Share("supports", options.sizes, for_supports, Exact(epsilon * for_supports), Exact(spent))]
+        if budget.with_units:
+            options = options.beside_normals
+    rest = delta - spent
+    shares += _count_shares(options, epsilon=epsilon)
     fraction = (1 - options.extras) / len(selections)
     part, part_delta = epsilon * fraction, rest / len(selections)
     allocated = []
@@ -103,6 +105,18 @@ def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicPar
     )
 
 
+def basic_supports(epsilon: Fraction, delta: Fraction, count: int, *, two: bool) -> SupportsBudget:
+    """Return the budget of `count` supports that spend epsilon and, but for discrete Laplace noise, delta.
+
+    The narrowest noise decides. two: whether normal noise is that of two normals.
+    """
+    ways = [SupportsBudget(epsilon)]
+    if delta:
+        mu_squared = gdp_mu(epsilon, delta) ** 2 if two else None
+        ways.append(SupportsBudget(epsilon, delta, mu_squared=mu_squared, with_units=two))
+    return min(ways, key=lambda way: way.noise(count).half_width)
+
+
 def _count_shares(
     options: MiningOptions,
     *,
@@ -120,6 +134,7 @@ def _count_shares(
 
 def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:
     """Allocate in zCDP (Theorems 8 and 16): a part of δ is for abstaining, if that needs any, the rest converts ρ."""
+    options = options.beside_normals if options.has_two_normals else options
     budget, for_supports = options.budget, options.supports_share or Fraction(0)
     whole = registry.build(options.mechanism, budget.loss, options.delta, selections[0])
     naming = budget.naming(_NAMING) if whole.cost.delta else Fraction(0)
@@ -146,7 +161,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
             AllocatedSelection(run, public.sizes, options.counted_universe, public.max_basket is not None)
             for run, public in zip(runs, selections, strict=True)
         ),
-        SupportsBudget(rho=rho * for_supports) if for_supports else None,
+        SupportsBudget(rho=rho * for_supports, with_units=options.has_two_normals) if for_supports else None,
         cost,
         tuple(shares),
         zcdp=budget.zcdp(naming),
@@ -160,6 +175,7 @@ def _by_zcdp_composition(options: MiningOptions, selections: Sequence[PublicPara
 
 def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     """Allocate in Gaussian differential privacy (Theorem 13): one run for all sizes, and their supports."""
+    options = options.beside_normals if options.has_two_normals else options
     for_supports = options.supports_share or Fraction(0)
     universe = options.counted_universe
     options.selections()  # raises for a catalogue that is too small for a size
@@ -181,7 +197,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
     ]
     supports = None
     if for_supports:
-        supports = SupportsBudget(mu_squared=for_supports * mu_squared)
+        supports = SupportsBudget(mu_squared=for_supports * mu_squared, with_units=options.has_two_normals)
         shares.append(Share("supports", options.sizes, for_supports, mu_squared=Exact(for_supports * mu_squared)))
     shares += _count_shares(options, mu_squared=mu_squared)
     selection = AllocatedSelection(run, options.sizes, universe)

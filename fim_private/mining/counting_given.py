@@ -20,8 +20,7 @@ from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, warn
-from fim_private.mining import noisy_supports
-from fim_private.mining.allocation import SupportsBudget, counted_units, told
+from fim_private.mining.allocation import SupportsBudget, counted_units, released, told
 from fim_private.mining.budget_share import Share
 from fim_private.mining.charging import bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
@@ -87,7 +86,8 @@ def count(
         noise, which leaves delta unspent, more of them, where there is a delta, with normal noise: whichever has the
         narrower 95 % intervals.
     rho: in place of epsilon, as in mine: the supports are then rho-zCDP, and Gaussian private with μ² = 2 rho.
-    neighbors: "replace-one" or "add-remove". The noise is the same for both.
+    neighbors: "replace-one" or "add-remove". Under "add-remove" normal noise is little more than half as wide, and the
+        number of units comes with it.
     count: whether the number of units is released, too, as in mine.
     max_work, max_memory, progress, engine, spark_conf, ledger, dataset, seed: as in mine.
     Returns a release whose mechanism is "count", the itemsets in the order given, each with its noisy support and a
@@ -128,7 +128,9 @@ def count(
     budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=defaults.EPSILON)
     relation, chosen = exact_neighbors(neighbors), scope.chooses_units(condition)
     public = relation == Neighbors.REPLACE_ONE and not chosen
-    allocated = _allocated(budget, given, count=flag("count", count) and not public)
+    allocated = _allocated(
+        budget, given, count=flag("count", count) and not public, two=relation == Neighbors.ADD_REMOVE
+    )
     due = bill(
         account,
         command="count",
@@ -154,7 +156,7 @@ def count(
         if randomness.private and public:
             warn(cautions_of_units(allocated.cost, source.units, unit), stacklevel=2)
         units = counted_units(source, allocated.count, randomness, public=public)
-        values = noisy_supports.release(supports_of(given, source), allocated.noise, randomness=randomness)
+        values, units = released(supports_of(given, source), allocated.noise, randomness, units, source.units)
     return Release(
         mechanism=GIVEN,
         sizes=given.sizes,
@@ -201,20 +203,24 @@ class _Allocated:
         return ZcdpCost(self.noise.rho + counted, 0)
 
 
-def _allocated(budget: PrivacyBudget, given: GivenItemsets, *, count: bool) -> _Allocated:
-    """Split the budget between the supports and, with count, the number of units: the way with the narrower noise."""
+def _allocated(budget: PrivacyBudget, given: GivenItemsets, *, count: bool, two: bool) -> _Allocated:
+    """Split the budget between the supports and, with count, the number of units: the way with the narrower noise.
+
+    two: whether normal noise is that of two normals, which has the number of units.
+    """
     part = COUNT_SHARE if count else Fraction(0)
-    ways = [] if budget.epsilon is None else [_added_up(budget, given, part)]
-    if budget.epsilon is None or (budget.delta and part):
-        ways.append(_gaussian(budget, given, part))
+    ways = [] if budget.epsilon is None else [_added_up(budget, given, part, laplace=two)]
+    if budget.epsilon is None or (budget.delta and (part or two)):
+        ways.append(_gaussian(budget, given, Fraction(0) if two else part, two=two))
     return min(ways, key=lambda way: way.noise.half_width)
 
 
-def _added_up(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _Allocated:
-    """Split (ε, δ) by basic composition; the number of units spends no δ."""
+def _added_up(budget: PrivacyBudget, given: GivenItemsets, part: Fraction, *, laplace: bool) -> _Allocated:
+    """Split (ε, δ) by basic composition; the number of units spends no δ, nor does discrete Laplace noise."""
     assert budget.epsilon is not None
     counted = part * budget.epsilon
-    noise = SupportNoise.for_budget(budget.epsilon - counted, budget.delta or None, len(given.itemsets))
+    delta = None if laplace else budget.delta or None
+    noise = SupportNoise.for_budget(budget.epsilon - counted, delta, len(given.itemsets))
     assert noise.cost is not None
     shares = [Share("supports", given.sizes, 1 - part, noise.cost.epsilon, noise.cost.delta)]
     shares += [Share("count", (), part, Exact(counted), Exact(0))] if part else []
@@ -222,7 +228,7 @@ def _added_up(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _A
     return _Allocated(noise, SupportsBudget(counted) if part else None, cost, tuple(shares))
 
 
-def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _Allocated:
+def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction, *, two: bool) -> _Allocated:
     """Split μ²: normal noise on all. (It is ρ-zCDP with μ² = 2ρ, and the ε that follows from μ is the smaller one.)"""
     nothing = Fraction(0)
     mu_squared = budget.normal(nothing)
@@ -231,6 +237,6 @@ def _gaussian(budget: PrivacyBudget, given: GivenItemsets, part: Fraction) -> _A
         Share(name, given.sizes if name == "supports" else (), own / mu_squared, mu_squared=Exact(own))
         for name, own in spent.items()
     ]
-    noise = SupportNoise.for_mu_squared(spent["supports"], len(given.itemsets))
+    noise = SupportsBudget(mu_squared=spent["supports"], with_units=two).noise(len(given.itemsets))
     count = SupportsBudget(mu_squared=spent["count"]) if part else None
     return _Allocated(noise, count, budget.cost(nothing, normal=True), tuple(shares))

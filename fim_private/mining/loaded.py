@@ -182,4 +182,8 @@ def _noise(values: Mapping[str, Any] | None) -> SupportNoise | None:
     """Return the noise of supports; how many it is enough for is not kept."""
     if values is None:
         return None
-    return SupportNoise(NoiseKind(values["kind"]), Fraction(values["parameter"]), int(values["half_width"]), 1, None)
+    kind, of_units = NoiseKind(values["kind"]), values.get("of_units")
+    if (kind is NoiseKind.TWO_NORMALS) != (of_units is not None):
+        raise ValueError("two normals are two")
+    other = None if of_units is None else Fraction(of_units)
+    return SupportNoise(kind, Fraction(values["parameter"]), int(values["half_width"]), 1, None, other)

@@ -9,6 +9,14 @@ L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"
   privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
 - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
 
+Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
+noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or nothing.
+So n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+
+    1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
+
+and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))².
+
 Everything after the noise is post-processing: it sees the noisy integers, and no data.
 """
 
@@ -36,6 +44,10 @@ from fim_private.dp.rounded_normal import rounded_normal, rounded_normal_half_wi
 CONFIDENCE = Fraction(95, 100)
 # Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
 _SUMMED_SIGMA = 1024
+# Digits, of two, after the point of √k, rounded up.
+_ROOT_BITS = 40
+# A normal value is within so many σ with 95 % probability.
+_Z = 1.95996398454006
 # How far float arithmetic may be off in a probability: half widths allow for it.
 _FLOAT_ERROR = 1e-12
 
@@ -46,6 +58,7 @@ class NoiseKind(StrEnum):
     LAPLACE = "discrete-laplace"
     GAUSSIAN = "discrete-gaussian"
     NORMAL = "rounded-normal"
+    TWO_NORMALS = "two-normals"
 
 
 @dataclass(frozen=True)
@@ -53,9 +66,10 @@ class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
     kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
-    units squared. half_width: >= 0, in units: one noise value is within it, either way, with probability >= 95 %.
-    count: >= 1, the number of supports it is enough for. cost: of them all together; None where they are a part of a
-    larger sum in zCDP or GDP.
+    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, either way, with
+    probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
+    they are a part of a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
+    noise of the number of units, half of which each support has too; None elsewhere.
     """
 
     kind: NoiseKind
@@ -63,6 +77,7 @@ class SupportNoise:
     half_width: int
     count: int
     cost: PrivacyCost | None
+    of_units: Fraction | None = None
 
     @classmethod
     def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
@@ -98,22 +113,104 @@ class SupportNoise:
 
         Raises ParameterError for a count below 1.
         """
-        sigma2 = positive_integer("count", count) / mu_squared
+        return cls._normal(positive_integer("count", count) / mu_squared, count)
+
+    @classmethod
+    def _normal(cls, sigma2: Fraction, count: int) -> SupportNoise:
         return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
+
+    @classmethod
+    def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+        """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
+
+        With r >= √count in place of √count both variances of (T) are rounded up, and spend no more than μ²: that is
+        1/(r + 1) + count/(count + r) <= 1, which is r² >= count. Raises ParameterError for a count below 1.
+        """
+        root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
+        own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
+        noise = cls(NoiseKind.TWO_NORMALS, own, 0, count, None, of_units)
+        return replace(noise, half_width=noise.within(CONFIDENCE))
 
     @property
     def rho(self) -> Fraction:
         """The ρ that the supports spend together in zCDP: ε²/2 of discrete Laplace noise, count/(2σ²) of the others."""
         if self.kind is NoiseKind.LAPLACE:
             return (self.count / self.parameter) ** 2 / 2
+        if self.of_units is not None:
+            return (1 / self.of_units + self.count / (4 * self.parameter)) / 2
         return self.count / (2 * self.parameter)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the grid, on which noisy supports are, make a unit: two normals are in halves."""
+        return 1 if self.of_units is None else 2
+
+    @property
+    def number(self) -> SupportNoise:
+        """Of two normals: the noise of the number of units."""
+        assert self.of_units is not None
+        return self._normal(self.of_units, 1)
+
+    @property
+    def beside_units(self) -> SupportNoise:
+        """Of two normals: the noise of 2x - n, where x is a support and n the number of units."""
+        return self._normal(4 * self.parameter, self.count)
 
     def within(self, confidence: Fraction) -> int:
         """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
 
-        confidence: above 0, at most 1 - 1e-6.
+        confidence: above 0, at most 1 - 1e-6. Of two normals the value is rounded to whole units.
         """
+        return (self.reach(confidence) + self.steps - 1) // self.steps
+
+    def reach(self, confidence: Fraction) -> int:
+        """Return the same in steps of the grid, before the value is rounded.
+
+        Two rounded normals add up to their rounded sum, or to 1 more or less.
+        """
+        if self.of_units is not None:
+            return rounded_normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
+
+    def wider(self, confidence: Fraction) -> float:
+        """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
+
+        Of two normals: of one where the number of units is as told. Below 0 if the interval is longer. (Its ends were
+        rounded inwards, by half a unit at most.)
+        """
+        if self.of_units is None:
+            return self.within(confidence) - self.half_width
+        return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
+
+    @property
+    def common_reach(self) -> int:
+        """By how many units the ends of two intervals may come closer, which their common noise does not move apart."""
+        if self.of_units is None:
+            return 0
+        # Interval ends lose half a unit each by rounding.
+        return max(self.reach(CONFIDENCE) - self.beside_units.half_width - 1, 0)
+
+    def share_interval(self, number: int, lowest: int, highest: int) -> tuple[float, float]:
+        """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two normals.
+
+        number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
+
+        x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
+        those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
+        a root of a quadratic in p - 1/2; otherwise nothing is told of p.
+        """
+        assert self.of_units is not None
+        number_variance, own = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
+        leading = number * number - number_variance
+        if leading <= 0 or number <= 0:
+            return 0.0, 1.0
+
+        def end(doubled: int, side: int) -> float:
+            middle = (doubled - number + side) / 2
+            spread = math.sqrt(number_variance * middle * middle + own * leading)
+            return min(max(0.5 + (middle * number + side * spread) / leading, 0.0), 1.0)
+
+        return end(lowest, -1), end(highest, 1)
 
 
 _DRAW = {
@@ -187,6 +284,18 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
     return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
 
 
+def release_with_units(
+    true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
+) -> tuple[tuple[int, ...], int]:
+    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise.
+
+    true_supports: as in `release`. units: how many there are, of which every support is a part.
+    """
+    [number] = release([units], noise.number, randomness=randomness)
+    own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
+    return tuple(each + number for each in own), number
+
+
 @dataclass(frozen=True)
 class NoisySupports:
     """Estimates of the supports of k itemsets, in order, which contradict neither set inclusion nor each other.
@@ -201,11 +310,15 @@ class NoisySupports:
     upper: tuple[int, ...]
 
 
-def consistent(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int) -> NoisySupports:
+def consistent(
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int, steps: int = 1
+) -> NoisySupports:
     """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
 
     itemsets: (k,) sets of items, all different. noisy: (k,) integers, as release returns them. half_width: of their
-    noise, >= 0, in units. Raises ValueError if the lengths differ or an itemset is given twice.
+    noise, >= 0. Both are in steps of a grid, 1 or 2 a unit: of halves, estimates are rounded to whole units, a half to
+    the even one, and intervals inwards, since supports are whole; their half width is at least 1.
+    Raises ValueError if the lengths differ or an itemset is given twice.
 
     Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
     supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
@@ -214,6 +327,16 @@ def consistent(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], h
     the plain intervals, [U_i - w, D_i + w], would cover only if all of them do: with 20 nested itemsets of equal
     support, as little as 60 % instead of 95 %.)
     """
+    pairs = extremes(itemsets, noisy)
+    return NoisySupports(
+        estimates=tuple(max(0, round(Fraction((low + high) // 2, steps))) for low, high in pairs),
+        lower=tuple(max(0, -((half_width - low) // steps)) for low, _ in pairs),
+        upper=tuple(max(0, (high + half_width) // steps) for _, high in pairs),
+    )
+
+
+def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> list[tuple[int, int]]:
+    """Return D and U of each itemset, as `consistent` has them: (k,) pairs."""
     sets = [frozenset(itemset) for itemset in itemsets]
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
@@ -221,12 +344,7 @@ def consistent(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], h
     for i, j in _inclusions(sets):
         greatest[i] = max(greatest[i], noisy[j])
         least[j] = min(least[j], noisy[i])
-    pairs = list(zip(least, greatest, strict=True))
-    return NoisySupports(
-        estimates=tuple(max(0, (low + high) // 2) for low, high in pairs),
-        lower=tuple(max(0, low - half_width) for low, _ in pairs),
-        upper=tuple(max(0, high + half_width) for _, high in pairs),
-    )
+    return list(zip(least, greatest, strict=True))
 
 
 def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:

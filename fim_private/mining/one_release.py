@@ -58,7 +58,10 @@ class Job:
         count_parts = (
             (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
         )
-        published = taken.published(found, randomness, units, count_parts)
+        published = taken.published(found, randomness, units, count_parts, true_units=source.units)
+        units = published.units
+        if options.min_support is not None:
+            threshold = options.min_support.threshold(units)
         return Release(
             mechanism=options.mechanism.name,
             sizes=options.sizes,

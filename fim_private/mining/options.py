@@ -90,6 +90,17 @@ class MiningOptions:
         return self.neighbors == Neighbors.REPLACE_ONE and not self.chosen
 
     @property
+    def has_two_normals(self) -> bool:
+        """Whether normal noise of supports brings the number of units with it (docs/privacy.md, Theorem 28)."""
+        return self.neighbors == Neighbors.ADD_REMOVE and self.supports_share is not None and self.delta > 0
+
+    @property
+    def beside_normals(self) -> MiningOptions:
+        """The same where supports have two normals: a number of units is only bought for a least share of them."""
+        share_of_units = self.min_support is not None and self.min_support.share is not None
+        return self if share_of_units else replace(self, count_share=None)
+
+    @property
     def most_supports(self) -> int:
         """How many supports are released at most, with those of parts."""
         most = self.top if self.union else self.top * len(self.sizes)
@@ -215,14 +226,9 @@ def checked_options(
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
-    share = _supports_share(spec, supports, supports_share, least, rules=rules)
+    share = _supports_share(spec.supports_share(relation), spec, supports, supports_share, least, rules=rules)
     chosen = scope.chooses_units(where)
     counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
-    if share is not None and counted is not None and share + counted >= 1:
-        raise ParameterError(
-            f"{parameter('supports_share')} must be below {float(1 - counted)} with {parameter('count')}, which takes "
-            f"{float(counted)}"
-        )
     asked = MiningOptions(
         spec,
         budget.epsilon,
@@ -245,6 +251,13 @@ def checked_options(
         rules,
         chosen=chosen,
     )
+    if asked.has_two_normals and (spec.composed or budget.rho is not None):
+        asked = asked.beside_normals
+    if asked.extras >= 1:
+        raise ParameterError(
+            f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
+            f"takes {float(COUNT_SHARE)}"
+        )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
             f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
@@ -266,6 +279,7 @@ def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
 
 
 def _supports_share(
+    usual: Fraction,
     spec: MechanismSpec,
     supports: bool,
     share: float | Fraction | None,
@@ -275,7 +289,7 @@ def _supports_share(
 ) -> Fraction | None:
     """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
     if share is None:
-        usual = _RULES_SHARE if rules else spec.supports_share
+        usual = _RULES_SHARE if rules else usual
         if spec.composed and least is not None:
             usual = _REACHING_SHARE
         return usual if supports else None

@@ -40,7 +40,7 @@ class Outcome(Itemsets):
     keep_all: whether all were kept that do not stand out from the noise. Otherwise those were left out that levelwise
         counted, or whose noisy supports did not; of picks without supports nothing tells.
     units: how many units there are, as they were read (docs/privacy.md, "The number of units"): exactly under
-        replace-one, which makes that number public; otherwise a noisy count, or None where none was asked for.
+        replace-one, which makes that number public; otherwise a noisy count, with supports or asked for, or None.
     units_interval: (lowest, highest), a 95 % interval of their true number; None where units is exact or None.
     units_noise: the noise of units; None where it is exact or None.
     parts: every part of the itemsets that is not among them, with its noisy support, where rules were asked for;
@@ -133,8 +133,8 @@ class Outcome(Itemsets):
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
         """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of.
 
-        Where the number of units is noisy it was made with the release, of intervals of the support and of that number
-        that are wider than those of 95 %: both hold what they are of with 95 % probability together.
+        Where the number of units is noisy it was made with the release: of the covariance of both where their noise is
+        two normals, otherwise of intervals of both that are wider than those of 95 %.
         """
         if itemset.interval is None or not self.units:
             return None

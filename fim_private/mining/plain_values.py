@@ -68,7 +68,8 @@ def _itemset(outcome: Outcome, itemset: Itemset) -> dict[str, Any]:
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
-    """Return what noise is; parameter is exact, as text."""
+    """Return what noise is; parameter and, of two normals, of_units are exact, as text."""
     if noise is None:
         return None
-    return {"kind": str(noise.kind), "parameter": str(noise.parameter), "half_width": noise.half_width}
+    own = {"kind": str(noise.kind), "parameter": str(noise.parameter), "half_width": noise.half_width}
+    return own if noise.of_units is None else {**own, "of_units": str(noise.of_units)}

@@ -296,8 +296,8 @@ class Release(Pictured):
         lists: itemsets as lists, which Parquet can hold, not as frozensets; items of both kinds then become strings.
         downward_closed: only the itemsets of which all parts were released too, as rules need.
         An outcome without a name (Itemset.items is None) has no row, for such frames hold sets.
-        Raises ParameterError where supports were asked for, but the number of units is not known (add-remove without
-        count): there are no shares then, and rules made of counts would be wrong.
+        Raises ParameterError where supports were asked for, but the number of units is not known (add-remove with
+        Laplace noise, without count): there are no shares then, and rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining import wording
 from fim_private.mining.csv_cells import csv_line
+from fim_private.mining.itemset import Itemset
+from fim_private.mining.noisy_supports import SupportNoise
 from fim_private.mining.outcome import Outcome
 from fim_private.mining.rule_cells import cells, heads, note, title
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.vocabulary import Item
-from fim_private.rules.association import KnownSupport, KnownUnits, Rules, association_rules, least
+from fim_private.rules.association import Known, KnownSupport, Rules, Slice, association_rules, least
 
 
 def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
@@ -44,19 +46,9 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
             f"number of {outcome.privacy_unit}s: mine with {parameter('rules')}"
         )
 
-    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
-        wider = noise.within(confidence) - noise.half_width
-        supports = {
-            items: KnownSupport(one.support or 0, max(one.interval[0] - wider, 0), one.interval[1] + wider)
-            for items, one in known.items()
-            if one.interval is not None
-        }
-        units = UnitCount(outcome.units or 0, outcome.units_noise)
-        return supports, KnownUnits(units.number, *units.within(confidence))
-
     return association_rules(
         [one.items or () for one in itemsets],
-        within,
+        known_within(known, noise, UnitCount(outcome.units, outcome.units_noise)),
         noisy_units=outcome.units_noise is not None,
         lifts=lifts,
         min_confidence=lowest[0],
@@ -64,8 +56,28 @@ def rules_of(outcome: Outcome, min_confidence: float = 0.0, min_lift: float = 0.
     )
 
 
-def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]:
-    return {}, KnownUnits(0, 0, 0)
+def known_within(known: Mapping[frozenset[Item], Itemset], noise: SupportNoise, units: UnitCount) -> Known:
+    """Return what is known of supports and of the number of units with so much probability, as rules ask for it.
+
+    known: itemsets with supports of that noise, by their items.
+    """
+
+    def within(confidence: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
+        wider = noise.wider(confidence)
+        supports = {
+            items: KnownSupport(
+                one.support or 0, one.interval[0] - wider if one.interval[0] else -math.inf, one.interval[1] + wider
+            )
+            for items, one in known.items()
+            if one.interval is not None
+        }
+        return supports, units.number, units.slices(confidence, moving=noise.of_units is not None)
+
+    return within
+
+
+def _nothing(_: Fraction) -> tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]:
+    return {}, 0, [Slice(0, 0)]
 
 
 def _measured(rules: Rules) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ _SHARE: _Tests = {
     "sizes": _all(_is_whole),
     **dict.fromkeys(("fraction", "epsilon", "delta", "rho", "mu_squared"), _is_number),
 }
-_NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_whole}
+_NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_whole, "of_units": _is_text}
 # Files of earlier versions have advice, which nobody is shown any more.
 _SAVED: _Tests = {"advice": _is_text, "missing_user": _is_text, "shortfall": _is_whole}
 _OTHERS: _Tests = {

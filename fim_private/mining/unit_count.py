@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Self
 
 from fim_private.dp.randomness import Randomness
 from fim_private.mining import noisy_supports
 from fim_private.mining.noisy_supports import CONFIDENCE, SupportNoise
+from fim_private.rules.association import Slice
 
 # A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
 # 4 % at most and that of the number of units with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
+# Of so many slices of the number of units the bounds of rules are hardly wider than of more.
+_SLICES = 16
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,17 @@ class UnitCount:
         """Return (lowest, highest), >= 0, between which the true number lies with at least this probability."""
         width = 0 if self.noise is None else self.noise.within(confidence)
         return max(self.number - width, 0), self.number + width
+
+    def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
+        """Return slices of the numbers there may be, with this probability.
+
+        moving: whether supports have two normals: given a number of units that is higher by 1, they are higher by 1/2.
+        """
+        fewest, most = self.within(confidence)
+        if not moving:
+            return [Slice(fewest, most)]
+        ends = [fewest + (most - fewest) * part / _SLICES for part in range(_SLICES + 1)]
+        return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
         """Return an interval of a support's share of all units, 0 to 1.

@@ -29,6 +29,7 @@ _NOISE = {
     NoiseKind.LAPLACE: "discrete Laplace",
     NoiseKind.GAUSSIAN: "discrete Gaussian",
     NoiseKind.NORMAL: "rounded normal",
+    NoiseKind.TWO_NORMALS: "rounded normal",
 }
 
 

@@ -146,7 +146,7 @@ class _Planner:
             self.sizes,
             top,
             self.union,
-            spec.supports_share if self.supports else None,
+            spec.supports_share(self.given.neighbors) if self.supports else None,
             max_rank=self.given.max_rank,
             max_basket=self.given.max_basket,
             max_baskets=self.given.max_baskets,

@@ -2,12 +2,14 @@
 
 Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has noise
 of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so with 95 %
-all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
+all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow. Where the
+supports follow the number of units (two normals), this number is in one of several slices, and the bounds are those of
+all of them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -27,21 +29,23 @@ class KnownSupport:
     """What is released of an itemset's support, in units: an estimate, and between which two it lies."""
 
     estimate: int
-    lower: int
-    upper: int
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True)
-class KnownUnits:
-    """How many units there are, about or exactly, and between which two numbers."""
+class Slice:
+    """Between which numbers of units it may be, and by how much the ends of all supports are shifted then."""
 
-    number: int
-    lower: int
-    upper: int
+    fewest: float
+    most: float
+    lower: float = 0.0
+    upper: float = 0.0
 
 
-# Returns what is known with so much probability: of each support, and of the number of units.
-Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], KnownSupport], KnownUnits]]
+# Returns what is known with so much probability: of each support; about how many units there are; and slices, one of
+# which holds their number.
+Known = Callable[[Fraction], tuple[Mapping[frozenset[Item], KnownSupport], int, Sequence[Slice]]]
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def association_rules(
     The surest are those whose lift (without lifts: confidence) is highest at least: by the lower end of its interval;
     doubtful ones come last.
     """
-    supports, units = known(1 - (1 - CONFIDENCE) / (4 if noisy_units else 3))
+    supports, units, slices = known(1 - (1 - CONFIDENCE) / (4 if noisy_units else 3))
     sides = [
         (tuple(side), tuple(item for item in itemset if item not in side), itemset)
         for itemset in itemsets
@@ -121,17 +125,24 @@ def association_rules(
         for side in combinations(itemset, size)
     ]
 
-    def counts(of: Callable[[KnownSupport], int], number: int) -> RuleCounts:
+    def numbers(of: Callable[[KnownSupport], float]) -> Numbers:
         one = [[of(supports[frozenset(part)]) for part in parts] for parts in sides]
-        first, second, both = np.array(one, dtype=np.float64).reshape(-1, 3).T
-        return RuleCounts(both, first, second, np.full(len(one), float(number)))
+        return np.array(one, dtype=np.float64).reshape(-1, 3).T
 
-    told = counts(lambda each: each.estimate, max(units.number, 1))
-    lowest, highest = counts(lambda each: each.lower, units.lower), counts(lambda each: each.upper, units.upper)
+    def counts(one: Numbers, number: float, shift: float = 0.0) -> RuleCounts:
+        first, second, both = np.maximum(one + shift, 0)
+        return RuleCounts(both, first, second, np.full(len(sides), float(number)))
+
+    told = counts(numbers(lambda each: each.estimate), max(units, 1))
     metrics = METRICS if lifts else {"confidence": METRICS["confidence"]}
-    limits = {name: bounds(name, lowest, highest) for name in metrics}
-    most = np.maximum(highest.units, 1)
-    limits["support"] = lowest.both / most, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    lowest, highest = numbers(lambda each: each.lower), numbers(lambda each: each.upper)
+    ends = [
+        _bounds(metrics, counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)) for one in slices
+    ]
+    limits = {
+        name: (np.minimum.reduce([one[name][0] for one in ends]), np.maximum.reduce([one[name][1] for one in ends]))
+        for name in ends[0]
+    }
     doubtful = limits["confidence"][0] < min_confidence
     if lifts:
         low, high = limits["lift"]
@@ -151,3 +162,11 @@ def association_rules(
     by = "lift" if lifts else "confidence"
     order = np.lexsort((-found.metrics[by][kept], -limits[by][0][kept], found.doubtful[kept]))
     return found.at(kept[order])
+
+
+def _bounds(metrics: Iterable[str], lowest: RuleCounts, highest: RuleCounts) -> dict[str, tuple[Numbers, Numbers]]:
+    """Return the lowest and the highest that metrics and the support can be, where the counts lie between these."""
+    limits = {name: bounds(name, lowest, highest) for name in metrics}
+    most = np.maximum(highest.units, 1)
+    limits["support"] = lowest.both / most, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    return limits

@@ -146,9 +146,7 @@ def test_what_is_released_of_one_item_keeps_the_promise(
     known = [law_of(ask, ((("a",),),) * count) for count in range(last)]
     for count in range(1, last):
         for one, other in ((count, count - 1), (count - 1, count)):
-            spent = laws.final_divergence(
-                known[one], known[other], (one, other), Fraction(budget.noise(1).parameter), float(epsilon)
-            )
+            spent = laws.final_divergence(known[one], known[other], (one, other), budget.noise(1), float(epsilon))
             most = max(most, spent)
     assert 0 < most <= delta
 
@@ -168,7 +166,7 @@ def test_what_is_released_of_one_pair_keeps_the_promise() -> None:
                         law_of(ask, pair[0]),
                         law_of(ask, pair[1]),
                         (pair[0].count(BOTH), pair[1].count(BOTH)),
-                        Fraction(budget.noise(1).parameter),
+                        budget.noise(1),
                         8.0,
                     )
                     assert spent <= ask.delta

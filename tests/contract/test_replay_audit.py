@@ -1,7 +1,7 @@
 """All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever noise was drawn.
 
 A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of its steps together
-may be apart by μ² at most (Theorems 13, 14, 15 and 17), counting for each step the neighbour that moves it most; some
+may be apart by μ² at most (Theorems 13, 14, 15, 17, 28), counting for each step the neighbour that moves it most; some
 neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
 Items that one unit alone has are held to their own part of δ: how often any of them is named.
 
@@ -37,8 +37,9 @@ from fim_private.levelwise.closed_sets import pairs_of
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.mining import counting_given, one_release
+from fim_private.mining import counting_given, noisy_supports, one_release
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.options import MiningOptions
 from fim_private.mining.unit_count import UnitCount
 from fim_private.reading.transactions import Transactions
 
@@ -88,6 +89,11 @@ class Ask:
             return Fraction(0)
         delta = Fraction(repr(self.asked.get("delta", 1e-6)))
         return min(delta / 2 if "rho" in self.asked else delta / 10, Fraction(1, 20))
+
+    @property
+    def tells_units(self) -> bool:
+        """Whether their number comes with supports, so that it is a step where nothing was found, too."""
+        return self.asked["neighbors"] == "add-remove" and bool({"supports", "min_support"} & {*self.asked})
 
     def run(self, data: Data) -> Any:
         """All that leaves, in every field."""
@@ -273,7 +279,7 @@ def alone(ask: Ask, items: Sequence[str], value: int) -> tuple[Step, bool]:
 
     steps = recorded(partial(ask.run, (*REST, unit)), told).steps
     [(place, step)] = found
-    return step, len(steps) > place + 1
+    return step, len(steps) > place + 1 + ask.tells_units
 
 
 def least_named(ask: Ask) -> int:
@@ -361,7 +367,7 @@ SMALL, LARGE = {"epsilon": 1, "delta": 1e-6}, {"epsilon": 3, "delta": 0.1}
 # What is asked for, how many times both neighbours have these, and a share of δ that some need under each relation.
 WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
     (asks("listed", size="2-3", supports=True, catalogue=[*"abc"], **KEPT, **SMALL), 0, (0.999, 0.02)),
-    (asks("pairs", size=2, supports=True, **KEPT, **SMALL), 30, (0.89, 0.34)),
+    (asks("pairs", size=2, supports=True, **KEPT, **SMALL), 30, (0.88, 0.34)),
     (asks("pairs, large δ", size=2, **KEPT, **LARGE), 30, (0.9, 0.3)),
     (asks("items", size=1, **KEPT, epsilon=4, delta=0.5), 1, (0.94, 0.94)),
     (asks("least", size="1-3", min_support=1, keep_all=True, top=5, **LARGE), 1, (0.1, 0.1)),
@@ -522,7 +528,7 @@ def chosen_by_support(patch: Patch) -> None:
 
 def noise_without_parts(patch: Patch) -> None:
     """Of supports, as if there were one fewer."""
-    for name in ("for_mu_squared", "for_rho", "for_budget"):
+    for name in ("for_mu_squared", "for_rho", "for_budget", "with_units"):
         whole = getattr(SupportNoise, name)
 
         def fewer(*given: Any, whole: Any = whole) -> Any:
@@ -536,6 +542,42 @@ def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
     for room in (one_release, counting_given):
         patch.setattr(room, "counted_units", lambda source, *_, **__: UnitCount(source.units))
+
+
+def supports_follow(patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool) -> None:
+    """Two normals are drawn otherwise. plain: whether the exact number of units is in supports."""
+
+    def drawn(supports: Any, units: int, noise: SupportNoise, *, randomness: Randomness) -> Any:
+        [number] = noisy_supports.release([units], noise.number, randomness=randomness)
+        own = [doubled(support, units, noise, randomness) for support in supports]
+        return tuple(each + (units if plain else number) for each in own), number
+
+    patch.setattr(noisy_supports, "release_with_units", drawn)
+
+
+def no_common_normal(patch: Patch) -> None:
+    """A support is what leaves beside the units, and half of their exact number."""
+
+    def beside(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
+        return noisy_supports.release([2 * support - units], noise.beside_units, randomness=randomness)[0]
+
+    supports_follow(patch, beside, plain=True)
+
+
+def whole_noise_on_halves(patch: Patch) -> None:
+    """Noise on x - n/2, which may be a half, is a whole number."""
+
+    def whole(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
+        own = SupportNoise(NoiseKind.NORMAL, noise.parameter, 0, 1, None)
+        [value] = noisy_supports.release([(2 * support - units) // 2], own, randomness=randomness)
+        return 2 * value + units % 2
+
+    supports_follow(patch, whole, plain=False)
+
+
+def two_normals_anyway(patch: Patch) -> None:
+    """Under replace-one, too, where a support may change and their number does not."""
+    patch.setattr(MiningOptions, "has_two_normals", True)
 
 
 def counted_by_basket(patch: Patch) -> None:
@@ -567,8 +609,14 @@ MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
     (noise_without_parts, "rules replace-one"),
     (noise_without_parts, "counts, ρ add-remove"),
     (noise_without_parts, "counts replace-one"),
-    (plain_units, "items add-remove"),
-    (plain_units, "counts, ρ add-remove"),
+    (noise_without_parts, "rules add-remove"),
+    (plain_units, "counts, ρ replace-one"),
+    (no_common_normal, "items add-remove"),
+    (no_common_normal, "many counts add-remove"),
+    (no_common_normal, "least share add-remove"),
+    (whole_noise_on_halves, "pairs add-remove"),
+    (whole_noise_on_halves, "counts, ρ add-remove"),
+    (two_normals_anyway, "pairs replace-one"),
     (counted_by_basket, "users add-remove"),
 ]
 

@@ -52,7 +52,7 @@ from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.mining import noisy_supports
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
+from fim_private.mining.noisy_supports import CONFIDENCE, NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.reading import read_catalogue, read_transactions
 
@@ -266,7 +266,8 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
 
 
 def noise_of(noise: SupportNoise) -> Noise:
-    return Noise(str(noise.kind).partition("-")[2], exact(noise.parameter), noise.half_width)
+    kind = str(noise.kind).partition("-")[2]
+    return Noise(kind, exact(noise.parameter), noise.reach(CONFIDENCE), noise.of_units, noise.count)
 
 
 def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
@@ -298,7 +299,8 @@ def support_pairs(neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]
         return tuple(c if len(i) in sizes else 0 for i, c in zip(ITEMSETS, column(database, cut), strict=True))
 
     pairs = {(asked(one), asked(other)) for one, other in neighbouring(neighbors)}
-    return frozenset(first(one, other) for one, other in pairs if one != other)
+    # One unit more or less is told by their number, even if it holds nothing.
+    return frozenset(first(one, other) for one, other in pairs if one != other or neighbors == "add-remove")
 
 
 def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
@@ -368,7 +370,8 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     for ask, neighbors in product(ASKS, NEIGHBORS):
         added = ask.allocation(neighbors).shares[0].rho is None
         met |= {(added, None)} | {(added, noise.kind) for noise in allocated_plan(ask, neighbors).noises}
-    assert met == {(True, None), (False, None), (True, "laplace"), (True, "normal"), (False, "gaussian")}
+    kinds = {(True, "laplace"), (True, "normal"), (True, "normals"), (False, "gaussian"), (False, "normals")}
+    assert met == {(True, None), (False, None)} | kinds
 
 
 @pytest.mark.parametrize(
@@ -495,7 +498,11 @@ def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Colum
             for order, (one, other) in product(ORDERS, (laws, laws[::-1])):
                 total = Decimal(0)
                 for picked, chance in one.items():
-                    noisy = moved[picked] and moved[picked] / (2 * plan.noises[len(picked) - 1].parameter)
+                    noise = plan.noises[len(picked) - 1] if plan.noises else None
+                    if noise is not None and noise.of_units is not None:
+                        noisy: Fraction | int = noise.mu_squared / 2
+                    else:
+                        noisy = moved[picked] and moved[picked] / (2 * plan.noises[len(picked) - 1].parameter)
                     factor = order * (order - 1) * release_distributions.decimal(Fraction(noisy))
                     total += (order * chance.ln() + (1 - order) * other[picked].ln() + factor).exp()
                 worst = max(worst, total.ln() / (order - 1) - allowed * order)
@@ -688,14 +695,13 @@ def printed(
             result[picked] += float(chance)
             continue
         width = plan.noises[len(named) - 1].half_width
-        noise = {z: float(p) for z, p in plan.noises[len(named) - 1].chances().items() if p > 1e-14}
-        for values in product(noise, repeat=len(named)):
-            noisy = [supports[itemset] + z for itemset, z in zip(named, values, strict=True)]
-            told = zip(named, release_distributions.consistent(named, noisy), strict=True)
+        noise = plan.noises[len(named) - 1]
+        for noisy, part in noise.noisy([supports[itemset] for itemset in named]):
+            told = zip(named, release_distributions.consistent(named, noisy, noise.steps), strict=True)
             rows = [(itemset, estimate) for itemset, (least, estimate) in told if keep_all or least > width]
             rows.sort(key=lambda row: -row[1])
             unnamed = [(None, None)] * (len(picked) - len(named))
-            result[(*rows, *unnamed)] += float(chance) * math.prod(noise[z] for z in values)
+            result[(*rows, *unnamed)] += float(chance) * part
     return dict(result)
 
 
@@ -706,7 +712,7 @@ def weaker(plan: Plan, factor: Fraction) -> Plan:
         return replace(picks, epsilon=picks.epsilon * factor)
 
     selections = (changed(selection) for selection in plan.selections)
-    noises = (replace(n, parameter=n.parameter / factor ** (2 if n.is_squared else 1)) for n in plan.noises)
+    noises = (noise.times(1 / factor) for noise in plan.noises)
     return replace(plan, selections=tuple(selections), noises=tuple(noises))
 
 

@@ -801,7 +801,9 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
         assert Fraction(1, 50) < entry.zcdp.rho < Fraction(1, 20)
     assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
     assert release.noise is not None
-    assert ledger.entries[1].zcdp == ZcdpCost(50 / (2 * release.noise.parameter), 0)
+    noise = release.noise
+    assert noise.of_units is not None
+    assert ledger.entries[1].zcdp == ZcdpCost((1 / noise.of_units + 50 / (4 * noise.parameter)) / 2, 0)
 
 
 def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:

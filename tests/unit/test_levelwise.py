@@ -634,8 +634,11 @@ def test_supports_take_their_share() -> None:
     widths = [release.noise.half_width for release in (small, usual, large) if release.noise]
     assert widths == sorted(widths, reverse=True)
     assert len({*widths}) == 3
-    assert usual.shares[-1].fraction == Fraction(15, 100)
-    assert usual.to_dict()["noise"]["kind"] == "rounded-normal"
+    assert usual.shares[-1].fraction == Fraction(10, 100)
+    assert usual.to_dict()["noise"]["kind"] == "two-normals"
+    replaced = mined(size=2, top=4, supports=True, neighbors="replace-one")
+    assert replaced.shares[-1].fraction == Fraction(15, 100)
+    assert replaced.to_dict()["noise"]["kind"] == "rounded-normal"
 
 
 # --------------------------------------------------------------------------------------------- real data

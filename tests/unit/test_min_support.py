@@ -205,6 +205,42 @@ def test_the_promise_of_a_share_of_a_noisy_number(budget: SupportsBudget) -> Non
     assert np.mean(wrong["released"]) > 0.001
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
+def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
+    """Marks and thresholds follow from the number that came with the supports: the one before is far off here."""
+    units, runs = 10_000, 60
+    budget = SupportsBudget(mu_squared=Fraction(MANY, 3600), with_units=True)
+    noise = budget.noise(MANY)
+    assert noise.of_units is not None
+    least = MinSupport(share=part)
+    allocation = BudgetAllocation((), budget, PrivacyCost(1, 0), (), min_support=least)
+    sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
+    wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
+    for seed in range(runs):
+
+        def published(support: int, seed: int = seed) -> tuple[Any, Any]:
+            found = [Found((n,), support) for n in range(MANY)]
+            made = allocation.published(found, Randomness.seeded(seed), UnitCount(3), true_units=units)
+            return made.itemsets, made.units
+
+        edge = int(part * units)
+        below, counted = published(edge - 1)
+        assert counted.noise == noise.number
+        assert abs(counted.number - units) < 6 * math.sqrt(noise.of_units)
+        assert all(one.support >= least.threshold(counted) for one in below)
+        wrong["sure"].append(sum(not one.doubtful for one in below) / MANY)
+        high, _ = published(edge + math.ceil(2 * sigma) + 2)
+        wrong["missed"].append(1 - len(high) / MANY)
+        nearly, _ = published(edge + math.ceil(0.2 * sigma))
+        wrong["sure by a tenth less"].append(sum(not one.doubtful for one in nearly) / MANY)
+    means = {name: (np.mean(each), 3.5 * np.std(each) / math.sqrt(runs)) for name, each in wrong.items()}
+    for name in ("sure", "missed"):
+        assert means[name][0] <= 0.025 + means[name][1], name
+    assert means["sure"][0] > 0.015
+    assert means["sure by a tenth less"][0] > 0.025 + means["sure by a tenth less"][1]
+
+
 def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     """What is released has a noisy support of at least the threshold, and so has what is said of it."""
     least = MinSupport(count=100)
@@ -243,10 +279,11 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
 
 def test_the_same_of_a_number_of_units() -> None:
     release = mined(min_support=2000, epsilon=5)
-    assert (release.min_support, release.threshold, release.units) == (2000, 2000, None)
+    assert (release.min_support, release.threshold) == (2000, 2000)
     assert len(release) == 5
+    assert abs((release.units or 0) - 10_000) < 60
     assert "count" not in {share.purpose for share in release.shares}
-    assert mined(min_support=2000, count=True).units is not None
+    assert mined(min_support=2000, epsilon=5, count=True) == release
 
 
 def test_a_share_under_add_remove_buys_a_number_of_units() -> None:

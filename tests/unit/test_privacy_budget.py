@@ -22,7 +22,7 @@ from fim_private.dp.parameters import exact_rho
 from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.output.console import Screen
 from fim_private.output.release_table import render_table
 
@@ -226,9 +226,11 @@ def test_every_mechanism_takes_a_rho(mechanism: str) -> None:
     more: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
     if registry.spec_named(mechanism).universe.name != "UNKNOWN":
         more = {"catalogue": CATALOGUE}
-    release = fim.mine(BASKETS, rho=1, mechanism=mechanism, top=2, supports=True, keep_all=True, **more)
-    assert release.rho == 1
-    assert release.noise is None or release.noise.kind is NoiseKind.GAUSSIAN
+    for neighbors, kind in (("add-remove", NoiseKind.TWO_NORMALS), ("replace-one", NoiseKind.GAUSSIAN)):
+        asked = {"rho": 1, "mechanism": mechanism, "top": 2, "supports": True, "keep_all": True, **more}
+        release = fim.mine(BASKETS, neighbors=neighbors, **asked)
+        assert release.rho == 1
+        assert release.noise is None or release.noise.kind is kind
 
 
 def test_users_may_spend_a_rho() -> None:
@@ -245,7 +247,9 @@ def test_counts_spend_a_rho() -> None:
     release = fim.count(BASKETS, [["bread"], ["tea", "jam"]], rho=0.05)
     assert release.zcdp == ZcdpCost(0.05, 0)
     assert release.noise is not None
-    assert (release.noise.kind, release.noise.parameter) == (NoiseKind.NORMAL, Fraction(2) / TENTH)
+    assert release.noise == SupportNoise.with_units(TENTH, 2)
+    replaced = fim.count(BASKETS, [["bread"], ["tea", "jam"]], rho=0.05, neighbors="replace-one").noise
+    assert replaced == SupportNoise.for_mu_squared(TENTH, 2)
     assert release.cost == PrivacyCost(gdp_epsilon(TENTH, Fraction(1, 10**6)), 1e-6)
     assert release.shares[0].mu_squared == TENTH
 

@@ -848,7 +848,9 @@ def test_levelwise_tells_what_to_try() -> None:
 def test_noise_has_its_name() -> None:
     assert "with rounded normal noise" in table_of(top=2, supports=True)
     assert "with discrete Laplace noise" in table_of(top=2, supports=True, mechanism="limited-domain", size=2)
-    assert "with discrete Gaussian noise" in table_of(top=60, supports=True, mechanism="limited-domain", epsilon=20)
+    picked = {"top": 60, "supports": True, "mechanism": "limited-domain", "epsilon": 20}
+    assert "with rounded normal noise" in table_of(**picked)
+    assert "with discrete Gaussian noise" in table_of(**picked, neighbors="replace-one")
 
 
 def test_json_of_what_levelwise_spent() -> None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from release_distributions import Noise
 
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.gaussian_dp import gdp_mu
+from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_mu
 from fim_private.dp.randomness import Randomness
 from fim_private.dp.rounded_normal import rounded_normal_half_width
 from fim_private.errors import ParameterError
+from fim_private.mining import noisy_supports
 from fim_private.mining.noisy_supports import (
+    CONFIDENCE,
     NoiseKind,
     NoisySupports,
     SupportNoise,
@@ -209,3 +215,166 @@ def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> Non
             covered[i] += low <= support <= high
     assert sum(covered) >= 0.94 * runs * len(supports)
     assert min(covered) >= 0.90 * runs  # of each itemset by itself: 267 runs, 3.7 standard deviations below 95 %
+
+
+# --------------------------------------------------------------------------------------------- two normals
+
+
+@given(st.integers(1, 10**6), st.fractions(Fraction(1, 10**9), 10**6))
+def test_two_normals_spend_no_more_than_they_may(count: int, mu_squared: Fraction) -> None:
+    noise = SupportNoise.with_units(mu_squared, count)
+    assert noise.of_units is not None
+    spent = 1 / noise.of_units + count / (4 * noise.parameter)
+    assert mu_squared * (1 - Fraction(1, 10**11)) < spent <= mu_squared
+    assert 2 * noise.rho == spent
+    # Both are rounded up: a² >= (√k + 1)/μ² and 4b² >= √k (√k + 1)/μ².
+    assert (noise.of_units * mu_squared - 1) ** 2 >= count
+    assert (4 * noise.parameter * mu_squared - count) ** 2 >= count
+    root = math.sqrt(count) + 1
+    assert float((noise.parameter + noise.of_units / 4) * mu_squared) == pytest.approx(root**2 / 4)
+
+
+def test_two_normals_are_half_as_wide() -> None:
+    for count, ratio in ((1, 1.0), (25, 0.6), (50, 0.571), (100, 0.55)):
+        two, one = (
+            SupportNoise.with_units(Fraction(1, 10**8), count),
+            SupportNoise.for_mu_squared(Fraction(1, 10**8), count),
+        )
+        assert two.half_width / one.half_width == pytest.approx(ratio, abs=0.002)
+
+
+def chances_of(sigma2: Fraction, least: float = 1e-13) -> dict[int, float]:
+    return {z: float(p) for z, p in Noise("normal", sigma2).chances().items() if p > least}
+
+
+def fed(monkeypatch: pytest.MonkeyPatch, values: list[int]) -> None:
+    """Noise is what is in this list, from its beginning on."""
+    left = iter(values)
+
+    def drawn(sigma2: Any, size: int, *, randomness: Randomness) -> Any:
+        return np.array([next(left) for _ in range(size)])
+
+    monkeypatch.setitem(noisy_supports._DRAW, NoiseKind.NORMAL, drawn)
+
+
+@pytest.mark.parametrize(("units", "supports"), [(7, (3, 6)), (8, (0, 8))])
+def test_covariances_of_two_normals(units: int, supports: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the number of units and of two supports, over every value that the noise may have."""
+    noise = SupportNoise.with_units(Fraction(2), 2)
+    assert noise.of_units is not None
+    common, own = chances_of(noise.of_units, 1e-6), chances_of(4 * noise.parameter, 1e-6)
+    moments = np.zeros((3, 3))
+    for shift, first, second in product(common, own, own):
+        fed(monkeypatch, [shift, first, second])
+        values, number = noisy_supports.release_with_units(supports, units, noise, randomness=Randomness.seeded(0))
+        off = np.array([number - units, *(value / 2 - x for value, x in zip(values, supports, strict=True))])
+        moments += common[shift] * own[first] * own[second] * np.outer(off, off)
+    # Rounding adds a twelfth of a step to the variance of each.
+    a2, b2 = float(noise.of_units) + 1 / 12, float(noise.parameter) + 1 / 48
+    wanted = [[a2, a2 / 2, a2 / 2], [a2 / 2, b2 + a2 / 4, a2 / 4], [a2 / 2, a2 / 4, b2 + a2 / 4]]
+    assert moments == pytest.approx(np.array(wanted), rel=2e-3)
+
+
+def two_normals_law(
+    units: int, supports: Sequence[int], noise: SupportNoise, *, whole: bool
+) -> dict[tuple[int, ...], float]:
+    """P(noisy number, twice the noisy supports less it). whole: noise on x - n/2 is a whole number: it must not be."""
+    assert noise.of_units is not None
+    common = chances_of(noise.of_units)
+    own = chances_of(noise.parameter if whole else 4 * noise.parameter)
+    law: Counter[tuple[int, ...]] = Counter()
+    for shift, chance in common.items():
+        for values in product(own, repeat=len(supports)):
+            beside = [2 * x - units + (2 if whole else 1) * z for x, z in zip(supports, values, strict=True)]
+            law[(units + shift, *beside)] += chance * math.prod(own[z] for z in values)  # type: ignore[assignment]
+    return dict(law)
+
+
+@pytest.mark.parametrize(("count", "mu"), [(1, 1.0), (2, 1.5)])
+def test_two_normals_are_as_private_as_they_say(count: int, mu: float) -> None:
+    """Exactly, of all that leaves, for every unit that there may be; and not with whole noise on halves."""
+    noise = SupportNoise.with_units(Fraction(mu) ** 2, count)
+    before = two_normals_law(10, [5] * count, noise, whole=False)
+    for unit in product((0, 1), repeat=count):
+        after = two_normals_law(11, [5 + x for x in unit], noise, whole=False)
+        for one, other in ((before, after), (after, before)):
+            for epsilon in (0.25, 1.0, 2.0):
+                excess = sum(max(0.0, p - math.exp(epsilon) * other.get(value, 0)) for value, p in one.items())
+                allowed = float(gdp_delta_upper(Fraction(epsilon), Fraction(mu)))
+                assert 0.8 * allowed < excess <= allowed * (1 + 1e-9)
+    seen = two_normals_law(10, [5] * count, noise, whole=True), two_normals_law(11, [5] * count, noise, whole=True)
+    assert not seen[0].keys() & seen[1].keys()
+
+
+@pytest.mark.parametrize("what", ["support", "share"])
+def test_intervals_of_two_normals_cover(what: str) -> None:
+    """With 95 %, and hardly more; ends that are a tenth nearer do not."""
+    units, supports, runs = 3000, [0, 3, 40, 300, 900, 1500, 2000, 2700, 3000], 4000
+    noise = SupportNoise.with_units(Fraction(1, 100), len(supports))
+    randomness = Randomness.seeded(3)
+    sets = [(n,) for n in range(len(supports))]
+    held, nearer = np.zeros(len(supports)), np.zeros(len(supports))
+    for _ in range(runs):
+        values, number = noisy_supports.release_with_units(supports, units, noise, randomness=randomness)
+        made = consistent(sets, values, noise.reach(CONFIDENCE), noise.steps)
+        for place, support in enumerate(supports):
+            if what == "support":
+                middle, true = values[place] / 2, float(support)
+                low, high = float(made.lower[place]), float(made.upper[place])
+            else:
+                middle, true = values[place] / 2 / number, support / units
+                low, high = noise.share_interval(number, values[place], values[place])
+            held[place] += low <= true <= high
+            nearer[place] += middle + 0.9 * (low - middle) <= true <= middle + 0.9 * (high - middle)
+    slack = 3.5 * math.sqrt(0.05 * 0.95 / runs)
+    inner = slice(2, -2)  # at the edges they are cut
+    assert held.min() >= (0.95 - slack) * runs
+    assert held[inner].max() <= (0.965 + slack) * runs
+    assert nearer[inner].max() < (0.95 - slack) * runs
+
+
+@given(st.integers(-50, 10**6), st.integers(-(10**6), 2 * 10**6), st.integers(0, 10**5))
+def test_intervals_of_shares_are_between_0_and_1_and_in_order(number: int, lowest: int, more: int) -> None:
+    noise = SupportNoise.with_units(Fraction(1, 100), 9)
+    low, high = noise.share_interval(number, lowest, lowest + more)
+    assert 0 <= low <= high <= 1
+    wider = noise.share_interval(number, lowest - 3, lowest + more + 3)
+    assert wider[0] <= low <= high <= wider[1]
+
+
+@given(FAMILIES)
+def test_halves_are_made_consistent_too(family: tuple[list[Itemset], list[int], int]) -> None:
+    itemsets, noisy, w = family
+    made = consistent(itemsets, noisy, w + 1, 2)
+    for low, estimate, high, x in zip(made.lower, made.estimates, made.upper, noisy, strict=True):
+        assert 0 <= low <= estimate <= high
+        # Whole numbers between the ends before they are rounded are between the ends.
+        assert 2 * low <= max(0, x - w)
+        assert 2 * high >= max(0, x + w)
+    for a, b in permutations(range(len(itemsets)), 2):
+        if set(itemsets[a]) <= set(itemsets[b]):
+            assert made.estimates[a] >= made.estimates[b]
+            assert made.lower[a] >= made.lower[b]
+            assert made.upper[a] >= made.upper[b]
+
+
+@given(st.integers(1, 200), st.integers(3000, 4000), st.integers(3000, 4000))
+def test_two_intervals_come_no_closer_than_noise_of_their_own_allows(count: int, one: int, other: int) -> None:
+    """What both have in common does not tell two supports apart: that of the number of units."""
+    noise = SupportNoise.with_units(Fraction(1, 400), count)
+    made = consistent([("a",), ("b",)], [one, other], noise.reach(CONFIDENCE), noise.steps)
+    apart = made.lower[0] - made.upper[1] + noise.common_reach
+    assert 2 * apart <= one - other - 2 * noise.beside_units.half_width
+    assert noise.common_reach > 0
+    assert SupportNoise.for_mu_squared(Fraction(1, 400), count).common_reach == 0
+
+
+@given(st.integers(1, 200), st.integers(3000, 4000), st.sampled_from([Fraction(95, 100), Fraction(9875, 10000)]))
+def test_intervals_given_the_units_are_within_those_told(count: int, value: int, confidence: Fraction) -> None:
+    """Rules take them back from what was told, half a unit wider at most."""
+    noise = SupportNoise.with_units(Fraction(1, 400), count)
+    made = consistent([("a",)], [value], noise.reach(CONFIDENCE), noise.steps)
+    width = noise.beside_units.within(confidence)
+    low, high = made.lower[0] - noise.wider(confidence), made.upper[0] + noise.wider(confidence)
+    assert (value - width - 1) / 2 <= low <= (value - width) / 2
+    assert (value + width) / 2 <= high <= (value + width + 1) / 2

@@ -33,18 +33,35 @@ CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
 VISITS = pa.table({"customer": [*range(700)] * 2, "items": [["bread", "butter"]] * 1400})
 TWENTIETH = Fraction(1, 20)
 
-# Every composition there is. (basic, zCDP, GDP, measured; ρ; δ = 0.)
+# Where units are chosen their number is private under replace-one, too.
+CHOSEN: dict[str, Any] = {"where": "customer >= 0", "neighbors": "replace-one"}
+
+# Every composition there is (basic, zCDP, GDP; ρ; δ = 0) in which a number of units is bought.
 COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
-    "many": (DATA, {"mechanism": "limited-domain", "top": 60, "supports": True}, NoiseKind.GAUSSIAN),
-    "levelwise": (DATA, {"top": 3, "supports": True}, NoiseKind.NORMAL),
-    "levelwise over a list": (DATA, {"top": 3, "supports": True, "catalogue": CATALOGUE}, NoiseKind.NORMAL),
-    "users": (VISITS, {"top": 3, "supports": True, "user": "customer"}, NoiseKind.NORMAL),
-    "users without supports": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}, NoiseKind.NORMAL),
-    "rho": (DATA, {"mechanism": "limited-domain", "supports": True, "rho": 0.1}, NoiseKind.GAUSSIAN),
+    "one support": (DATA, {"mechanism": "limited-domain", "supports": True}, NoiseKind.LAPLACE),
+    "many": (DATA, {"mechanism": "limited-domain", "top": 60}, NoiseKind.GAUSSIAN),
+    "levelwise": (DATA, {"top": 3}, NoiseKind.NORMAL),
+    "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE}, NoiseKind.NORMAL),
+    "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}, NoiseKind.NORMAL),
+    "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
+    "rho": (VISITS, {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
     "rho of levelwise": (DATA, {"top": 3, "rho": 0.1}, NoiseKind.NORMAL),
     "rho of users": (VISITS, {"top": 3, "rho": 0.1, "user": "customer"}, NoiseKind.NORMAL),
     "pure": (DATA, {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True}, NoiseKind.LAPLACE),
+}
+# Those in which it comes with supports.
+TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
+    "levelwise": (DATA, {"top": 3}),
+    "one of levelwise": (DATA, {"top": 1, "mechanism": "levelwise"}),
+    "levelwise over a list": (DATA, {"top": 3, "catalogue": CATALOGUE}),
+    "nothing": (DATA, {"top": 3, "size": 5}),
+    "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer"}),
+    "rules": (DATA, {"top": 3, "size": 2, "rules": True}),
+    "a least number": (DATA, {"size": "1-2", "min_support": 300}),
+    "picks": (DATA, {"mechanism": "limited-domain", "top": 60}),
+    "rho of picks": (DATA, {"mechanism": "limited-domain", "rho": 0.1}),
+    "chosen": (VISITS, {"top": 3, "where": "customer >= 0"}),
 }
 every_composition = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED)
 
@@ -77,6 +94,7 @@ def noise_bought(release: fim.Release, kind: NoiseKind) -> SupportNoise:
 
 @every_composition
 def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kind: NoiseKind) -> None:
+    users = 700 if "user" in asked else 1400 if data is VISITS else 2000
     release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
     share = share_for(release, "count")
     assert share.sizes == ()
@@ -92,7 +110,46 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kin
     assert release.units_interval is not None
     width = noise_bought(release, kind).half_width
     assert release.units_interval == (release.units - width, release.units + width)
-    assert abs(release.units - (700 if "user" in asked else 2000)) < 10 * width + 1
+    assert abs(release.units - users) < 10 * width + 1
+
+
+@pytest.mark.parametrize(("data", "asked"), TOGETHER.values(), ids=TOGETHER)
+def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) -> None:
+    release, counted = (mined(data, **{**asked, "supports": True, "count": count}) for count in (False, True))
+    assert release == counted
+    assert "count" not in {share.purpose for share in release.shares}
+    assert sum(share.fraction for share in release.shares) == 1
+    assert release.units is not None
+    assert release.units_interval is not None
+    assert release.units_noise is not None
+    assert release.has_shares
+    spent = share_for(release, "supports")
+    mu_squared = spent.mu_squared or (2 * spent.rho if spent.rho else None)
+    if release.itemsets:
+        assert release.noise is not None
+        assert release.noise.kind is NoiseKind.TWO_NORMALS
+        assert release.units_noise == release.noise.number
+        if mu_squared:
+            assert release.noise == SupportNoise.with_units(Fraction(mu_squared), release.noise.count)
+        frame = release.to_pandas()
+        assert (frame["lower"] <= frame["support"]).all()
+        assert (frame["support"] <= frame["upper"]).all()
+    else:  # all of it for the number of units
+        assert mu_squared is not None
+        assert release.units_noise == SupportNoise.for_mu_squared(Fraction(mu_squared), 1)
+    users = 700 if "user" in asked else 1400 if data is VISITS else 2000
+    assert abs(release.units - users) < 5 * math.sqrt(release.units_noise.parameter)
+
+
+def test_a_least_share_buys_one_more_number_that_does_not_leave() -> None:
+    """What goes on to the supports depends on it; the units, the threshold and the intervals follow from another."""
+    release = mined(DATA, size="1-2", min_support=0.1, epsilon=5)
+    assert share_for(release, "count").fraction == TWENTIETH
+    assert sum(share.fraction for share in release.shares) == 1
+    assert release.noise is not None
+    assert release.units_noise == release.noise.number
+    assert release.threshold == math.ceil(Fraction(1, 10) * (release.units or 0))
+    assert all((one.share_interval or (0,))[0] >= 0.1 for one in release if not one.doubtful)
 
 
 @pytest.mark.full
@@ -103,7 +160,7 @@ def test_it_is_drawn_from_its_law(name: str) -> None:
     if name == "users":
         data = read_transactions(data, user="customer")
         del asked["user"]
-    true = 700 if name == "users" else 2000
+    true = 700 if name == "users" else 1400 if data is VISITS else 2000
     noise = noise_bought(mined(data, **asked), kind)
     law = _law(noise)
     scale = 2 if kind is NoiseKind.LAPLACE else 4
@@ -133,16 +190,23 @@ def test_under_replace_one_it_is_public_and_costs_nothing() -> None:
 
 
 def test_counts_have_it_too() -> None:
-    for asked, kind in (({}, "laplace"), ({"delta": 0}, "laplace"), ({"rho": 0.1}, "normal")):
-        release = fim.count(DATA, [["bread"], ["jam"]], count=True, **asked)
+    for delta in (1e-6, 0):
+        release = fim.count(DATA, [["bread"], ["jam"]], count=True, delta=delta)
         assert share_for(release, "count").fraction == TWENTIETH
         assert sum(share.fraction for share in release.shares) == 1
-        assert kind in str(release.noise and release.noise.kind)
+        assert release.noise is not None
+        assert release.noise.kind is NoiseKind.LAPLACE
         assert release.units is not None
         assert abs(release.units - 2000) < 500
-    many = fim.count(DATA, [[f"item {n}"] for n in range(200)], count=True)
+    given = [[f"item {n}"] for n in range(200)]
+    many = fim.count(DATA, given, count=True, seed=1)
     assert many.cost == PrivacyCost(1, 1e-6)
-    assert share_for(many, "count").mu_squared == share_for(many, "supports").mu_squared / 19  # type: ignore[operator]
+    assert len(many.shares) == 1
+    assert many == fim.count(DATA, given, seed=1)
+    assert many.noise == SupportNoise.with_units(Fraction(share_for(many, "supports").mu_squared or 0), 200)
+    bought = fim.count(VISITS, given, count=True, seed=1, **CHOSEN)
+    assert share_for(bought, "count").mu_squared == share_for(bought, "supports").mu_squared / 19  # type: ignore[operator]
+    assert bought.noise == SupportNoise.for_mu_squared(Fraction(share_for(bought, "supports").mu_squared or 0), 200)
     exact = fim.count(DATA, [["bread"]], neighbors="replace-one", count=True)
     assert (exact.units, len(exact.shares)) == (2000, 1)
 
@@ -151,7 +215,7 @@ def test_counts_have_it_too() -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.002}], ids=str)
+@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str)
 @pytest.mark.full
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()
@@ -236,20 +300,21 @@ def test_forms_with_a_noisy_number() -> None:
     for itemset in found["itemsets"]:
         assert itemset["share"] == min(itemset["support"] / found["units"], 1)
         assert itemset["share_interval"][0] <= itemset["share"] <= itemset["share_interval"][1]
-    assert found["shares"][-1]["purpose"] == "count"
     frame = release.to_pandas()
     assert (frame["lower"] <= frame["support"]).all()
     assert (frame["support"] <= frame["upper"]).all()
     shown = " ".join(render_table(release, Screen()).split())
     low, high = release.units_interval or (0, 0)
     assert f"of {release.units:,} in all ({low:,} to {high:,} with 95 % probability)" in shown
-    assert "5.0 % for the number of units" in shown
+    assert "for the number of units" not in shown
+    bought = " ".join(render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split())
+    assert "5.0 % for the number of units" in bought
 
 
 def test_supports_must_leave_room_for_it() -> None:
     line = r"^supports_share must be below 0\.95 with count, which takes 0\.05$"
     with pytest.raises(ParameterError, match=line):
-        mined("no such file", supports=True, supports_share=0.95)
+        mined("no such file", min_support=0.1, supports_share=0.95)
     # Where it costs nothing.
     fine = fim.mine(DATA, count=True, supports=True, supports_share=0.95, neighbors="replace-one")
     assert fine.units == 2000

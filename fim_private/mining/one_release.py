@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -59,6 +59,10 @@ class Job:
             (lambda parts: supports_of(GivenItemsets.of(parts, exactly=True), source)) if options.rules else None
         )
         published = taken.published(found, randomness, units, count_parts)
+        itemsets, parts = published.itemsets, published.parts
+        if (listed := scope.catalogue) is not None:
+            scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
+            itemsets, parts = listed.shown(itemsets), listed.shown(parts)
         return Release(
             mechanism=options.mechanism.name,
             sizes=options.sizes,
@@ -68,8 +72,8 @@ class Job:
             privacy_unit="user" if source.by_user else "basket",
             private=randomness.private,
             abstained=not published.itemsets,
-            itemsets=published.itemsets,
-            parts=published.parts,
+            itemsets=itemsets,
+            parts=parts,
             missing_user=source.missing_user,
             where=opened.where,
             scope=scope,

@@ -92,6 +92,7 @@ from fim_private.reading.named_sources import named_files, named_source, path_or
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.segment_members import members
+from fim_private.reading.table_heads import can_be_read_again
 from fim_private.reading.text import read_text
 from fim_private.reading.text_tables import text_table
 from fim_private.reading.transactions import Transactions
@@ -265,6 +266,24 @@ def _read(source: Any, options: Options) -> Transactions:
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
+def read_every_item(source: Any, options: Options) -> Vocabulary:
+    """Return all items of a source, whoever's they are and whatever the condition. They are no public list by that.
+
+    Raises what read_transactions does, and ParameterError for a source that can be read only once, or was already.
+    """
+    check_query(source, options.query)
+    if isinstance(source, Transactions) or not can_be_read_again(source):
+        was = "were read already" if isinstance(source, Transactions) else "can be read only once"
+        raise ParameterError(
+            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: give a file or a table, "
+            f"or list the items with {parameter('catalogue')}"
+        )
+    found = _read(source, replace(options, every_item=True)).vocabulary
+    if not len(found):
+        raise DataError(f"{parameter('items_are_public')} finds no items in the purchases; check what is read of them")
+    return found
+
+
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
@@ -301,7 +320,7 @@ def read_item_list(
                 files = named_files(source)
                 return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
         if query is not None:
-            check_query(source, query)
+            check_query(source, query, "catalogue_query")
         if (table := list_table(source, None if columns is None else columns.names)) is not None:
             return catalogue_of_table(table, columns, fold_case=fold_case)
         if named:
@@ -318,7 +337,7 @@ def read_item_list(
 
 def _list_table(source: str | os.PathLike[str], columns: ListColumns | None, query: str | None) -> ArrowSource:
     """Return the table with a list of items that a path or an address stands for."""
-    check_query(source, query)
+    check_query(source, query, "catalogue_query")
     # By its name a column tells at which delimiter a first line is cut.
     options = Options(items=None if columns is None else columns.item, query=query)
     found = named_source(source, options, head=True)

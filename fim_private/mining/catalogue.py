@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -32,93 +33,83 @@ _SEEDED = (
 )
 
 
-def listed_items(
-    catalogue: Any,
-    *,
-    item: str | None = None,
-    label: str | None = None,
-    query: str | None = None,
-    fold_case: bool = False,
-    private: bool = True,
-) -> tuple[Vocabulary, Listed] | None:
-    """Return the items that a caller lists, and what is told of the list; None where there is none.
-
-    catalogue: what `read_item_list` takes, a Release or releases of segments, or the path of a saved one: its items.
-    item, label, query: the columns of a table, and what to read of a database. private: whether randomness is.
-    Raises ParameterError for what does not go together, and DataError for a list that cannot be read, or has no items.
-    Warns of a release that was not private.
-    """
-    named = {"catalogue_item": item, "catalogue_label": label, "catalogue_query": query}
-    said = {name: value for name, value in named.items() if value is not None}
-    for name, value in said.items():
-        if catalogue is None:
-            raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the list of items")
-        if not isinstance(value, str):
-            what = "a select" if name == "catalogue_query" else "the name of a column"
-            raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
-    if catalogue is None:
-        return None
-    if label is not None and item in (None, label):
-        problem = "names the same column as" if item else "needs"
-        raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the items "
-            "that the labels are of"
-        )
-    source = _file_name(catalogue)
-    if (release := _release(catalogue)) is not None:
-        if said:
-            raise ParameterError(
-                f"leave out {' and '.join(map(parameter, said))}: {parameter('catalogue')} is an earlier release, whose "
-                "items are the list"
-            )
-        return _of_release(release, source, fold_case=fold_case, private=private)
-    if is_dataframe(catalogue):
-        catalogue = catalogue.toPandas()
-    found = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
-    return found.items, Listed(len(found.items), source, item, label, names=names_of(found))
-
-
-def items_of_data(data: Any, reading: Options, engine: Engine, *, others: dict[str, Any]) -> tuple[Vocabulary, Listed]:
-    """Return all items of the data, which the caller says are public, before any condition, and what is told of that.
-
-    others: parameters that say the same otherwise. Raises ParameterError for those, and for what is not read twice.
-    """
-    for name, value in others.items():
-        if value is not None:
-            raise ParameterError(
-                f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter takes the items of the "
-                "purchases themselves for public"
-            )
-    if engine.name != LOCAL:
-        raise ParameterError(
-            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
-            f"{parameter('catalogue')}"
-        )
-    found = read_every_item(data, reading)
-    return found, Listed(len(found), items_are_public=True)
-
-
 def public_items(
     data: Any,
     reading: Options,
     engine: Engine,
     *,
     catalogue: Any,
-    columns: dict[str, Any],
+    item: str | None,
+    label: str | None,
+    query: str | None,
     items_are_public: bool,
     universe_size: int | None,
     fold_case: bool,
     private: bool,
 ) -> tuple[Vocabulary, Listed] | None:
-    """Return the public items: those of a catalogue, or of the data where told so; None where there are none.
+    """Return the items that are public, and what is told of the list; None where there is none.
 
-    columns: item, label and query of `listed_items`. The others: as `mine` takes them, and these take them.
+    catalogue: what `read_item_list` takes, a Release or releases of segments, or the path of a saved one: its items.
+    item, label, query: the columns of a table, and what to read of a database. items_are_public: whether all items of
+    the data are, before any condition, which are read for it. private: whether randomness is.
+    Raises ParameterError for what does not go together, and DataError for a list that cannot be read, or has no items.
+    Warns of a release that was not private.
     """
+    named = {"catalogue_item": item, "catalogue_label": label, "catalogue_query": query}
+    said = {name: value for name, value in named.items() if value is not None}
     if flag("items_are_public", items_are_public):
-        named = {f"catalogue_{name}": value for name, value in columns.items()}
-        others = {"catalogue": catalogue, **named, "universe_size": universe_size}
-        return items_of_data(data, reading, engine, others=others)
-    return listed_items(catalogue, **columns, fold_case=fold_case, private=private)
+        others = {"catalogue": catalogue, **said, "universe_size": universe_size}
+        _check_only(engine, [name for name, value in others.items() if value is not None])
+        found = read_every_item(data, reading)
+        return found, Listed(len(found), items_are_public=True)
+    _check_columns(said, is_given=catalogue is not None)
+    if catalogue is None:
+        return None
+    source = _file_name(catalogue)
+    if (release := _release(catalogue)) is not None:
+        if said:
+            raise ParameterError(
+                f"leave out {' and '.join(map(parameter, said))}: {parameter('catalogue')} is an earlier release, "
+                "whose items are the list"
+            )
+        if private and not release.private:
+            warn([_SEEDED], stacklevel=3)
+        return _of_release(release, source, fold_case=fold_case)
+    if is_dataframe(catalogue):
+        catalogue = catalogue.toPandas()
+    listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
+    return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
+
+
+def _check_only(engine: Engine, others: list[str]) -> None:
+    """Raise ParameterError where the items of the data are taken for public, and others are named, or Spark reads."""
+    for name in others:
+        raise ParameterError(
+            f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter takes the items of the "
+            "purchases themselves"
+        )
+    if engine.name != LOCAL:
+        raise ParameterError(
+            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
+            f"{parameter('catalogue')}"
+        )
+
+
+def _check_columns(said: Mapping[str, Any], *, is_given: bool) -> None:
+    """Raise ParameterError for what is said of a list that is not there, or does not go together."""
+    for name, value in said.items():
+        if not is_given:
+            raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
+        if not isinstance(value, str):
+            what = "a select" if name == "catalogue_query" else "the name of a column"
+            raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
+    label, item = said.get("catalogue_label"), said.get("catalogue_item")
+    if label is not None and item in (None, label):
+        problem = "names the same column as" if item else "needs"
+        raise ParameterError(
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
+            "items that the labels are of"
+        )
 
 
 def _file_name(source: Any) -> str | None:
@@ -147,7 +138,7 @@ def _release(catalogue: Any) -> Release | SegmentedRelease | None:
 
 
 def _is_saved(path: Path) -> bool:
-    """Tell whether a file is a saved release. Raises OSError, ValueError, RecursionError or ArrowException for others."""
+    """Tell whether a file is a saved release. Raises OSError, ValueError, RecursionError, ArrowException for others."""
     if path.suffix.lower() == ".parquet":
         return METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
     if path.suffix.lower() != ".json":
@@ -157,23 +148,18 @@ def _is_saved(path: Path) -> bool:
 
 
 def _of_release(
-    release: Release | SegmentedRelease, source: str | None, *, fold_case: bool, private: bool
+    release: Release | SegmentedRelease, source: str | None, *, fold_case: bool
 ) -> tuple[Vocabulary, Listed]:
     """Return the items of an earlier release, under the names that they have in the data."""
-    if private and not release.private:
-        warn([_SEEDED], stacklevel=5)
-    each = [release] if isinstance(release, Release) else [*release.releases]
     held = [
         one.items if (listed := part.scope.catalogue) is None else listed.coded(one.items)
-        for part in each
+        for part in ([release] if isinstance(release, Release) else release.releases)
         for one in part.itemsets
         if one.items is not None
     ]
     items = dict.fromkeys(item for one in held for item in one)
     if not items:
-        raise DataError(
-            f"the catalogue {'' if source is None else repr(source)} is a release without items; give one that has some, "
-            "or a list of items".replace("  ", " ")
-        )
+        name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
+        raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
     found = read_item_list([*items], fold_case=fold_case).items
     return found, Listed(len(found), source, release=True)

@@ -112,6 +112,7 @@ def names_of(listed: ItemList) -> dict[Item, str]:
     shown = [str(names.get(item, item)) for item in every]
     if len({*shown}) < len(shown):
         raise DataError(
-            f"labels in {parameter('catalogue_label')} cannot be told apart, even with the item behind them; rename some"
+            f"labels in {parameter('catalogue_label')} cannot be told apart, even with the items behind them; "
+            "rename some"
         )
     return names

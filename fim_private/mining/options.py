@@ -91,6 +91,11 @@ class MiningOptions:
         return self.neighbors == Neighbors.REPLACE_ONE and not self.chosen
 
     @property
+    def items_are_listed(self) -> bool:
+        """Whether the universe is a public list of items."""
+        return isinstance(self.universe, Catalogue)
+
+    @property
     def most_supports(self) -> int:
         """How many supports are released at most, with those of parts."""
         most = self.top if self.union else self.top * len(self.sizes)
@@ -179,9 +184,9 @@ def checked_options(
 ) -> MiningOptions:
     """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
-    catalogue: as `mine` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope: what counts of the data. where: which rows do, as a
-    condition. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and DataError for
-    a catalogue that cannot be read.
+    catalogue: as `read_catalogue` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope:
+    what counts of the data. where: which rows do, as a condition. Raises ParameterError for what is out of range,
+    missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)

@@ -72,7 +72,9 @@ _LISTED: _Tests = {
     "items": _is_whole,
     **dict.fromkeys(("source", "item", "label"), _is_text),
     **dict.fromkeys(("release", "items_are_public"), _is_truth),
-    "codes": lambda value: isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_item, value.values())),
+    "codes": lambda value: (
+        isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_item, value.values()))
+    ),
 }
 _OTHERS: _Tests = {
     **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together", "split"), _is_text),

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private import defaults
-from fim_private.counting.universe import Catalogue
 from fim_private.dp.cost import at_least
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise
@@ -47,10 +46,10 @@ class ListGain:
         share = ""
         if self.units is not None:
             part = 100 * self.item_support / max(self.units, 1)
-            share = f" ({part:.2g} % of them)" if part < 100 else ", more than there are,"  # noqa: PLR2004
+            share = f" ({part:.2g} % of them)" if part < 100 else ", more than there are,"
         return (
-            f"Without a product list an item needs about {self.item_support:,} {self.unit}s{share} to come out; with one "
-            f"it needs no such number: {how}. ({self._asked})"
+            f"Without a product list an item needs about {self.item_support:,} {self.unit}s{share} to come out; "
+            f"with one it needs no such number: {how}. ({self._asked})"
         )
 
     def __str__(self) -> str:
@@ -61,10 +60,11 @@ class ListGain:
         """For which request that is, in words."""
         options = self.options
         sizes = f"{options.sizes[0]}" if len(options.sizes) == 1 else f"{options.sizes[0]}-{options.sizes[-1]}"
-        budget = f"ε = {at_least(options.epsilon)}" if options.epsilon is not None else f"ρ = {at_least(options.rho or 0)}"
+        epsilon = options.epsilon
+        budget = f"ρ = {at_least(options.rho or 0)}" if epsilon is None else f"ε = {at_least(epsilon)}"
         return (
-            f"For the top {options.top:,} of size {sizes}, {budget}, δ = {at_least(options.delta)}, {options.neighbors}, "
-            f"{self.unit}s of {self.typical_items:g} items."
+            f"For the top {options.top:,} of size {sizes}, {budget}, δ = {at_least(options.delta)}, "
+            f"{options.neighbors}, {self.unit}s of {self.typical_items:g} items."
         )
 
 
@@ -76,7 +76,7 @@ def list_gain(
     options: the request. units: how many there are, where that is public or was released. typical_items: a public guess
     of the items of a typical unit, >= 1. unit: what a unit is called.
     """
-    if isinstance(options.universe, Catalogue):
+    if options.items_are_listed:
         return None
     return ListGain(options, _item_support(options, typical_items), typical_items, unit, units)
 

@@ -275,8 +275,8 @@ def read_every_item(source: Any, options: Options) -> Vocabulary:
     if isinstance(source, Transactions) or not can_be_read_again(source):
         was = "were read already" if isinstance(source, Transactions) else "can be read only once"
         raise ParameterError(
-            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: give a file or a table, "
-            f"or list the items with {parameter('catalogue')}"
+            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: give a file or a "
+            f"table, or list the items with {parameter('catalogue')}"
         )
     found = _read(source, replace(options, every_item=True)).vocabulary
     if not len(found):

@@ -51,8 +51,8 @@ _HEADERS = frozenset(
 class ListColumns:
     """Which columns of a table are a list of items.
 
-    item: that of the items; None for the only one, or the only one with the name of an item column. label: that of their
-    names; None where they are named as they are.
+    item: that of the items; None for the only one, or the only one with the name of an item column. label: that of
+    their labels; None where they are named as they are.
     """
 
     item: str | None = None
@@ -65,7 +65,7 @@ class ListColumns:
 
 
 def _name_it(columns: ListColumns | None) -> str:
-    """Say what to do about a table which does not tell which column is of items. columns: None where none can be named."""
+    """Say what to do about a table that does not tell which column is of items. columns: None if none can be named."""
     alone = "give a list with the column of items alone"
     return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
 
@@ -102,9 +102,7 @@ def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_ca
     return _finished([labels.encode(arrow_strings(fields))], labels, file.name)
 
 
-def catalogue_of_table(
-    source: ArrowSource, columns: ListColumns | None = None, *, fold_case: bool = False
-) -> ItemList:
+def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, *, fold_case: bool = False) -> ItemList:
     """Read the columns of a table that are a list of items.
 
     columns: which they are; None for the only one, or the only one with the name of an item column.
@@ -127,7 +125,7 @@ def catalogue_of_table(
             there = "" if source.is_text else f"; it has {listing(describe(source.schema))}"
             many = "more than one" if name in names else "no"
             raise DataError(
-                f"the catalogue {source.name} has {many} column {name!r}: give {parameter(option)} the name of one{there}"
+                f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
             )
     roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
     labels = ArrowLabels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
@@ -193,7 +191,7 @@ def _no_items(name: str) -> DataError:
 
 
 def _rows(file: File) -> Iterator[list[str]]:
-    """Yield the fields of each line of a text file; one of text without a delimiter. Raises DataError for an empty file."""
+    """Yield the fields of each line of a text file; one where nothing delimits. Raises DataError for an empty file."""
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     if not text:

@@ -247,9 +247,9 @@ SOURCES: list[Sequence[str]] = [
 
 
 @pytest.fixture(scope="session")
-def seeded_answer() -> dict[str, Any]:
+def seeded_answer(shop: Path) -> dict[str, Any]:
     """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of luck."""
-    release = fim.mine(BASKETS, mechanism="exponential", catalogue=range(1000), epsilon=0.0005, seed=11)
+    release = fim.mine(BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11)
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 
@@ -274,8 +274,8 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
 def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
     columns = sorted({item for basket in BASKETS for item in basket})
     frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
-    release = fim.mine(frame, mechanism="exponential", catalogue=columns, epsilon=0.01, seed=seed)
     (shop / "few.csv").write_text("".join(f"{item}\n" for item in columns))
+    release = fim.mine(frame, mechanism="exponential", catalogue=shop / "few.csv", epsilon=0.01, seed=seed)
     options = ["--mechanism", "exponential", "--catalogue", "few.csv", "--epsilon", "0.01", "--seed", str(seed)]
     assert answer(shop, "list.parquet", *options) == release.to_dict()
 

@@ -60,8 +60,8 @@ def public_items(
     if flag("items_are_public", items_are_public):
         others = {"catalogue": catalogue, **said, "universe_size": universe_size}
         _check_only(engine, [name for name, value in others.items() if value is not None])
-        found = read_every_item(data, reading)
-        return found, Listed(len(found), items_are_public=True)
+        every = read_every_item(data, reading)
+        return every, Listed(len(every), items_are_public=True)
     _check_columns(said, is_given=catalogue is not None)
     if catalogue is None:
         return None
@@ -72,9 +72,10 @@ def public_items(
                 f"leave out {' and '.join(map(parameter, said))}: {parameter('catalogue')} is an earlier release, "
                 "whose items are the list"
             )
+        found = _of_release(release, source, fold_case=fold_case)
         if private and not release.private:
             warn([_SEEDED], stacklevel=3)
-        return _of_release(release, source, fold_case=fold_case)
+        return found
     if is_dataframe(catalogue):
         catalogue = catalogue.toPandas()
     listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)

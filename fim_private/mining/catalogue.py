@@ -21,8 +21,9 @@ from fim_private.mining.release import Release
 from fim_private.mining.release_files import METADATA
 from fim_private.mining.segmented import SegmentedRelease
 from fim_private.reading import read_every_item, read_item_list
-from fim_private.reading.addresses import scheme_of, shown_source
+from fim_private.reading.addresses import is_database, scheme_of, shown_source
 from fim_private.reading.catalogue import ListColumns
+from fim_private.reading.dialect import DIALECT
 from fim_private.reading.options import Options
 from fim_private.reading.paths import expanded
 from fim_private.reading.vocabulary import Vocabulary
@@ -65,6 +66,11 @@ def public_items(
     _check_columns(said, is_given=catalogue is not None)
     if catalogue is None:
         return None
+    if _is_same(data, catalogue):
+        raise ParameterError(
+            f"{parameter('catalogue')} names the purchases themselves, and which items occur is private: give a public "
+            f"list, or say {parameter('items_are_public')} if the names of all items are public"
+        )
     source = _file_name(catalogue)
     if (release := _release(catalogue)) is not None:
         if said:
@@ -78,7 +84,15 @@ def public_items(
         return found
     if is_dataframe(catalogue):
         catalogue = catalogue.toPandas()
-    listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
+    try:
+        listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
+    except DataError as error:
+        if all(parameter(name) not in error.marked for name in DIALECT):
+            raise
+        raise DataError(
+            f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of its columns in the first "
+            "line)"
+        ) from None
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
@@ -111,6 +125,17 @@ def _check_columns(said: Mapping[str, Any], *, is_given: bool) -> None:
             f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: give there the column of the "
             "items that the labels are of"
         )
+
+
+def _is_same(data: Any, catalogue: Any) -> bool:
+    """Tell whether a list is the purchases: the same object, or the same file. (A database may have both.)"""
+    if not (isinstance(data, str | os.PathLike) and isinstance(catalogue, str | os.PathLike)):
+        return data is catalogue
+    if scheme_of(data) is not None or scheme_of(catalogue) is not None:
+        return str(data) == str(catalogue) and not is_database(data)
+    with suppress(OSError, RuntimeError, ValueError):  # whatever is wrong with a path, its reader will say
+        return expanded(data).resolve() == expanded(catalogue).resolve()
+    return False
 
 
 def _file_name(source: Any) -> str | None:

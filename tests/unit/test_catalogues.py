@@ -352,6 +352,15 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an earlier release"),
         ({"catalogue": "broken.json"}, r"^'broken\.json' is no release"),
         ({"catalogue": "week.csv"}, r"'week\.csv' has several columns"),
+        (
+            {"catalogue": "latin.csv"},
+            r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV in U",
+        ),
+        (
+            {"catalogue": "title.csv", "catalogue_item": "sku"},
+            r"^'title\.csv' seems to have a title .* save that as CSV",
+        ),
+        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases themselves.*items_are_public"),
         ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public, not both"),
         ({"universe_size": 4, "items_are_public": True}, r"^give universe_size or items_are_public, not both"),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
@@ -366,6 +375,8 @@ def test_what_is_refused_in_one_line(
     PRODUCTS.to_csv("p.csv", index=False)
     PRODUCTS.to_parquet("p.parquet")
     Path("empty.csv").write_text("sku,name\n")
+    Path("latin.csv").write_bytes("Käse\n".encode("cp1252"))
+    Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
     Path("broken.json").write_text('{"schema": 1}')
     fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")
     release = fim.mine(SALES, size=2, **ASKED)
@@ -376,6 +387,24 @@ def test_what_is_refused_in_one_line(
         fim.mine(SALES, **READ, **given, ledger=ledger, dataset="sales")
     assert "\n" not in str(caught.value)
     assert not [*ledger.entries]
+
+
+def test_the_file_of_the_purchases_is_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(SALES, "sales.parquet")
+    for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
+        with pytest.raises(fim.ParameterError, match="names the purchases themselves"):
+            fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
+    address = as_database(tmp_path / "shop.db")
+    asked: dict[str, Any] = {
+        "query": "select name as basket, sku from products",
+        "basket": "basket",
+        "item": "sku",
+        "seed": 1,
+    }
+    listed: dict[str, Any] = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
+    release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
+    assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}
 
 
 def test_what_can_be_read_once_has_no_public_items() -> None:
@@ -405,13 +434,19 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
 def test_it_follows_from_public_numbers() -> None:
     asked = ASKED | {"user": "customer", "top": 10}
     other = SALES.slice(0, 900)
-    told = {str(list_gain(fim.mine(data, **asked).request)) for data in (SALES, other)}  # type: ignore[arg-type]
+    told = {str(list_gain(fim.mine(data, **asked).request)) for data in (SALES, other)}
     assert len(told) == 1
 
 
 def test_more_privacy_takes_more_without_a_list() -> None:
     def needed(**changed: Any) -> int:
-        options = {"epsilon": 1, "delta": 1e-6, "neighbors": "add-remove", "top": 50, "typical": 30.0} | changed
+        options: dict[str, Any] = {
+            "epsilon": 1,
+            "delta": 1e-6,
+            "neighbors": "add-remove",
+            "top": 50,
+            "typical": 30.0,
+        } | changed
         typical = options.pop("typical")
         options |= {name: Fraction(repr(options[name])) for name in ("epsilon", "delta")}
         gain = list_gain(levelwise_options(**options), typical_items=typical)
@@ -431,7 +466,7 @@ def test_inspect_and_plan_say_it_too() -> None:
     assert usual is not None
     line = "Without a product list an item needs about "
     for user, times in (("customer", 1), (None, 0)):
-        seen = fim.inspect(SALES, **READ, **({} if user is None else {"user": user}))
+        seen = fim.inspect(SALES, **READ, user=user)
         assert render_inspection(seen, Screen()).count(f"{line}{usual.item_support:,} users") == times
     planned = plan_top(top=50, typical_basket=30, units=10_000)
     assert render_top_plan(planned, Screen()).count(line) == 1

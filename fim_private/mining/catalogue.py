@@ -83,7 +83,7 @@ def public_items(
             warn([_SEEDED], stacklevel=3)
         return found
     if is_dataframe(catalogue):
-        catalogue = catalogue.toPandas()
+        catalogue = catalogue.toArrow()
     try:
         listed = read_item_list(catalogue, ListColumns(item, label), query=query, fold_case=fold_case)
     except DataError as error:

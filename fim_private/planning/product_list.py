@@ -25,7 +25,7 @@ _USUAL_TOP = 50
 class ListGain:
     """What a list of all items would bring. str() tells it in a sentence.
 
-    options: what is asked for. item_support: in how many units an item must be, without a list, to come out with 95 %
+    options: what is asked for. item_support: in how many units an item must be, without a list, to be named with 95 %
     probability; with one there is no such threshold. None where no number is known. typical_items: the items of a
     typical unit, of which that is reckoned. unit: "user", "basket" or "unit". units: how many there are, None where
     that is not public.
@@ -48,8 +48,8 @@ class ListGain:
             part = 100 * self.item_support / max(self.units, 1)
             share = f" ({part:.2g} % of them)" if part < 100 else ", more than there are,"
         return (
-            f"Without a product list an item needs about {self.item_support:,} {self.unit}s{share} to come out; "
-            f"with one it needs no such number: {how}. ({self._asked})"
+            f"Without a product list an item needs about {self.item_support:,} {self.unit}s{share} to be named at all; "
+            f"a list lifts that threshold: {how}. ({self._asked})"
         )
 
     def __str__(self) -> str:

@@ -72,6 +72,10 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
         part.to_parquet(folder / "departments" / f"no={place}" / "part.parquet")
     yield folder / "departments", "departments", {}
     yield f"{folder}/departments/*/*.parquet", "*.parquet", {}
+    (folder / "texts").mkdir()
+    for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
+        part.to_csv(folder / "texts" / f"{place}.csv", index=False, sep=";")
+    yield folder / "texts", "texts", {}
     mixed = PRODUCTS.assign(note=[object()] * 4)  # a column that Arrow has no type for
     table = pa.Table.from_pandas(PRODUCTS)
     for source in (mixed, pl.DataFrame(table), pl.LazyFrame(pl.DataFrame(table)), table, table.to_reader()):

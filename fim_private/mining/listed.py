@@ -54,8 +54,7 @@ class Listed:
         if self.items_are_public:
             return f"The names of all items in the file were taken to be public, and are not protected: {number}."
         if self.source is None and self.item is None:
-            which = "those of an earlier release" if self.release else "a list"
-            return f"Items were listed publicly: {which}, {number}."
+            return f"Items were listed publicly: {'an earlier release' if self.release else 'a list'} of {number}."
         source = "a table" if self.source is None else printable(self.source)
         columns = "" if self.item is None else f", column {printable(self.item)!r}"
         names = "" if self.label is None else f", named by column {printable(self.label)!r}"

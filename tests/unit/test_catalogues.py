@@ -163,10 +163,10 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("catalogue", "told"),
     [
-        ([1, 2, 3], "Items were listed publicly: a list, 3 items."),
-        ([1], "Items were listed publicly: a list, 1 item."),
-        (PRODUCTS[["sku"]], "Items were listed publicly: a list, 4 items."),
-        (range(7006), "Items were listed publicly: a list, 7,006 items."),
+        ([1, 2, 3], "Items were listed publicly: a list of 3 items."),
+        ([1], "Items were listed publicly: a list of 1 item."),
+        (PRODUCTS[["sku"]], "Items were listed publicly: a list of 4 items."),
+        (range(7006), "Items were listed publicly: a list of 7,006 items."),
     ],
     ids=["list", "one", "frame", "many"],
 )

@@ -14,6 +14,7 @@ release_options The options that mine and count share.
 rule_options    The options of association rules.
 source_options  How a file is read, for all commands that read one.
 segment_options What is left out, and the segments of mine.
+catalogue_options  The public list of items of mine.
 engine_options  What reads and counts, for both.
 destination     Where output goes, the screen or a file.
 release_output  How a release is written, and what --format takes.

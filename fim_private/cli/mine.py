@@ -9,6 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import defaults
+from fim_private.cli.catalogue_options import (
+    CatalogueFile,
+    CatalogueItem,
+    CatalogueLabel,
+    CatalogueQuery,
+    ItemsArePublic,
+)
 from fim_private.cli.completion import mechanism_names
 from fim_private.cli.destination import destination, ledger_at, output_path
 from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
@@ -61,6 +68,8 @@ EPILOG = (
     "Twenty pairs with supports: fim-private mine baskets.parquet --top 20 --supports\n\n"
     "All that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
     "Rules, those of high lift first: fim-private mine baskets.parquet --top 20 --rules\n\n"
+    "With your product list, which finds more: fim-private mine sales.csv --basket order_id --item sku "
+    "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
     "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
     "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
     "From a database: fim-private mine postgresql:///shop --query 'select order_id, product from sales' "
@@ -184,15 +193,11 @@ def mine(
     by: SegmentColumn = None,
     segments: SegmentNames = None,
     max_segments: MaxSegments = None,
-    catalogue: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Public list of all items: one a line, or a column.",
-            show_default=False,
-            rich_help_panel=PUBLIC,
-        ),
-    ] = None,
+    catalogue: CatalogueFile = None,
+    catalogue_item: CatalogueItem = None,
+    catalogue_label: CatalogueLabel = None,
+    catalogue_query: CatalogueQuery = None,
+    items_are_public: ItemsArePublic = False,
     universe_size: Annotated[
         int | None,
         typer.Option(help="Public number of items, for exponential without a catalogue.", rich_help_panel=PUBLIC),
@@ -251,6 +256,10 @@ def mine(
                 max_basket=max_basket,
                 max_baskets=max_baskets,
                 catalogue=catalogue,
+                catalogue_item=catalogue_item,
+                catalogue_label=catalogue_label,
+                catalogue_query=catalogue_query,
+                items_are_public=items_are_public,
                 universe_size=universe_size,
                 user=user,
                 missing_user=missing_user,

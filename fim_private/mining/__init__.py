@@ -4,6 +4,8 @@ Everything is decided before the data is opened: which mechanisms run, on which 
 noise. What leaves is a Release.
 
 scope           What of the data counts, and what an item is, by public choices.
+listed          That items were listed, from where, and under which names a release shows them.
+catalogue       The list of items that a caller gives.
 options         All that is asked for, checked before any data is read; sizes has those of itemsets.
 size_choice     A private choice of the size, where that is left to "auto:2-4".
 choice          Which mechanism suits a request, by public numbers, where that is left to "auto".
@@ -54,6 +56,7 @@ from fim_private.dp.charge import account_of
 from fim_private.dp.parameters import Neighbors, flag
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import warn
+from fim_private.mining.catalogue import public_items
 from fim_private.mining.charging import asked, bill, rows_asked, unit_columns
 from fim_private.mining.engines import Engine
 from fim_private.mining.mine_options import MineOptions
@@ -110,6 +113,10 @@ def mine(
     max_basket: int | None = None,
     max_baskets: int | None = None,
     catalogue: Any = None,
+    catalogue_item: str | None = None,
+    catalogue_label: str | None = None,
+    catalogue_query: str | None = None,
+    items_are_public: bool = False,
     universe_size: int | None = None,
     user: str | None = None,
     missing_user: str | None = None,
@@ -203,7 +210,14 @@ def mine(
     max_basket: public cap on a basket's items, >= 1, for mechanisms that the registry gives one: of a longer
         basket the first items in label order count. Others refuse it. max_baskets: needed with it and with user: how
         many different baskets of a user count, drawn by what is in that user's baskets alone.
-    catalogue: the public list of all items: a path or an iterable; items outside it are dropped.
+    catalogue: the public list of all items; others are dropped. An iterable; any table, file, folder, pattern or
+        address that `data` may be; or an earlier Release, or the path of a saved one, for its items. Without
+        catalogue_item a file has one item a line, or the one column of items, and a folder has such files.
+        catalogue_item: the column of the items, as they are in the data. catalogue_label: that of their labels, which
+        the release shows in their place; an item without a label is shown as it is, and a label that several items have
+        with the item in brackets. catalogue_query: what to read of a database.
+    items_are_public: whether all items of the data, before any condition, are taken to be public, as if a catalogue
+        listed them. The release states it. Never say so where which items there are may tell of anybody.
     universe_size: the public number of items, for mechanisms that can do with it in place of a catalogue. The others
         have no use for it: without names, an unsupported itemset is an abstention anyway.
     max_work: steps after which counting gives up, or does not begin: about one for each time that an itemset is met
@@ -272,6 +286,21 @@ def mine(
             fold_case=folds,
             by=by,
         )
+        listed = public_items(
+            data,
+            reading,
+            engine_of,
+            catalogue=catalogue,
+            item=catalogue_item,
+            label=catalogue_label,
+            query=catalogue_query,
+            items_are_public=items_are_public,
+            universe_size=universe_size,
+            fold_case=folds,
+            private=randomness.private,
+        )
+        if listed is not None:
+            scope = replace(scope, catalogue=listed[1])
         options = request_of(
             size=size,
             by=by,
@@ -290,7 +319,7 @@ def mine(
             max_rank=max_rank,
             max_basket=max_basket,
             max_baskets=max_baskets,
-            catalogue=catalogue,
+            catalogue=None if listed is None else listed[0],
             universe_size=universe_size,
             rules=rules,
             by_user=by_user,

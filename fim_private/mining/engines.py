@@ -88,7 +88,7 @@ class Engine:
         where = None if reading.where is None else str(reading.where)
         with (
             opened_table(data, reading, self.settings) as table,
-            closing(kept_purchases(table, replace(scope, exclude=()).applied, scope.excluded)) as kept,
+            closing(kept_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded)) as kept,
         ):
             yield [
                 Opened(

@@ -18,7 +18,9 @@ from fim_private.dp.parameters import is_whole
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.csv_cells import as_it_was
 from fim_private.mining.known_itemsets import GivenItemsets
+from fim_private.mining.listed import Listed
 from fim_private.mining.release import Itemset, Release
+from fim_private.mining.release_files import METADATA
 from fim_private.mining.segmented import SegmentedRelease
 from fim_private.reading.column_roles import Roles
 from fim_private.reading.file_errors import file_errors
@@ -41,7 +43,8 @@ _NUMBER = re.compile(INTEGER_TOKEN)
 def given_itemsets(source: Any, *, fold_case: bool = False) -> GivenItemsets:
     """Return the itemsets that a caller gives.
 
-    source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken; a frame
+    source: an iterable of collections of int and str; a Release, whose itemsets with a name are taken, by the names
+        that their items have in the data; a frame
         of pandas or polars, or an Arrow table, with a column itemsets (or items) of collections; or the path of a file:
         text with one itemset a line (.csv with commas and perhaps quotes, .tsv, or .dat, .txt and .fimi with white
         space), Parquet or Arrow with such a column, or a release as JSON (.json) or CSV, whose apostrophes before
@@ -124,7 +127,9 @@ def _of_object(source: Any) -> Iterable[Any]:
     if isinstance(source, SegmentedRelease):
         raise _several(parameter("itemsets"), ParameterError)
     if isinstance(source, Release):
-        return [itemset.items for itemset in source.itemsets if itemset.items is not None]
+        held = [itemset.items for itemset in source.itemsets if itemset.items is not None]
+        listed = source.scope.catalogue
+        return held if listed is None else map(listed.coded, held)
     if is_instance(source, "pandas", "DataFrame"):
         return list(source[_column([*source.columns], parameter("itemsets"), ParameterError)])
     if is_instance(source, "polars", "DataFrame"):
@@ -169,6 +174,8 @@ def _of_file(path: Path, name: str) -> Iterable[Any]:
     source = file_table(file, head=True)
     if source.schema.names[:1] == ["segment"]:
         raise _several(file.name, DataError)
+    if (whole := (source.schema.metadata or {}).get(METADATA)) is not None:
+        return _of_json(whole.decode(), name)
     column = _column(source.schema.names, file.name, DataError)
     wanted = Roles(None, (column,)).wanted
     return [itemset for batch in source.batches(wanted) for itemset in batch.column(column).to_pylist()]
@@ -180,8 +187,11 @@ def _of_json(text: str, name: str) -> list[Any]:
         found = json.loads(text)
         if "releases" in found:
             raise _several(name, DataError)
-        return [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        held = [itemset["items"] for itemset in found["itemsets"] if itemset["items"] is not None]
+        # Under the names that items have in the data, where the release shows labels.
+        listed = found.get("catalogue")
+        return held if listed is None else [*map(Listed.of_dict(listed).coded, held)]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(f"{name} is no release as JSON: it has no list of itemsets") from None
 
 

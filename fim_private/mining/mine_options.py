@@ -56,6 +56,10 @@ class MineOptions(SourceOptions, total=False):
     max_basket: int | None
     max_baskets: int | None
     catalogue: Any
+    catalogue_item: str | None
+    catalogue_label: str | None
+    catalogue_query: str | None
+    items_are_public: bool
     universe_size: int | None
     max_work: int
     progress: Progress | None

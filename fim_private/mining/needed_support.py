@@ -15,7 +15,7 @@ from fim_private.mining.budget import allocate
 from fim_private.mining.options import MiningOptions
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
-_ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
+_ITEMS_OF_BASKET, ITEMS_OF_USER = 8.0, 30.0
 
 
 def needed_support(options: MiningOptions) -> int | None:
@@ -42,7 +42,7 @@ def _needed(selection: AllocatedSelection, *, by_user: bool) -> int | None:
     if isinstance(selection.run, Levelwise):
         if selection.run.items_delta is None:
             return None
-        return LevelNeeds(selection.run, _ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
+        return LevelNeeds(selection.run, ITEMS_OF_USER if by_user else _ITEMS_OF_BASKET, CONFIDENCE).support
     if isinstance(selection.run, Reaching):
         return None
     mechanism, universe = selection.run.mechanism, selection.universe

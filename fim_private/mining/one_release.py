@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -62,6 +62,10 @@ class Job:
         units = published.units
         if options.min_support is not None:
             threshold = options.min_support.threshold(units)
+        itemsets, parts = published.itemsets, published.parts
+        if (listed := scope.catalogue) is not None:
+            scope = replace(scope, catalogue=listed.of_release([*itemsets, *parts]))
+            itemsets, parts = listed.shown(itemsets), listed.shown(parts)
         return Release(
             mechanism=options.mechanism.name,
             sizes=options.sizes,
@@ -71,8 +75,8 @@ class Job:
             privacy_unit="user" if source.by_user else "basket",
             private=randomness.private,
             abstained=not published.itemsets,
-            itemsets=published.itemsets,
-            parts=published.parts,
+            itemsets=itemsets,
+            parts=parts,
             missing_user=source.missing_user,
             where=opened.where,
             scope=scope,

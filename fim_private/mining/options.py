@@ -28,6 +28,7 @@ from fim_private.mining.min_support import MinSupport
 from fim_private.mining.scope import Scope
 from fim_private.mining.sizes import parse_sizes
 from fim_private.reading import read_catalogue
+from fim_private.reading.vocabulary import Vocabulary
 
 _LARGEST_TOP = 100_000
 _THIRD = Fraction(1, 3)
@@ -99,6 +100,11 @@ class MiningOptions:
         """The same where supports have two normals: a number of units is only bought for a least share of them."""
         share_of_units = self.min_support is not None and self.min_support.share is not None
         return self if share_of_units else replace(self, count_share=None)
+
+    @property
+    def items_are_listed(self) -> bool:
+        """Whether the universe is a public list of items."""
+        return isinstance(self.universe, Catalogue)
 
     @property
     def most_supports(self) -> int:
@@ -189,9 +195,9 @@ def checked_options(
 ) -> MiningOptions:
     """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
 
-    by_user: whether users are protected, not baskets. scope: what counts of the data. where: which rows do, as a
-    condition. Raises ParameterError for what is out of range, missing, of no use or in contradiction, and DataError for
-    a catalogue that cannot be read.
+    catalogue: as `read_catalogue` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope:
+    what counts of the data. where: which rows do, as a condition. Raises ParameterError for what is out of range,
+    missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
     """
     sizes = parse_sizes(size)
     union, supports = flag("union", union), flag("supports", supports)
@@ -313,7 +319,9 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
     if catalogue is not None and universe_size is not None:
         raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
     if catalogue is not None:
-        listed, excluded = read_catalogue(catalogue, fold_case=scope.fold_case), scope.excluded
+        is_read = isinstance(catalogue, Vocabulary)
+        listed = catalogue if is_read else read_catalogue(catalogue, fold_case=scope.fold_case)
+        excluded = scope.excluded
         left = listed if excluded is None else listed.without(excluded)
         if not len(left):
             raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")

@@ -68,6 +68,14 @@ _SHARE: _Tests = {
 _NOISE: _Tests = {"kind": _is_text, "parameter": _is_text, "half_width": _is_whole, "of_units": _is_text}
 # Files of earlier versions have advice, which nobody is shown any more.
 _SAVED: _Tests = {"advice": _is_text, "missing_user": _is_text, "shortfall": _is_whole}
+_LISTED: _Tests = {
+    "items": _is_whole,
+    **dict.fromkeys(("source", "item", "label"), _is_text),
+    **dict.fromkeys(("release", "items_are_public"), _is_truth),
+    "codes": lambda value: (
+        isinstance(value, Mapping) and all(map(_is_text, value)) and all(map(_is_item, value.values()))
+    ),
+}
 _OTHERS: _Tests = {
     **dict.fromkeys(("mechanism", "neighbors", "privacy_unit", "where", "reason", "by", "together", "split"), _is_text),
     **dict.fromkeys(("units", "top", "max_basket", "max_baskets", "min_basket", "max_segments"), _is_whole),
@@ -78,6 +86,7 @@ _OTHERS: _Tests = {
     "units_interval": _is_pair,
     **dict.fromkeys(("basket", "item"), _all(_is_text)),
     "exclude": _all(_is_item),
+    "catalogue": lambda value: _fit([value], _LISTED) and "items" in value,
     "itemsets": lambda value: isinstance(value, list) and _fit(value, _ITEMSET),
     "parts": lambda value: isinstance(value, list) and _fit(value, _ITEMSET),
     "shares": lambda value: isinstance(value, list) and _fit(value, _SHARE),

@@ -12,6 +12,7 @@ from typing import Any, Self
 from fim_private.dp.parameters import public_integer
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.glance import printable
+from fim_private.mining.listed import Listed
 from fim_private.reading import read_catalogue
 from fim_private.reading.options import Options
 from fim_private.reading.read_as import ReadAs
@@ -34,7 +35,8 @@ class Scope:
     public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
     together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
     by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
-    many of them a unit counts at most. query: whether a query chose the rows.
+    many of them a unit counts at most. query: whether a query chose the rows. catalogue: that the items were listed,
+    and from where; None where they were not.
     """
 
     item: tuple[str, ...] = ()
@@ -48,6 +50,7 @@ class Scope:
     basket: tuple[str, ...] = ()
     split: str | None = None
     fold_case: bool = False
+    catalogue: Listed | None = None
 
     @classmethod
     def of(
@@ -136,6 +139,7 @@ class Scope:
             "item": [*self.item] or None,
             "split": self.split,
             "fold_case": self.fold_case or None,
+            "catalogue": None if self.catalogue is None else self.catalogue.to_dict(),
             "exclude": [*self.exclude] or None,
             "min_basket": self.min_basket,
             "together": None if self.together == BASKET else self.together,
@@ -152,6 +156,8 @@ class Scope:
         names = ("min_basket", "together", "by", "segment", "max_segments", "query", "split", "fold_case")
         given: dict[str, Any] = {name: values[name] for name in names if name in values}
         given |= {name: tuple(values.get(name, ())) for name in ("basket", "item", "exclude")}
+        if (listed := values.get("catalogue")) is not None:
+            given["catalogue"] = Listed.of_dict(listed)
         return cls(**given)
 
     @property
@@ -159,7 +165,8 @@ class Scope:
         """What a ledger keeps of it: no names of items, columns or segments."""
         united = self.together if self.unites else None
         values: dict[str, Any] = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket}
-        values |= {"together": united, "fold_case": self.fold_case or None}
+        public = self.catalogue is not None and self.catalogue.items_are_public
+        values |= {"together": united, "fold_case": self.fold_case or None, "items_are_public": public or None}
         return {name: value for name, value in values.items() if value is not None}
 
     def of_segment(self, segments: Segments, name: str) -> Self:
@@ -199,6 +206,8 @@ class Scope:
         if self.item:
             columns = " and ".join(repr(printable(column)) for column in self.item)
             sentences.append(f"An item is what the columns {columns} say together.")
+        if self.catalogue is not None:
+            sentences.append(self.catalogue.told())
         if self.exclude:
             items = [printable(str(item)) for item in self.exclude[:_TOLD]]
             more = len(self.exclude) - len(items)

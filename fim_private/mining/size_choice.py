@@ -36,7 +36,6 @@ from fim_private.mining.one_release import Job
 from fim_private.mining.options import MiningOptions, checked_options
 from fim_private.mining.release import Release
 from fim_private.mining.sizes import AUTO_SIZE, sizes_to_choose_from
-from fim_private.reading import read_catalogue
 from fim_private.selecting import choose_index
 
 # The part of the budget that chooses the size. Of 1/20 to 3/10 it is that by which most came out, or nearly, on
@@ -44,7 +43,7 @@ from fim_private.selecting import choose_index
 PART = Fraction(1, 10)
 
 
-def request_of(*, size: Any, by: str | None, catalogue: Any, **asked: Any) -> MiningOptions:
+def request_of(*, size: Any, by: str | None, **asked: Any) -> MiningOptions:
     """Return the options of `mine`, checked; where the size is to be chosen, with what is asked for at each.
 
     by: the column of segments. The others: as checked_options takes them.
@@ -53,17 +52,14 @@ def request_of(*, size: Any, by: str | None, catalogue: Any, **asked: Any) -> Mi
     """
     sizes = sizes_to_choose_from(size)
     if sizes is None:
-        return checked_options(size=size, catalogue=catalogue, **asked)
+        return checked_options(size=size, **asked)
     for name, given in (("union", asked["union"]), ("min_support", asked["min_support"] is not None), ("by", by)):
         if given:
             raise ParameterError(
                 f"{parameter(name)} does not go with a {parameter('size')} that is chosen ({AUTO_SIZE}); name the "
                 "size, or sizes such as 2-4"
             )
-    if catalogue is not None:  # read once; some sources can be read only once
-        listed = read_catalogue(catalogue)
-        catalogue = [listed.label(code) for code in range(len(listed))]
-    each = [checked_options(size=one, catalogue=catalogue, **asked) for one in sizes]
+    each = [checked_options(size=one, **asked) for one in sizes]
     if composed := next((one.mechanism.name for one in each if one.mechanism.composed), None):
         raise ParameterError(
             f"{composed} finds more if {parameter('size')} is {sizes[0]}-{sizes[-1]}, all of which it counts in one "

@@ -34,6 +34,11 @@ _WORDS = {
 }
 
 
+def option(name: str) -> str:
+    """Return a parameter as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
 @dataclass(frozen=True)
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.errors import Marked
-from fim_private.output.console import Screen
+from fim_private.output.console import Screen, option
+from fim_private.planning.product_list import usual_list_gain
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 
 
@@ -21,7 +22,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
 def _parts(seen: Inspection) -> Iterator[Table | Text]:
     """Yield what is shown, from the warning to the command."""
     yield Text("This shows data and counts exactly: it is for whoever holds them. It spends no budget.", style="bold")
-    notes = [Marked(note).spelled(_option) for note in seen.marked_notes]
+    notes = [Marked(note).spelled(option) for note in seen.marked_notes]
     if seen.has_single_items_only:
         yield Text(_printable(notes.pop(0)), style="bold")
     yield Text(_printable(f"{seen.source}: {seen.read_as}."))
@@ -37,6 +38,8 @@ def _parts(seen: Inspection) -> Iterator[Table | Text]:
         yield Text(_printable(line))
     for note in notes:
         yield Text(_printable(note))
+    if seen.users is not None and (gain := usual_list_gain()) is not None:
+        yield Text(Marked(gain.marked).spelled(option))
     yield Text(f"To mine it: {_printable(command_for(seen))}", style="bold")
 
 
@@ -47,19 +50,14 @@ def command_for(seen: Inspection) -> str:
     source = f"./{seen.source}" if seen.source.startswith("-") and seen.source != "-" else seen.source
     words = ["fim-private", "mine", source]
     for name, value in seen.options.items():
-        option = name.replace("_", "-")
+        word = option(name)
         if isinstance(value, bool):
-            words.append(f"--{option}" if value else f"--no-{option}")
+            words.append(word if value else f"--no-{word.removeprefix('--')}")
         elif isinstance(value, int):
-            words += [f"--{option}", str(value)]
+            words += [word, str(value)]
         else:
-            words += [word for each in ([value] if isinstance(value, str) else value) for word in (f"--{option}", each)]
+            words += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
     return shlex.join(words)
-
-
-def _option(name: str) -> str:
-    """Return a parameter as the command line spells it."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _figures(seen: Inspection) -> Iterator[str]:

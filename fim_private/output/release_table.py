@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fim_private.dp.cost import at_least
+from fim_private.errors import Marked
 from fim_private.glance import printable
 from fim_private.mining import wording
 from fim_private.mining.advice import LARGEST_EPSILON
@@ -18,8 +19,9 @@ from fim_private.mining.budget_share import Share, parts_in_words
 from fim_private.mining.noisy_supports import NoiseKind
 from fim_private.mining.release import Release
 from fim_private.mining.segmented import SegmentedRelease
-from fim_private.output.console import Screen
+from fim_private.output.console import Screen, option
 from fim_private.output.rules_table import rules_parts
+from fim_private.planning.product_list import list_gain
 from fim_private.rules.association import Rules
 
 # From this part of the budget on, more for supports would leave too little to find itemsets.
@@ -71,6 +73,7 @@ def _segments(
         some = [one for one in release.releases if one.itemsets] or release.releases
         yield from _advice(min(some, key=len), spelled)
         yield from _advice_on_rules(release.releases[0], [*rules.values()])
+        yield from _advice_on_lists(release.releases[0])
     yield from map(Text, [*common, *release.whole.rows_read])
     yield from _promised(release)
 
@@ -89,6 +92,7 @@ def _parts(
     if advise:
         yield from _advice(release, spelled)
         yield from _advice_on_rules(release, [] if rules is None else [rules])
+        yield from _advice_on_lists(release)
     if not release.abstained:
         yield from map(Text, _remarks(release))
     yield from map(Text, release.rows_read)
@@ -139,6 +143,14 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         yield Text(f"More rules would be clear of the noise with {', '.join(ways)}.")
     if any(not one.has_lifts for one in rules):
         yield Text("With --together user they have lifts.")
+
+
+def _advice_on_lists(release: Release) -> Iterator[Text]:
+    """Say what a list of all items would bring users, where there is none."""
+    if release.request is None or release.privacy_unit != "user":
+        return
+    if (gain := list_gain(release.request, units=release.units)) is not None:
+        yield Text(Marked(gain.marked).spelled(option))
 
 
 def _rows(release: Release) -> Table:

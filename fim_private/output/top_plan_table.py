@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
-from fim_private.output.console import Screen
+from fim_private.errors import Marked
+from fim_private.output.console import Screen, option
 from fim_private.planning.results import or_dash, percent
 from fim_private.planning.top_results import PlannedTop, TopPlan
 
@@ -45,6 +46,8 @@ def _parts(plan: TopPlan) -> Iterator[Table | Text]:
         table.add_section()
     yield table
     yield Text(f"* {plan.reason}")
+    if plan.list_gain is not None:
+        yield Text(Marked(plan.list_gain.marked).spelled(option))
     if missing := [f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms[: _each(plan)] if one.missing]:
         yield Text(f"Not planned, for want of what they must know: {'; '.join(missing)}.")
     yield from (Text(line, style="dim") for line in _LEGEND)

@@ -4,6 +4,7 @@ given         The public parameters, checked, and what one selection takes with 
 results       The figures of every mechanism, which one is recommended, and why.
 top_plan      The same for many itemsets, by how many.
 top_results   Its figures, which mechanism to take for how many, and why.
+product_list  What a product list would bring.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from fim_private.dp.cost import Exact
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms import registry
 from fim_private.planning.given import Given
+from fim_private.planning.product_list import ListGain, list_gain
 from fim_private.planning.results import Plan, PlannedMechanism, reason, recommended
 
-__all__ = ["Plan", "PlannedMechanism", "plan", "plan_grid"]
+__all__ = ["ListGain", "Plan", "PlannedMechanism", "list_gain", "plan", "plan_grid"]
 
 
 def plan(

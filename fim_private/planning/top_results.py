@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fim_private.dp.cost import at_least
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon
 from fim_private.glance import Glance
 from fim_private.mechanisms import registry
+from fim_private.planning.product_list import ListGain, levelwise_options, list_gain
 from fim_private.planning.results import of_units, or_dash, percent
 
 
@@ -91,6 +93,22 @@ class TopPlan:
             f"probability (ε = {at_least(self.epsilon)}, δ = {at_least(self.delta)}, {self.neighbors}{baskets})"
         )
 
+    @property
+    def list_gain(self) -> ListGain | None:
+        """What a list of all items would bring the largest top; None where there is one, or no typical basket."""
+        if self.universe_size is not None or self.typical_basket is None:
+            return None
+        options = levelwise_options(
+            epsilon=exact_epsilon(self.epsilon),
+            delta=exact_delta_or_zero(self.delta),
+            neighbors=self.neighbors,
+            sizes=self.sizes,
+            top=self.top[-1],
+            union=self.union,
+            supports=self.supports,
+        )
+        return list_gain(options, units=self.units, typical_items=self.typical_basket, unit="unit")
+
     def __len__(self) -> int:
         return len(self.mechanisms)
 
@@ -112,7 +130,7 @@ class TopPlan:
                 for one in map(self.best, self.top)
             ],
             numbers=frozenset({0, 2, 3}),
-            notes=[self.reason],
+            notes=[self.reason, *([] if self.list_gain is None else [str(self.list_gain)])],
             rest="plan.to_pandas()",
         )
 

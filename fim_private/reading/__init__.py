@@ -75,17 +75,26 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.reading import frames
-from fim_private.reading.catalogue import catalogue_of_file, catalogue_of_table, catalogue_of_values
+from fim_private.reading.catalogue import (
+    ItemList,
+    ListColumns,
+    catalogue_of_file,
+    catalogue_of_table,
+    catalogue_of_values,
+    united,
+)
 from fim_private.reading.databases import check_query
 from fim_private.reading.dialect import DIALECT, Dialect, InputForm
 from fim_private.reading.file_errors import file_errors
-from fim_private.reading.in_memory import is_frame, is_series, read_object, table_of
+from fim_private.reading.in_memory import is_series, list_table, read_object
 from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.named_sources import named_file, named_source, path_or_name
+from fim_private.reading.named_sources import named_files, named_source, path_or_name
 from fim_private.reading.options import Options
-from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
+from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.segment_members import members
+from fim_private.reading.table_heads import can_be_read_again
 from fim_private.reading.text import read_text
+from fim_private.reading.text_tables import text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.vocabulary import Vocabulary
 from fim_private.reading.where import Condition, where_of
@@ -257,12 +266,31 @@ def _read(source: Any, options: Options) -> Transactions:
         raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
 
 
+def read_every_item(source: Any, options: Options) -> Vocabulary:
+    """Return all items of a source, whoever's they are and whatever the condition. They are no public list by that.
+
+    Raises what read_transactions does, and ParameterError for a source that can be read only once, or was already.
+    """
+    check_query(source, options.query)
+    if isinstance(source, Transactions) or not can_be_read_again(source):
+        was = "were read already" if isinstance(source, Transactions) else "can be read only once"
+        raise ParameterError(
+            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: give a file or a "
+            f"table, or list the items with {parameter('catalogue')}"
+        )
+    found = _read(source, replace(options, every_item=True)).vocabulary
+    if not len(found):
+        raise DataError(f"{parameter('items_are_public')} finds no items in the purchases; check what is read of them")
+    return found
+
+
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
-    source: a path, or an address in an object store (``s3://...``), of text (the first field of each line; a first line
-        such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named like ``item``); an
-        Arrow table or array, a pandas or polars Series; or an iterable of int and str.
+    source: a path, or an address in an object store (``s3://...``), of text (one item a line, or the column named like
+        ``item``; a first line such as ``item`` is a header), of Parquet or of Arrow (its only column, or the one named
+        like ``item``), or of a folder or a pattern of such files, all of which are the list together; an Arrow table or
+        array, a pandas or polars Series; or an iterable of int and str.
     The labels' types follow the same rules as in `read_transactions`; the number 39 and the text "39" in
     catalogue and data mean the same item.
     fold_case: as in `read_transactions`.
@@ -271,21 +299,46 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     >>> len(read_catalogue(["beer", "chips", "beer"]))
     2
     """
-    if isinstance(source, str | os.PathLike):
-        with file_errors(path_or_name(source)):
-            return catalogue_of_file(named_file(source), fold_case=fold_case)
+    return read_item_list(source, fold_case=fold_case).items
+
+
+def read_item_list(
+    source: Any, columns: ListColumns | None = None, *, query: str | None = None, fold_case: bool = False
+) -> ItemList:
+    """Read the public list of items, with their labels if it has some.
+
+    source: as read_catalogue takes it; and, where columns or a query are given, any table that read_transactions reads.
+    columns: which of a table are the list; None where none can be named. query: of a database.
+    Raises DataError as read_catalogue does, and ParameterError for columns of what has none.
+    """
+    named = columns is not None and columns.item is not None
     try:
-        if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-            return catalogue_of_table(table_source(source), fold_case=fold_case)
-        if is_frame(source):
-            if len(set(source.columns)) < len(source.columns):
-                raise DataError("the catalogue has two columns of one name; give the column of items alone")
-            return catalogue_of_table(table_source(table_of(source)), fold_case=fold_case)
-        if is_series(source):
-            values = frames.as_arrow(source)
-            return catalogue_of_values(source if values is None else values, fold_case=fold_case)
-        return catalogue_of_values(source, fold_case=fold_case)
+        if isinstance(source, str | os.PathLike):
+            with file_errors(path_or_name(source)):
+                if named or query is not None:
+                    return catalogue_of_table(_list_table(source, columns, query), columns, fold_case=fold_case)
+                files = named_files(source)
+                return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
+        if query is not None:
+            check_query(source, query, "catalogue_query")
+        if (table := list_table(source, None if columns is None else columns.names)) is not None:
+            return catalogue_of_table(table, columns, fold_case=fold_case)
+        if named:
+            raise ParameterError(
+                f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
+            )
+        values = frames.as_arrow(source) if is_series(source) else None
+        return ItemList(catalogue_of_values(source if values is None else values, fold_case=fold_case))
     except pa.ArrowException:
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
         ) from None
+
+
+def _list_table(source: str | os.PathLike[str], columns: ListColumns | None, query: str | None) -> ArrowSource:
+    """Return the table with a list of items that a path or an address stands for."""
+    check_query(source, query, "catalogue_query")
+    # By its name a column tells at which delimiter a first line is cut.
+    options = Options(items=None if columns is None else columns.item, query=query)
+    found = named_source(source, options, head=True)
+    return found if isinstance(found, ArrowSource) else text_table(found, options, InputForm.LONG)[0]

@@ -50,13 +50,15 @@ class KeyedRows:
         return replace(self, codes=self.codes[held], lengths=before[ends] - before[ends - self.lengths])
 
 
-def runs(codes: Codes, baskets: pa.Array, users: pa.Array | None, segments: pa.Array | None = None) -> KeyedRows:
-    """Return entries, one key each, as rows: neighbours with equal keys make one row.
+def runs(codes: Codes, baskets: pa.Array | None, users: pa.Array | None, segments: pa.Array | None = None) -> KeyedRows:
+    """Return entries, one key each, as rows: neighbours with equal keys make one row; without keys each is one.
 
     codes: (entries,) int32 provisional, -1 for a null. baskets, users, segments: (entries,) Arrow arrays, as in
     KeyedRows.
     """
     keys = [baskets, users, segments]
+    if baskets is None and users is None and segments is None:
+        return KeyedRows(np.ones(len(codes), dtype=np.int32), codes)
     starts = np.flatnonzero(_changes([key for key in keys if key is not None]))
     lengths = np.diff(starts, append=len(codes)).astype(np.int32)
     at = arrow_of(starts)

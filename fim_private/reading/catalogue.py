@@ -1,15 +1,18 @@
-"""The public list of items: text, Parquet, Arrow, or any iterable, to a Vocabulary."""
+"""The public list of items: text, a table or any iterable, to a Vocabulary; and the labels that a table has of them."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError
-from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.errors import DataError, parameter
+from fim_private.reading.arrow_labels import ArrowLabels, as_texts
 from fim_private.reading.arrow_numpy import arrow_strings
 from fim_private.reading.column_roles import Roles, listing
 from fim_private.reading.dialect import InputForm
@@ -17,9 +20,10 @@ from fim_private.reading.file_tables import file_table
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.labels import Codes, Labels
 from fim_private.reading.memory import read_whole
+from fim_private.reading.missing_values import present
 from fim_private.reading.python_labels import PythonLabels
-from fim_private.reading.record_batches import ArrowSource, describe
-from fim_private.reading.vocabulary import Vocabulary
+from fim_private.reading.record_batches import ArrowSource, describe, plain
+from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
 
 _HEADERS = frozenset(
     [
@@ -43,38 +47,112 @@ _HEADERS = frozenset(
 )
 
 
-def catalogue_of_file(file: File, *, fold_case: bool = False) -> Vocabulary:
-    """Read the items of a text file (first field of each line), or of the one item column of a table.
+@dataclass(frozen=True)
+class ListColumns:
+    """Which columns of a table are a list of items.
 
-    fold_case: here and below, as in `arrow_labels.ArrowLabels`.
+    item: that of the items; None for the only one, or the only one with the name of an item column. label: that of
+    their labels; None where they are named as they are.
+    """
+
+    item: str | None = None
+    label: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Those that are named."""
+        return [name for name in (self.item, self.label) if name is not None]
+
+
+def _name_it(columns: ListColumns | None) -> str:
+    """Say what to do about a table that does not tell which column is of items. columns: None if none can be named."""
+    alone = "give a list with the column of items alone"
+    return alone if columns is None else f"say with {parameter('catalogue_item')} which one is of items, or {alone}"
+
+
+@dataclass(frozen=True, repr=False)
+class ItemList:
+    """A public list of items. labels: the label of each that has one, where the list has labels."""
+
+    items: Vocabulary
+    labels: Mapping[Item, str] = field(default_factory=dict)
+
+
+def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_case: bool = False) -> Vocabulary:
+    """Read the items of a text file (one a line, or a column whose name tells), or of the one item column of a table.
+
+    columns: names none here; None where none can be named. fold_case: as in `arrow_labels.ArrowLabels`; so below.
 
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
     if file.form != "text":
-        return catalogue_of_table(file_table(file, head=True), fold_case=fold_case)
+        return catalogue_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
     labels = ArrowLabels(file.name, text=True, fold_case=fold_case)
-    fields = list(_fields(file))
-    if fields and fields[0].strip().casefold() in _HEADERS:
-        del fields[0]
+    rows = _rows(file)
+    first = next(rows, [])
+    named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
+    if len(first) > 1 and len(named) != 1:
+        # The columns are not listed: without a line of names they would be somebody's purchases.
+        raise DataError(
+            f"the catalogue {file.name} has several columns, and none or several named like an item; "
+            f"{_name_it(columns)}"
+        )
+    place = named[0] if named else 0
+    fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
     return _finished([labels.encode(arrow_strings(fields))], labels, file.name)
 
 
-def catalogue_of_table(source: ArrowSource, *, fold_case: bool = False) -> Vocabulary:
-    """Read the only column of a table, or the only one with the name of an item column.
+def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, *, fold_case: bool = False) -> ItemList:
+    """Read the columns of a table that are a list of items.
 
-    Raises DataError if there is none or there are several, if it holds no labels, or nothing.
+    columns: which they are; None for the only one, or the only one with the name of an item column.
+    Of several labels of an item the first counts that is there.
+    Raises DataError if one is not there, or there are several, if it holds no labels, or nothing.
     """
+    item, label = (None, None) if columns is None else (columns.item, columns.label)
     names = source.schema.names
-    candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
-    if len(candidates) != 1:
-        raise DataError(
-            f"the catalogue {source.name} must have one column, or one named item; "
-            f"it has {listing(describe(source.schema))}"
-        )
-    labels = ArrowLabels(f"column {candidates[0]!r} of {source.name}", fold_case=fold_case)
-    roles = Roles(InputForm.LONG, (candidates[0],))
-    codes = [labels.encode(batch.column(candidates[0])) for batch in source.batches(roles.wanted)]
-    return _finished(codes, labels, source.name)
+    if item is None:
+        candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+        if len(candidates) != 1:
+            raise DataError(
+                f"the catalogue {source.name} must have one column, or one named item: {_name_it(columns)}; "
+                f"it has {listing(describe(source.schema))}"
+            )
+        item = candidates[0]
+    for option, name in (("catalogue_item", item), ("catalogue_label", label)):
+        if name is not None and names.count(name) != 1:
+            # Those of a text are not listed: they may be a line of somebody's purchases.
+            there = "" if source.is_text else f"; it has {listing(describe(source.schema))}"
+            many = "more than one" if name in names else "no"
+            raise DataError(
+                f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
+            )
+    roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
+    labels = ArrowLabels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
+    codes: list[Codes] = []
+    texts: list[str | None] = []
+    for batch in source.batches(roles.wanted):
+        codes.append(labels.encode(plain(batch.column(item))))
+        if label is not None:
+            texts += present(as_texts(plain(batch.column(label)))).to_pylist()
+    vocabulary, final = labels.finish(codes)
+    if not len(vocabulary):
+        raise _no_items(source.name)
+    if label is None:
+        return ItemList(vocabulary)
+    given = np.concatenate(codes)
+    of_row = np.where(given >= 0, final[given], -1).tolist()
+    first: dict[int, str] = {}
+    for code, text in zip(of_row, texts, strict=True):
+        if code >= 0 and text is not None:
+            first.setdefault(code, text)
+    return ItemList(vocabulary, {vocabulary.label(code): text for code, text in first.items()})
+
+
+def united(lists: Sequence[Vocabulary]) -> Vocabulary:
+    """Return the items of several lists as one."""
+    labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
+    return lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0]
 
 
 def catalogue_of_values(values: Any, *, fold_case: bool = False) -> Vocabulary:
@@ -103,12 +181,17 @@ def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
     """Return the vocabulary of all labels. Raises DataError if there are none."""
     vocabulary, _ = labels.finish(codes)
     if not len(vocabulary):
-        raise DataError(f"{name} lists no items; it needs at least one")
+        raise _no_items(name)
     return vocabulary
 
 
-def _fields(file: File) -> Iterator[str]:
-    """Yield the first field of each line of a text file. Raises DataError for an empty file."""
+def _no_items(name: str) -> DataError:
+    """Return the error for a list without items. name: what errors call it."""
+    return DataError(f"{name} lists no items; it needs at least one")
+
+
+def _rows(file: File) -> Iterator[list[str]]:
+    """Yield the fields of each line of a text file; one where nothing delimits. Raises DataError for an empty file."""
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     if not text:
@@ -116,9 +199,9 @@ def _fields(file: File) -> Iterator[str]:
     lines = text.split("\n")
     delimiter = DELIMITER_OF_SUFFIX.get(file.suffix)
     if delimiter is None:
-        yield from lines
+        yield from ([line] for line in lines)
         return
     if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
         delimiter = ";"
     rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
-    yield from (row[0] for row in rows if row)
+    yield from (row for row in rows if row)

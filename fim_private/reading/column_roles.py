@@ -140,6 +140,15 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     if options.split is not None:
         _check_split(form, _find(columns, values[0]), source)
     missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
+    if options.every_item:
+        return Roles(
+            form,
+            values,
+            quantities=options.dialect.form is InputForm.ONE_HOT,
+            split=options.split,
+            fold_case=options.fold_case,
+            is_said=options.dialect.form is not None,
+        )
     return Roles(
         form,
         values,

@@ -43,24 +43,27 @@ _STATES = {
 }
 
 
-def check_query(source: Any, query: object) -> None:
-    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query."""
+def check_query(source: Any, query: object, name: str = "query") -> None:
+    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query.
+
+    name: of the parameter that gives it.
+    """
     if not is_database(source):
         if query is not None:
             raise ParameterError(
-                f"{parameter('query')} is for a database: the address of one begins with postgresql:// or sqlite:///"
+                f"{parameter(name)} is for a database: the address of one begins with postgresql:// or sqlite:///"
             )
         return
     if query is None:
         raise ParameterError(
-            f"a database needs {parameter('query')}: a select that gives one row per item, "
-            "such as 'select customer_id, order_id, product from sales'"
+            f"a database needs {parameter(name)}: a select that gives one row per item, such as "
+            f"'select {'customer_id, order_id, product from sales' if name == 'query' else 'sku, name from products'}'"
         )
     if not isinstance(query, str):
-        raise ParameterError(f"{parameter('query')} must be text, not {shown(query)}")
+        raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
     start = _COMMENTS.match(query)
     if start is None or _SELECT.match(query, start.end()) is None:
-        raise ParameterError(f"{parameter('query')} must be a single select; it is only read what it gives")
+        raise ParameterError(f"{parameter(name)} must be a single select; it is only read what it gives")
 
 
 def database_source(address: str, query: str) -> ArrowSource:

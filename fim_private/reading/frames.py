@@ -64,7 +64,7 @@ def read_pandas(frame: Any, options: Options) -> Transactions:
     if roles.by is not None:
         frame = frame[~null_mask(_segment_numbers(frame, roles.by))]
     one_hot = roles.form is InputForm.ONE_HOT
-    only_items = one_hot and not roles.fold_case and not roles.keys and roles.where is None and roles.by is None
+    only_items = one_hot and not roles.fold_case and [*frame.columns] == roles.names
     if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or (_is_sparse(frame) and not roles.quantities)):
         found = _read_pandas_one_hot(frame)
     else:

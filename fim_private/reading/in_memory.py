@@ -13,7 +13,7 @@ from fim_private.reading import basket_lists, frames, matrices
 from fim_private.reading.arrow_objects import arrow_object, stream_source
 from fim_private.reading.files import READABLE
 from fim_private.reading.options import Options
-from fim_private.reading.record_batches import read_arrow
+from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
 from fim_private.reading.transactions import Transactions
 
 
@@ -57,17 +57,33 @@ def _instead_of(source: object) -> str | None:
     return None
 
 
-def table_of(frame: Any) -> pa.Table:
+def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
+    """Return an object as a table that has a list of items; None for what is none. Raises ArrowException.
+
+    names: of the columns that are wanted, none where none are named. Raises DataError for columns that Arrow does not
+    have.
+    """
+    if (table := arrow_object(source)) is not None:
+        return table
+    if frames.is_instance(source, "polars", "LazyFrame"):
+        source = source.collect()
+    if frames.is_instance(source, "pandas", "DataFrame") or frames.is_instance(source, "polars", "DataFrame"):
+        columns = [*source.columns]
+        if len({*columns}) < len(columns):
+            raise DataError("the catalogue has two columns of one name; give the column of items alone")
+        if names and {*names} <= {*columns}:
+            source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
+        return table_source(_table_of(source))
+    has_stream = hasattr(source, "__arrow_c_stream__") and not is_series(source)
+    return stream_source(source) if has_stream and not isinstance(source, pa.ChunkedArray) else None
+
+
+def _table_of(frame: Any) -> pa.Table:
     """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
     try:
         return frames.polars_to_arrow(frame) if hasattr(frame, "to_arrow") else pa.table(frame)
     except (TypeError, ValueError, OverflowError):
         raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-
-
-def is_frame(source: object) -> bool:
-    """Tell whether a source is a frame of pandas or polars."""
-    return frames.is_instance(source, "pandas", "DataFrame") or frames.is_instance(source, "polars", "DataFrame")
 
 
 def is_series(source: object) -> bool:

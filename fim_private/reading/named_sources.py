@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fim_private.errors import DataError
+from fim_private.errors import DataError, parameter
 from fim_private.reading.addresses import is_database, scheme_of, shown_source
 from fim_private.reading.databases import database_source
 from fim_private.reading.file_tables import file_table
@@ -43,16 +43,20 @@ def named_source(source: str | os.PathLike[str], options: Options, *, head: bool
     return file if file.form == "text" else file_table(file, options, head=head)
 
 
-def named_file(source: str | os.PathLike[str]) -> File:
-    """Return the one file that a path or an address stands for. Raises DataError where it stands for several."""
-    if scheme_of(source) is None:
-        return open_file(expanded(source))
+def named_files(source: str | os.PathLike[str]) -> list[File]:
+    """Return the files that a path, a pattern or an address stands for. Raises DataError for a database."""
     if is_database(source):
-        raise DataError(f"{shown_source(source)!r} is a database; name a file")
-    parts = parts_of_address(str(source))
-    if len(parts) > 1:
-        raise DataError(f"{shown_source(source)!r} has several files; name one of them")
-    return parts[0].open(False)
+        raise DataError(
+            f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
+            f"{parameter('catalogue_query')}"
+        )
+    if not os.fspath(source):
+        raise DataError("the path is empty; name a file")
+    if scheme_of(source) is not None:
+        return [part.open(False) for part in parts_of_address(str(source))]
+    path = expanded(source)
+    parts = None if str(path) == "-" else parts_of_path(path)
+    return [open_file(path)] if parts is None else [part.open(False) for part in parts]
 
 
 def path_or_name(source: str | os.PathLike[str]) -> Path | str:

@@ -22,7 +22,8 @@ class Options:
     basket, item: one column, or several, as they are given; kept as a tuple. dialect: how the source is to be read, as
     far as that was said. query: of a database. where: which rows are read. by: the segments that rows are in. memory:
     how much it may take. split: at which character cells of the item column are lists of items; None where each is one.
-    fold_case: whether items that differ by capital letters alone are one. Raises ParameterError for names that
+    fold_case: whether items that differ by capital letters alone are one. every_item: whether only the names of items
+    are wanted, of all rows, whoever's they are and whatever the condition. Raises ParameterError for names that
     contradict each other, for an unknown rule or one without a user column, and for no character.
     """
 
@@ -38,6 +39,7 @@ class Options:
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None
     fold_case: bool = False
+    every_item: bool = False
 
     def __post_init__(self) -> None:
         for name in ("item", "basket"):

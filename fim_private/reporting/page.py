@@ -57,7 +57,7 @@ def report(
 def page(release: Release | SegmentedRelease, rules: Any = None) -> str:
     """Return the page. rules: to be shown; of segments under their names.
 
-    It has no name of a file, a column or a database, and no query: only what a release says of itself.
+    It has no name of the data's file, of a column or a database, and no query: only what a release says of itself.
     """
     segments: list[Segment] = [("", release, rules)] if isinstance(release, Release) else [*_segments(release, rules)]
     whole = release if isinstance(release, Release) else release.whole

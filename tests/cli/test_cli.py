@@ -75,6 +75,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "little.dat").write_text("1 2 3\n2 1\n")
     (folder / "other.dat").write_text("7 8 9 10\n\n5 6\n5\n5 6 7 8\n" * 2)
     (folder / "many_items.dat").write_text("".join(f"{n} {n + 1} {n + 2}\n" for n in range(100)))
+    (folder / "two_columns.csv").write_text("one,two\n1,2\n")
     (folder / "catalogue.csv").write_text("item\n" + "".join(f"{item}\n" for item in range(1000)))
     (folder / "one.csv").write_text("39\n")
     pq.write_table(pa.table({"one": [1, 2], "two": [3, 4]}), folder / "two_columns.parquet")
@@ -247,9 +248,9 @@ SOURCES: list[Sequence[str]] = [
 
 
 @pytest.fixture(scope="session")
-def seeded_answer() -> dict[str, Any]:
+def seeded_answer(shop: Path) -> dict[str, Any]:
     """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of luck."""
-    release = fim.mine(BASKETS, mechanism="exponential", catalogue=range(1000), epsilon=0.0005, seed=11)
+    release = fim.mine(BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11)
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 
@@ -274,8 +275,8 @@ def test_standard_input(shop: Path, seeded_answer: dict[str, Any]) -> None:
 def test_a_one_hot_frame_equals_the_file_under_one_seed(shop: Path, seed: int) -> None:
     columns = sorted({item for basket in BASKETS for item in basket})
     frame = pd.DataFrame([[item in basket for item in columns] for basket in BASKETS], columns=columns)
-    release = fim.mine(frame, mechanism="exponential", catalogue=columns, epsilon=0.01, seed=seed)
     (shop / "few.csv").write_text("".join(f"{item}\n" for item in columns))
+    release = fim.mine(frame, mechanism="exponential", catalogue=shop / "few.csv", epsilon=0.01, seed=seed)
     options = ["--mechanism", "exponential", "--catalogue", "few.csv", "--epsilon", "0.01", "--seed", str(seed)]
     assert answer(shop, "list.parquet", *options) == release.to_dict()
 
@@ -364,6 +365,18 @@ def test_exponential_over_a_catalogue_names_what_nobody_bought(shop: Path) -> No
 
 
 @pytest.mark.full
+def test_a_product_list_with_labels(shop: Path) -> None:
+    (shop / "products.csv").write_text("sku;name\n" + "".join(f"{item};product {item}\n" for item in range(1000)))
+    columns = ["--catalogue", "products.csv", "--catalogue-item", "sku", "--catalogue-label", "name"]
+    release = answer(shop, "baskets.dat", "--mechanism", "exponential", *columns)
+    assert release["itemsets"][0]["items"] == sorted(f"product {item}" for item in TOP)
+    told = {"source": "products.csv", "item": "sku", "label": "name", "items": 1000}
+    assert release["catalogue"] == told | {"codes": {f"product {item}": item for item in TOP}}
+    public = answer(shop, "baskets.dat", "--items-are-public", "--delta", "0")
+    assert public["catalogue"]["items_are_public"] is True
+    assert public["delta"] == 0
+
+
 def test_exponential_finds_the_top_over_a_catalogue(shop: Path) -> None:
     release = answer(shop, "baskets.dat", "--mechanism", "exponential", "--catalogue", "catalogue.csv")
     assert release["itemsets"] == [{"items": TOP, "support": None}]
@@ -668,6 +681,15 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--catalogue", "nowhere.csv"], r"'nowhere\.csv' does not exist"),
     (["baskets.dat", "--catalogue", "empty.csv"], r"'empty\.csv' is empty"),
     (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
+    (["baskets.dat", "--catalogue", "two_columns.csv"], r"'two_columns\.csv' has several.*say with --catalogue-item"),
+    (
+        ["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-item", "x"],
+        r"no column 'x'.*--catalogue-item",
+    ),
+    (["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-label", "one"], r"needs --catalogue-item"),
+    (["baskets.dat", "--catalogue-item", "one"], r"--catalogue-item goes with --catalogue"),
+    (["baskets.dat", "--items-are-public", "--catalogue", "catalogue.csv"], r"--catalogue or --items-are-public, not"),
+    (["-", "--items-are-public"], r"--items-are-public reads all items first.*can be read only once"),
     (["baskets.dat", "--catalogue", "two_columns.parquet"], r"catalogue.*'two_columns\.parquet'.*'one' .*'two'"),
     (
         ["customers.parquet", "--user", "customer"],

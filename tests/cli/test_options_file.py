@@ -236,14 +236,18 @@ def test_variables_of_other_things_are_not_ours(shop: Path) -> None:
 
 
 def test_a_seed_is_never_taken_from_elsewhere() -> None:
-    """Whoever runs the command must know that its output is predictable; that of an audit has no secrets."""
+    """Whoever runs the command must know that its output is predictable; that of an audit has no secrets.
+
+    Nor is it from elsewhere that names of items are not protected.
+    """
     typed_only = {
         (*path, given.name)
         for path, command in commands().items()
         for given in command.params
         if given.param_type_name == "option" and key_of(given) is None
     }
-    assert typed_only == {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
+    everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit")}
+    assert typed_only == everywhere | {("mine", "items_are_public")}
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:

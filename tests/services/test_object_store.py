@@ -103,8 +103,10 @@ def test_public_lists_are_read_from_there_too(store: str) -> None:
     asked: dict[str, Any] = {**READ, "size": 1, "epsilon": 100, "seed": 1}
     release = fim.mine(sales(300, "bread"), exclude=f"s3://shop/listed{store}", **asked)
     assert release[0].items == ("bread",)
-    with pytest.raises(fim.DataError, match="has several files; name one of them"):
-        fim.read_catalogue(f"s3://shop/sales{store}")
+    listed: dict[str, Any] = {"catalogue": f"s3://shop/sales{store}", "catalogue_item": "product"}
+    release = fim.mine(sales(300, "bread"), **asked, **listed)
+    assert release.to_dict()["catalogue"]["source"] == "sales"
+    assert SECRET not in release.to_json()
 
 
 @pytest.mark.parametrize("place", ["nothing.parquet", "none/*.parquet", "sales/year=2023"])

@@ -104,6 +104,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OF_USERS: Any = {"user": "user", "missing_user": "drop", "basket": "basket", "item": "item"}
 # With so few rows only a large ε releases anything.
 MUCH: Any = {"epsilon": 20, "delta": 1e-3, "seed": 1}
+CODES = [*map(str, range(41)), "i3", "i6", "i99"]
+LABELS = pa.table({"code": CODES, "label": [f"label {place // 2}" for place in range(len(CODES))]})
 REQUESTS: Any = {
     "pairs of users": OF_USERS,
     "threes of baskets": {"basket": "basket", "item": "item", "size": 3},
@@ -113,6 +115,8 @@ REQUESTS: Any = {
     "measured": OF_USERS | {"top": 9, "supports": True, "catalogue": [*map(str, range(41)), "i3", "i6", "i99"]},
     "large-margin": OF_USERS | {"mechanism": "large-margin"},
     "exponential": {"basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": ["1", "2", "i3"]},
+    "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
+        "catalogue_label": "label"},
     "names nobody has": {
         "basket": "basket", "item": "item", "mechanism": "exponential", "catalogue": [*"abcdefghi"], "top": 9,
     },
@@ -137,6 +141,15 @@ REQUESTS: Any = {
 def test_releases_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, name: str) -> None:
     request: Any = MUCH | REQUESTS[name]
     assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+
+
+def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path) -> None:
+    request: Any = MUCH | REQUESTS["labels"]
+    listed = spark.createDataFrame(LABELS.to_pylist())
+    here = fim.mine(str(file), engine="spark", **request | {"catalogue": listed})
+    assert here.to_dict() == fim.mine(file, **request).to_dict()
+    with pytest.raises(fim.ParameterError, match=r"^items_are_public is for engine local"):
+        fim.mine(str(file), engine="spark", **OF_USERS, items_are_public=True)
 
 
 def test_cells_are_split_and_letters_folded_as_on_one_machine(spark: Any, many_tasks: None, tmp_path: Path) -> None:

@@ -1,0 +1,484 @@
+"""Product lists: every form of one, labels in place of codes, earlier releases, and what a release says of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from workbook_files import workbook
+
+import fim_private as fim
+from fim_private.mining.scope import Scope
+from fim_private.output.console import Screen
+from fim_private.output.inspection_table import render_inspection
+from fim_private.output.release_table import render_table
+from fim_private.output.top_plan_table import render_top_plan
+from fim_private.planning import list_gain
+from fim_private.planning.product_list import levelwise_options, usual_list_gain
+from fim_private.planning.top_plan import plan_top
+from fim_private.reporting.page import page
+
+PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]})
+SALES = pa.table(
+    {
+        "customer": [str(n // 6) for n in range(3600)],
+        "order": [str(n // 3) for n in range(3600)],
+        "sku": [((1, 2, 3), (1, 2, 77), (1, 3, 77))[(n >= 1800) + (n >= 3000)][n % 3] for n in range(3600)],
+    }
+)
+READ: dict[str, Any] = {"basket": "order", "item": "sku"}
+ASKED: dict[str, Any] = READ | {"top": 2, "epsilon": 100, "supports": True, "seed": 1}
+NAMED: dict[str, Any] = {"catalogue_item": "sku", "catalogue_label": "name"}
+LISTED: dict[str, Any] = {"item": "sku", "label": "name", "items": 4}
+
+
+def as_sheet(path: Path) -> Path:
+    path.write_bytes(workbook(dict(enumerate([list(PRODUCTS.columns), *PRODUCTS.to_numpy(dtype=object).tolist()], 1))))
+    return path
+
+
+def as_database(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table products (sku, name, price)")
+        connection.executemany("insert into products values (?, ?, ?)", PRODUCTS.to_numpy(dtype=object).tolist())
+        connection.commit()
+    return f"sqlite:///{path}"
+
+
+def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
+    """Every form of the product list: it, the name that a release gives it, and what more is said of it."""
+    PRODUCTS.to_csv(folder / "p.csv", index=False)
+    PRODUCTS.to_csv(folder / "p.csv.gz", index=False)
+    PRODUCTS.to_csv(folder / "german.csv", index=False, sep=";")
+    PRODUCTS.to_csv(folder / "p.txt", index=False, sep="\t")
+    PRODUCTS.to_parquet(folder / "p.parquet")
+    PRODUCTS.to_json(folder / "p.jsonl", orient="records", lines=True)
+    for name in ("p.csv", "p.csv.gz", "german.csv", "p.txt", "p.parquet", "p.jsonl"):
+        yield folder / name, name, {}
+    yield str(as_sheet(folder / "p.xlsx")), "p.xlsx", {}
+    yield as_database(folder / "p.db"), "p.db", {"catalogue_query": "select sku, name from products"}
+    for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
+        (folder / "departments" / f"no={place}").mkdir(parents=True)
+        part.to_parquet(folder / "departments" / f"no={place}" / "part.parquet")
+    yield folder / "departments", "departments", {}
+    yield f"{folder}/departments/*/*.parquet", "*.parquet", {}
+    (folder / "texts").mkdir()
+    for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
+        part.to_csv(folder / "texts" / f"{place}.csv", index=False, sep=";")
+    yield folder / "texts", "texts", {}
+    mixed = PRODUCTS.assign(note=[object()] * 4)  # a column that Arrow has no type for
+    table = pa.Table.from_pandas(PRODUCTS)
+    for source in (mixed, pl.DataFrame(table), pl.LazyFrame(pl.DataFrame(table)), table, table.to_reader()):
+        yield source, None, {}
+    yield pyarrow.dataset.dataset(folder / "p.parquet"), None, {}
+
+
+def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> None:
+    for source, name, more in forms(tmp_path):
+        release = fim.mine(SALES, size="1-2", catalogue=source, **NAMED, **more, **ASKED)
+        assert {itemset.items for itemset in release} == {("Milk",), ("Tea",), ("Milk", "Tea"), ("Jam", "Milk")}, source
+        assert release[["Tea", "Milk"]].items == ("Milk", "Tea")
+        told = release.to_dict()["catalogue"]
+        assert told.pop("codes") == {"Jam": 3, "Milk": 1, "Tea": 2}
+        assert told == ({} if name is None else {"source": name}) | LISTED, source
+
+
+def test_only_the_items_are_named() -> None:
+    release = fim.mine(SALES, size=1, catalogue=PRODUCTS, catalogue_item="sku", **ASKED)
+    assert [itemset.items for itemset in release] == [(1,), (2,)]
+    assert release.to_dict()["catalogue"] == {"item": "sku", "items": 4}
+
+
+def test_labels_change_nothing_but_names() -> None:
+    plain, named = (
+        fim.mine(SALES, size="1-2", catalogue=PRODUCTS, **columns, rules=True, **ASKED)
+        for columns in ({"catalogue_item": "sku"}, NAMED)
+    )
+    name = dict(zip(PRODUCTS["sku"], PRODUCTS["name"], strict=True))
+    for ours, theirs in ((plain.itemsets, named.itemsets), (plain.parts, named.parts)):
+        assert [(frozenset(map(name.get, one.items or ())), one.support, one.interval) for one in ours] == [
+            (frozenset(one.items or ()), one.support, one.interval) for one in theirs
+        ]
+    assert len(named.rules()) == len(plain.rules()) > 0
+
+
+def test_labels_that_several_items_have_and_items_without_one() -> None:
+    """A label that would not tell is followed by the item; an item without one is shown as it is."""
+    products = pd.DataFrame({"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]})
+    sales = pa.table({"order": [n // 4 for n in range(1200)], "sku": [1, 2, 3, 5] * 300})
+    release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 4})
+    assert {itemset.items for itemset in release} == {("Tea (1)",), ("Tea (2)",), (3,), ("3 (5)",)}
+    clash = pd.DataFrame({"sku": [1, 2, 5], "name": ["Tea", "Tea", "Tea (1)"]})
+    with pytest.raises(fim.DataError, match=r"^labels in catalogue_label cannot be told apart"):
+        fim.mine(sales, catalogue=clash, **NAMED, **ASKED)
+
+
+def test_a_list_is_the_same_in_every_order_of_its_rows_but_for_which_label_comes_first() -> None:
+    found = [
+        fim.mine(SALES, size="1-2", catalogue=table, **NAMED, **ASKED).to_dict()
+        for table in (PRODUCTS, PRODUCTS[::-1], pd.concat([PRODUCTS, PRODUCTS]))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("folds", [False, True])
+def test_items_are_found_by_code_whatever_their_form(folds: bool) -> None:
+    products = pd.DataFrame({"sku": ["1", "2", " 3 ", "A"], "name": ["Milk", "Tea", "Jam", "Ale"]})
+    sales = pa.table({"order": [n // 2 for n in range(1200)], "sku": ["1", "2", "1", "a"] * 300})
+    release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 3}, fold_case=folds)
+    assert (["Ale"] in release and release[["Ale"]].support > 100) == folds
+    assert release[["Milk"]].support == pytest.approx(600, abs=20)
+
+
+def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
+    PRODUCTS.to_csv(tmp_path / "<products>.csv", index=False)
+    release = fim.mine(SALES, catalogue=tmp_path / "<products>.csv", **NAMED, **ASKED)
+    said = "Items were listed publicly, in <products>.csv, column 'sku', named by column 'name': 4 items."
+    assert said in release.rows_read
+    assert said in render_table(release, Screen())
+    assert said in str(release)
+    assert said.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in page(release)
+    assert str(tmp_path) not in str(release.to_dict()) + page(release)
+    for suffix in ("json", "parquet"):
+        release.save(tmp_path / f"r.{suffix}")
+        again = fim.load(tmp_path / f"r.{suffix}")
+        assert again.scope == release.scope
+        assert again.to_dict() == release.to_dict()
+        again.save(tmp_path / f"again.{suffix}")
+        assert fim.load(tmp_path / f"again.{suffix}").to_dict() == release.to_dict()
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("catalogue", "told"),
+    [
+        ([1, 2, 3], "Items were listed publicly: a list of 3 items."),
+        ([1], "Items were listed publicly: a list of 1 item."),
+        (PRODUCTS[["sku"]], "Items were listed publicly: a list of 4 items."),
+        (range(7006), "Items were listed publicly: a list of 7,006 items."),
+    ],
+    ids=["list", "one", "frame", "many"],
+)
+def test_a_list_in_memory_has_a_number_only(catalogue: Any, told: str) -> None:
+    release = fim.mine(SALES, size=1, catalogue=catalogue, **ASKED)
+    assert release.rows_read == (told,)
+    assert [*release.to_dict()["catalogue"]] == ["items"]
+
+
+def test_left_out_items_are_no_candidates_and_the_number_is_that_of_the_list() -> None:
+    release = fim.mine(SALES, size=1, catalogue=PRODUCTS, **NAMED, **ASKED, exclude=[1])
+    assert release.to_dict()["catalogue"]["items"] == 4
+    assert ["Milk"] not in release
+
+
+def test_segments_have_labels_too(tmp_path: Path) -> None:
+    store = pa.array(["A" if n < 1800 else "B" for n in range(3600)])
+    release = fim.mine(
+        SALES.append_column("store", store), size=1, catalogue=PRODUCTS, **NAMED, **ASKED, by="store", segments="A,B"
+    )
+    release.save(tmp_path / "r.json")
+    assert fim.load(tmp_path / "r.json").to_dict() == release.to_dict()
+    assert {item for one in release.values() for itemset in one for item in itemset.items} <= {*PRODUCTS["name"]}
+    week = fim.mine(SALES, size=1, catalogue=tmp_path / "r.json", **ASKED)
+    assert {item for itemset in week for item in itemset.items or ()} <= {1, 2, 3}
+
+
+# An earlier release
+
+
+def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
+    earlier = fim.mine(SALES, size=2, catalogue=[1, 2, 9], **ASKED | {"top": 1})
+    labelled = fim.mine(SALES, size=2, catalogue=PRODUCTS[PRODUCTS["sku"] != 3], **NAMED, **ASKED | {"top": 1})
+    for release in (earlier, labelled):
+        release.save(tmp_path / "week.json")
+        release.save(tmp_path / "week.parquet")
+        for source, name in (
+            (release, None),
+            *((tmp_path / f"week.{end}", f"week.{end}") for end in ("json", "parquet")),
+        ):
+            found = fim.mine(SALES, size=1, catalogue=source, **ASKED | {"top": 9, "keep_all": True})
+            assert {itemset.items for itemset in found} == {(1,), (2,)}
+            expected = ({} if name is None else {"source": name}) | {"release": True, "items": 2}
+            assert found.to_dict()["catalogue"] == expected
+            assert any("earlier release" in told for told in found.rows_read)
+
+
+def test_a_labelled_release_is_counted_by_its_codes(tmp_path: Path) -> None:
+    release = fim.mine(SALES, size=2, catalogue=PRODUCTS, **NAMED, **ASKED | {"top": 1})
+    release.save(tmp_path / "r.json")
+    release.save(tmp_path / "r.parquet")
+    for source in (release, tmp_path / "r.json", tmp_path / "r.parquet"):
+        (found,) = fim.count(SALES, source, **READ, epsilon=100, seed=1)
+        assert found.items == (1, 2)
+        assert found.support == pytest.approx(1000, abs=2)
+
+
+def test_a_seeded_release_is_no_public_list() -> None:
+    earlier = fim.mine(SALES, size=1, **ASKED)
+    with pytest.warns(fim.PrivacyWarning, match="made with a seed"):
+        fim.mine(SALES, size=1, catalogue=earlier, **READ, user="customer")
+
+
+# A folder of lists
+
+
+def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
+    (tmp_path / "lists" / "food").mkdir(parents=True)
+    (tmp_path / "lists" / "dairy.txt").write_text("1\n")
+    (tmp_path / "lists" / "tea.csv").write_text("item\n2\n3\n")
+    pq.write_table(pa.table({"any": [3, 9]}), tmp_path / "lists" / "food" / "more.parquet")
+    (tmp_path / "lists" / ".hidden").write_text("1000\n")
+    release = fim.mine(SALES, size=1, catalogue=tmp_path / "lists", **ASKED)
+    assert release.to_dict()["catalogue"] == {"source": "lists", "items": 4}
+    assert len(fim.read_catalogue(f"{tmp_path}/lists/*.csv")) == 2
+    (tmp_path / "lists" / "two.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(fim.DataError, match=r"'.*two\.csv' has several columns"):
+        fim.mine(SALES, catalogue=tmp_path / "lists", **ASKED)
+
+
+# The items of the data
+
+
+def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
+    asked = ASKED | {"top": 4, "size": 1, "keep_all": True}
+    release = fim.mine(SALES, items_are_public=True, **asked)
+    assert release.to_dict()["catalogue"] == {"items_are_public": True, "items": 4}
+    said = "The names of all items in the file were taken to be public, and are not protected: 4 items."
+    assert said in release.rows_read
+    assert release.cost == fim.mine(SALES, catalogue=[1], **asked).cost
+    assert "catalogue" not in fim.mine(SALES, **asked).to_dict()
+    pure = fim.mine(SALES, items_are_public=True, **asked, delta=0)
+    assert pure.delta == 0
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("form", ["table", "pandas", "polars", "parquet", "csv", "wide", "lists", "one-hot", "lines"])
+def test_they_are_those_of_all_rows_whatever_counts(form: str, tmp_path: Path) -> None:
+    """Not those of the rows that pass, nor of those with a user or a basket: only the file's names are public."""
+    rows = {"u": ["a", None, "b", "b"], "b": ["1", "2", None, "4"], "i": [5, 6, 7, 8], "d": [1, 1, 1, 2]}
+    table = pa.table(rows)
+    read: dict[str, Any] = {"user": "u", "basket": "b", "item": "i", "missing_user": "drop", "where": "d = 1"}
+    source: Any = table
+    if form == "pandas":
+        source = table.to_pandas()
+    elif form == "polars":
+        source = pl.DataFrame(table)
+    elif form == "parquet":
+        source = tmp_path / "a.parquet"
+        pq.write_table(table, source, row_group_size=1)
+    elif form == "csv":
+        source = tmp_path / "a.csv"
+        table.to_pandas().to_csv(source, index=False)
+    elif form == "wide":
+        source = tmp_path / "a.csv"
+        source.write_text("u,d,Item 1,Item 2\na,1,5,6\n,1,7,\nb,2,8,\n")
+        read = {"user": "u", "missing_user": "drop", "where": "d = 1", "input_format": "wide"}
+    elif form == "lists":
+        source = pa.table({"u": ["a", None, "b"], "d": [1, 1, 2], "i": [[5, 6], [7], [8]]})
+        read = {"user": "u", "items": "i", "missing_user": "drop", "where": "d = 1"}
+    elif form == "one-hot":
+        cells = {"5": [1, 0, 0], "6": [1, 0, 0], "7": [0, 1, 0], "8": [0, 0, 1]}
+        source = pd.DataFrame({"u": ["a", None, "b"], "d": [1, 1, 2], **cells})
+        read = {"user": "u", "missing_user": "drop", "where": "d = 1", "input_format": "one-hot"}
+    elif form == "lines":
+        source, read = [[5, 6], [7], [8], []], {}
+    release = fim.mine(source, size=1, items_are_public=True, **read, seed=1)
+    assert release.to_dict()["catalogue"]["items"] == 4
+
+
+def test_a_unit_moves_the_list_by_nothing_but_its_names() -> None:
+    """Whose rows have no user or pass no condition must not decide which items of others count."""
+    with_user = pa.table({"u": ["a", "b"], "b": [1, 2], "i": ["x", "y"]})
+    without = pa.table({"u": [None, "b"], "b": [1, 2], "i": ["x", "y"]})
+    for data in (with_user, without):
+        release = fim.mine(data, size=1, user="u", **{**READ, "basket": "b", "item": "i"}, missing_user="drop",
+                           items_are_public=True, seed=1)  # fmt: skip
+        assert release.to_dict()["catalogue"]["items"] == 2
+
+
+def test_which_items_count_follows_from_the_list_alone() -> None:
+    """Of one customer's baskets the same is left whatever others buy."""
+    one = [[1, 2, 77], [3, 77]]
+    for others in ([], [[77]] * 500, [[9, 1]] * 500):
+        release = fim.mine([*one * 300, *others], size=1, catalogue=PRODUCTS, **NAMED, top=9, epsilon=100, seed=1)
+        assert {item for itemset in release for item in itemset.items or ()} <= {*PRODUCTS["name"]}
+
+
+def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
+    PRODUCTS.to_csv(tmp_path / "secret-name.csv", index=False)
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="sales", epsilon=10, delta=1e-3)
+    charged: dict[str, Any] = {"user": "customer", "size": 1, "top": 2, "ledger": ledger, "dataset": "sales"}
+    fim.mine(SALES, **READ, **charged, items_are_public=True)
+    fim.mine(SALES, **READ, **charged, catalogue=tmp_path / "secret-name.csv", **NAMED)
+    first, second = (entry.parameters for entry in ledger.entries)
+    assert (first["catalogue"], first["items_are_public"]) == (4, True)
+    assert second["catalogue"] == 4
+    assert "items_are_public" not in second
+    assert "secret-name" not in str(second)
+
+
+# What is refused
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say with catalogue_item"),
+        ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one column.*catalogue_item.*'sku'"),
+        ({"catalogue": PRODUCTS}, r"^the catalogue the table must have one column.*catalogue_item"),
+        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has no column 'skuu'"),
+        ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name another with catalogue_item"),
+        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
+        ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs catalogue_item"),
+        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"}, r"names the same column"),
+        ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name of a column, as text, not 3"),
+        ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
+        ({"catalogue_query": "select 1"}, r"^catalogue_query goes with catalogue"),
+        ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue is a list"),
+        ({"catalogue": "none.csv", "catalogue_item": "sku"}, r"^'none\.csv' does not exist"),
+        ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
+        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"}, r"^catalogue_query is for a"),
+        ({"catalogue": "sqlite:///a.db"}, r"is a database; name a file, or say.* catalogue_query$"),
+        ({"catalogue": "sqlite:///a.db", "catalogue_item": "sku"}, r"^a database needs catalogue_query: a select"),
+        ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without items"),
+        ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an earlier release"),
+        ({"catalogue": "broken.json"}, r"^'broken\.json' is no release"),
+        ({"catalogue": "week.csv"}, r"'week\.csv' has several columns"),
+        (
+            {"catalogue": "latin.csv"},
+            r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV in U",
+        ),
+        (
+            {"catalogue": "title.csv", "catalogue_item": "sku"},
+            r"^'title\.csv' seems to have a title .* save that as CSV",
+        ),
+        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue names the purchases themselves.*items_are_public"),
+        ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public, not both"),
+        ({"universe_size": 4, "items_are_public": True}, r"^give universe_size or items_are_public, not both"),
+        ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
+        ({"items_are_public": 1}, r"^items_are_public must be"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_in_one_line(
+    given: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    PRODUCTS.to_csv("p.csv", index=False)
+    PRODUCTS.to_parquet("p.parquet")
+    Path("empty.csv").write_text("sku,name\n")
+    Path("latin.csv").write_bytes("Käse\n".encode("cp1252"))
+    Path("title.csv").write_text("Our products\n\nsku,name\n1,Milk\n")
+    Path("broken.json").write_text('{"schema": 1}')
+    fim.mine([["a"]], epsilon=0.001, size=1, seed=1).save("nothing.json")
+    release = fim.mine(SALES, size=2, **ASKED)
+    release.save("week.json")
+    release.save("week.csv")
+    ledger = fim.Ledger.create("a.ledger", dataset="sales", epsilon=1, delta=1e-3)
+    with pytest.raises(fim.FimPrivateError, match=message) as caught:
+        fim.mine(SALES, **READ, **given, ledger=ledger, dataset="sales")
+    assert "\n" not in str(caught.value)
+    assert not [*ledger.entries]
+
+
+def test_the_file_of_the_purchases_is_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(SALES, "sales.parquet")
+    for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
+        with pytest.raises(fim.ParameterError, match="names the purchases themselves"):
+            fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
+    address = as_database(tmp_path / "shop.db")
+    asked: dict[str, Any] = {
+        "query": "select name as basket, sku from products",
+        "basket": "basket",
+        "item": "sku",
+        "seed": 1,
+    }
+    listed: dict[str, Any] = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
+    release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
+    assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}
+
+
+def test_what_can_be_read_once_has_no_public_items() -> None:
+    for data in (iter([[1, 2]]), SALES.to_reader(), fim.read_transactions([[1, 2]])):
+        with pytest.raises(fim.ParameterError, match=r"^items_are_public reads all items first"):
+            fim.mine(data, items_are_public=True, seed=1)
+    with pytest.raises(fim.DataError, match=r"^items_are_public finds no items"):
+        fim.mine([[]], items_are_public=True, seed=1)
+
+
+# What a list would bring
+
+
+def test_one_line_says_what_a_list_would_bring_users() -> None:
+    asked = ASKED | {"user": "customer", "top": 10}
+    release = fim.mine(SALES, **asked)
+    (line,) = [line for line in render_table(release, Screen()).splitlines() if "product list" in line]
+    assert line.startswith("Without a product list an item needs about ")
+    assert "--catalogue products.csv --catalogue-item sku" in line
+    for other in (fim.mine(SALES, **asked, catalogue=[1, 2]), fim.mine(SALES, **ASKED | {"top": 10})):
+        assert "product list" not in render_table(other, Screen())
+    assert "product list" not in render_table(release, Screen(), advise=False) + str(release.to_dict())
+    picked = render_table(fim.mine(SALES, **asked | {"top": 1}), Screen())
+    assert "A public product list finds more: --catalogue products.csv --catalogue-item sku." in picked
+
+
+def test_it_follows_from_public_numbers() -> None:
+    asked = ASKED | {"user": "customer", "top": 10}
+    other = SALES.slice(0, 900)
+    told = {str(list_gain(fim.mine(data, **asked).request)) for data in (SALES, other)}
+    assert len(told) == 1
+
+
+def test_more_privacy_takes_more_without_a_list() -> None:
+    def needed(**changed: Any) -> int:
+        options: dict[str, Any] = {
+            "epsilon": 1,
+            "delta": 1e-6,
+            "neighbors": "add-remove",
+            "top": 50,
+            "typical": 30.0,
+        } | changed
+        typical = options.pop("typical")
+        options |= {name: Fraction(repr(options[name])) for name in ("epsilon", "delta")}
+        gain = list_gain(levelwise_options(**options), typical_items=typical)
+        assert gain is not None
+        assert gain.item_support is not None
+        return gain.item_support
+
+    usual = needed()
+    assert needed(epsilon=0.5) > usual > needed(epsilon=2)
+    assert needed(neighbors="replace-one") > usual
+    assert needed(delta=1e-9) > usual
+    assert needed(typical=100.0) > usual > needed(typical=5.0)
+
+
+def test_inspect_and_plan_say_it_too() -> None:
+    usual = usual_list_gain()
+    assert usual is not None
+    line = "Without a product list an item needs about "
+    for user, times in (("customer", 1), (None, 0)):
+        seen = fim.inspect(SALES, **READ, user=user)
+        assert render_inspection(seen, Screen()).count(f"{line}{usual.item_support:,} users") == times
+    planned = plan_top(top=50, typical_basket=30, units=10_000)
+    assert render_top_plan(planned, Screen()).count(line) == 1
+    needed = next(one.item_support for one in planned if one.name == "levelwise")
+    assert f"{needed:,} units" in str(planned.list_gain)
+    assert plan_top(top=50, typical_basket=30, universe_size=1000).list_gain is None
+    assert plan_top(top=50).list_gain is None
+
+
+def test_the_scope_of_an_older_file_has_no_list() -> None:
+    assert Scope.of_dict({}).catalogue is None

@@ -40,7 +40,19 @@ GROWTH = (100_000, 1_000_000)
 LARGE = 10_000_000
 QUICK_BASKETS = (2_000, 4_000)
 QUICK_CONTESTANTS = (OURS, f"{OURS}, numpy", "PyFIM eclat", "scipy XᵀX")
-PEERS = ("pyfim", "mlxtend", "efficient-apriori", "rusket", "fastapriori", "scipy", "polars", "duckdb", "fim-private", "numpy", "pyarrow")
+PEERS = (
+    "pyfim",
+    "mlxtend",
+    "efficient-apriori",
+    "rusket",
+    "fastapriori",
+    "scipy",
+    "polars",
+    "duckdb",
+    "fim-private",
+    "numpy",
+    "pyarrow",
+)
 MODULE = "benchmarks.counting.compare"
 PROGRESS = Console(stderr=True, highlight=False)
 

@@ -31,7 +31,7 @@ def write_document(results: dict[str, Any], document: Path, figure: Path) -> Non
 SECTION_METHOD = """\
 Measured after the rest of this page, in a run of its own, in the same way: ours was counted anew beside them, what they
 counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
-{least:.1f} to {most:.1f}), so that times are the least of {runs} runs; do not compare them with the other tables' times.
+{least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
 """
 
 

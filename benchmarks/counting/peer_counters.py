@@ -14,6 +14,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.counting.rust_counters import OF_RUSKET, fastapriori, fastapriori_levels, rusket, rusket_levels
+
 if TYPE_CHECKING:  # the benchmark itself imports this module and stays small
     from fim_private.reading.transactions import Transactions
 
@@ -240,36 +242,10 @@ def _duckdb(connection: Any, request: Request) -> Any:
     ).fetchall()
 
 
-def _rusket(method: str, matrix: Any, request: Request) -> Any:
-    share = (request.min_support - 0.5) / matrix.shape[0]
-    mine = importlib.import_module("rusket").mine
-    return mine(matrix, share, max_len=request.size, use_colnames=False, method=method)
-
-
-def _rusket_levels(matrix: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
-    whole = counted[counted["itemsets"].list.len() == request.size] if len(counted) else counted
-    return Counter((whole["support"] * matrix.shape[0]).round().astype(int).tolist()).items()
-
-
 def _pandas_frame(transactions: Transactions) -> Any:
     # the types that it works with, so that it need not convert
     frame = importlib.import_module("pandas").DataFrame(_long_form(transactions))
     return frame.astype({"basket": "int64", "item": "int32"})
-
-
-def _fastapriori(how: dict[str, Any], frame: Any, request: Request) -> Any:
-    baskets = int(frame["basket"].iloc[-1]) + 1
-    share = None if request.mode == ALL else (request.min_support - 0.5) / baskets
-    find = importlib.import_module("fastapriori").find_associations
-    # A bound on a metric, 0 by default, leaves out what has none, and the order of the answer is not asked for.
-    metrics = ("confidence", "lift", "conviction", "cosine", "jaccard")
-    no_bounds = {f"min_{metric}": None for metric in metrics}
-    return find(frame, "basket", "item", k=request.size, min_support=share, sorted_by=None, **no_bounds, **how)
-
-
-def _fastapriori_levels(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
-    rules = Counter(counted["instances"].tolist())  # of each itemset as many as it has items
-    return [(support, number // request.size) for support, number in rules.items()]
 
 
 def _pyfim_contestant(algorithm: str, variant: str) -> Contestant:
@@ -280,12 +256,8 @@ def _mlxtend_contestant(algorithm: str) -> Contestant:
     return Contestant(_one_hot, partial(_mlxtend, algorithm), _mlxtend_levels, "mlxtend", modes=(THRESHOLD, TOP))
 
 
-def _rusket_contestant(method: str) -> Contestant:
-    return Contestant(_csr, partial(_rusket, method), _rusket_levels, "rusket")
-
-
 def _fastapriori_contestant(**how: Any) -> Contestant:
-    return Contestant(_pandas_frame, partial(_fastapriori, how), _fastapriori_levels, "fastapriori")
+    return Contestant(_pandas_frame, partial(fastapriori, how), fastapriori_levels, "fastapriori")
 
 
 CONTESTANTS: dict[str, Contestant] = {
@@ -304,10 +276,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "efficient-apriori": Contestant(
         _tuples, _efficient_apriori, _efficient_apriori_levels, "efficient_apriori", modes=(THRESHOLD, TOP)
     ),
-    "rusket fpgrowth": _rusket_contestant("fpgrowth"),
-    "rusket eclat": _rusket_contestant("eclat"),
-    "rusket fin": _rusket_contestant("fin"),
-    "rusket negfin": _rusket_contestant("negfin"),
+    **{f"rusket {m}": Contestant(_csr, partial(rusket, m), rusket_levels, "rusket") for m in OF_RUSKET},
     "fastapriori": _fastapriori_contestant(),
     "fastapriori eclat": replace(_fastapriori_contestant(backend_options={"fast_variant": "eclat"}), sizes=(3, 4)),
     "fastapriori classic": replace(_fastapriori_contestant(algo="classic"), modes=(THRESHOLD, TOP)),

@@ -54,7 +54,7 @@ def duels(contests: Iterable[dict[str, Any]]) -> Iterator[Duel]:
 
 
 def quietest(results: dict[str, Any]) -> dict[str, Any]:
-    """Return the same with the least time of each contestant in the place of its median: what others disturbed least."""
+    """Return the same with the least time of each contestant in the place of its median: the least disturbed."""
 
     def least(figures: dict[str, Any]) -> dict[str, Any]:
         times = [figure for figure in ("seconds", "conversion") if figure in figures]

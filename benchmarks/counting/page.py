@@ -32,6 +32,7 @@ SECTION_METHOD = """\
 Measured after the rest of this page, in a run of its own, in the same way: ours was counted anew beside them, what they
 counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
 {least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
+Who took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
 """
 
 
@@ -52,7 +53,7 @@ def _section(results: dict[str, Any], title: str) -> Iterator[str]:
     yield f"{results['date']}, commit {results['commit'] or 'unknown'}; {results['cpu']}, {results['cores']} cores;"
     yield f"{_gib(results)} of memory; Python {results['python']}, {versions}.\n"
     loads = results["loads"]
-    yield SECTION_METHOD.format(least=min(loads), most=max(loads), runs=results["runs"])
+    yield SECTION_METHOD.format(least=min(loads), most=max(loads), runs=results["runs"], timeout=results["timeout"])
     for mode, name in titles(results).items():
         if any(contest["mode"] == mode for contest in results["contests"]):
             yield f"### {name[0].upper()}{name[1:]}, least times\n"

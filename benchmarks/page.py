@@ -23,7 +23,7 @@ from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
 from benchmarks.spark import scale
 from benchmarks.utility import compare as utility
-from benchmarks.utility import growth
+from benchmarks.utility import growth, privbasis_grid
 
 STUDIES: tuple[Study, ...] = (
     examples.STUDY,
@@ -31,6 +31,7 @@ STUDIES: tuple[Study, ...] = (
     pac_learning.STUDY,
     utility.STUDY,
     growth.STUDY,
+    privbasis_grid.STUDY,
     validation.STUDY,
     scale.STUDY,
     interior_point.STUDY,

@@ -3,6 +3,7 @@
 compare         Counting against every other tool, as it is run: JSON, tables, a figure and a page.
 datasets        What to count in, with minimum supports.
 peer_counters   Who counts: ours and every peer, each in its best form.
+rust_counters   How two of them, written in Rust, are called.
 head_to_head    One contest: all count the same, in turn, and have to agree.
 worker          The process in which one of them counts, and
 worker_client   its other end, which asks.

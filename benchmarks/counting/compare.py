@@ -8,13 +8,14 @@ The three modes: all nonzero supports; those at or above a minimum support; the 
     python -m benchmarks.counting.compare --read build/benchmarks/counting.json --document docs/counting.md
 
 The whole takes some hours. --quick tries everything on little data; --datasets, --contestants, --sizes and --modes
-choose.
+choose. --section adds what some counted to a page that is there, and leaves the rest of it as it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +28,9 @@ from benchmarks.counting.datasets import Dataset, generated_datasets, quest_data
 from benchmarks.counting.end_to_end import comparisons, growth
 from benchmarks.counting.figure import draw
 from benchmarks.counting.head_to_head import DisagreementError, describe, hold
-from benchmarks.counting.page import write_document
+from benchmarks.counting.page import write_document, write_section
 from benchmarks.counting.peer_counters import ALL, CONTESTANTS, MODES, OURS, THRESHOLD, TOP, Request
-from benchmarks.counting.summary import SUMMARY_COLUMNS, losses, place, reading, summary_rows, titles
+from benchmarks.counting.summary import SUMMARY_COLUMNS, losses, place, quietest, reading, summary_rows, titles
 from benchmarks.counting.worker_client import Limits
 from benchmarks.frame.command_line import DATA_HELP, DEFAULT_DATA, OneLineParser, command_line
 from benchmarks.frame.output_files import DEFAULT_OUTPUT, write_json
@@ -39,7 +40,19 @@ GROWTH = (100_000, 1_000_000)
 LARGE = 10_000_000
 QUICK_BASKETS = (2_000, 4_000)
 QUICK_CONTESTANTS = (OURS, f"{OURS}, numpy", "PyFIM eclat", "scipy XᵀX")
-PEERS = ("pyfim", "mlxtend", "efficient-apriori", "scipy", "polars", "duckdb", "fim-private", "numpy", "pyarrow")
+PEERS = (
+    "pyfim",
+    "mlxtend",
+    "efficient-apriori",
+    "rusket",
+    "fastapriori",
+    "scipy",
+    "polars",
+    "duckdb",
+    "fim-private",
+    "numpy",
+    "pyarrow",
+)
 MODULE = "benchmarks.counting.compare"
 PROGRESS = Console(stderr=True, highlight=False)
 
@@ -60,6 +73,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="JSON to write; default: counting.json in the cache")
     parser.add_argument("--document", type=Path, help="page to write; the figure goes to figures/ beside it")
     parser.add_argument("--read", type=Path, help="run nothing: make figure and page of this JSON")
+    parser.add_argument("--section", help="heading of a part of the page, which is made anew; only counts are timed")
     parser.add_argument("--runs", type=int, default=5, help="repetitions (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one count (default: %(default)s)")
     parser.add_argument("--memory", type=float, default=12, help="GB of address space of one (default: %(default)s)")
@@ -74,6 +88,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.top < 1 or not options.timeout > 0 or not options.memory > 0:
         parser.error("--runs, --top, --timeout and --memory must be positive")
+    if options.section is not None and (options.document is None or not options.document.is_file()):
+        parser.error("--section needs a page that is there: --document")
     options.modes = list(MODES) if options.modes is None else options.modes.split(",")
     if unknown := [mode for mode in options.modes if mode not in MODES]:
         parser.error(f"--modes: {unknown[0]} is none of {', '.join(MODES)}")
@@ -148,6 +164,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "timeout": options.timeout,
         "memory_limit": limits.memory,
         "top": options.top,
+        "loads": [],
         "contestants": options.contestants,
         "missing": missing,
         "datasets": [],
@@ -156,10 +173,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "growth": [],
     }
     for dataset in datasets:
+        results["loads"].append(os.getloadavg()[0])
         about = describe(dataset, options.sizes, options.top, limits)
         results["datasets"].append(about)
         results["contests"].extend(contests(dataset, about, options, limits))
+        results["loads"].append(os.getloadavg()[0])
         write_json(results, options.output)
+    if options.section is not None:
+        return results
     PROGRESS.print("whole processes")
     results["processes"] = list(comparisons(datasets, limits))
     PROGRESS.print("growth")
@@ -206,6 +227,10 @@ def main() -> None:
     """Run the benchmark, or only make figure and page of an earlier run."""
     options = parse()
     results = run(options) if options.read is None else json.loads(options.read.read_text())
+    if options.section is not None:
+        write_section(quietest(results), options.document, options.section)
+        show(quietest(results))
+        return
     folder = options.output.parent if options.document is None else options.document.parent / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     _, picture = draw(results, folder)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.counting.peer_counters import ALL, MODES, TOP
 from benchmarks.counting.summary import SUMMARY_COLUMNS, cell, growth_reading, losses, reading, summary_rows, titles
+from benchmarks.frame.output_files import write_text
 from benchmarks.frame.tables import markdown_table
 
 METHOD = """\
@@ -24,6 +26,43 @@ with a support that nothing has. Ours uses all cores; *1 thread* and *numpy* (no
 def write_document(results: dict[str, Any], document: Path, figure: Path) -> None:
     """Write the page; figure is the picture to show, beside or below the page."""
     document.write_text("\n".join(_lines(results, figure.relative_to(document.parent).as_posix())) + "\n")
+
+
+SECTION_METHOD = """\
+Measured after the rest of this page, in a run of its own, in the same way: ours was counted anew beside them, what they
+counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
+{least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
+Who took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
+"""
+
+
+def write_section(results: dict[str, Any], document: Path, title: str) -> None:
+    """Write one part of a page that is there anew, at its end if it has none; results: with the times to show."""
+    parts = re.split(r"^(?=## )", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    own = "\n".join(_section(results, title)).rstrip() + "\n\n"
+    at = next((at for at, part in enumerate(parts) if part.startswith(f"## {title}\n")), len(parts))
+    parts[at:] = [own, *parts[at + 1 :]]
+    write_text("".join(part.rstrip() + "\n\n" for part in parts).rstrip() + "\n", document)
+
+
+def _section(results: dict[str, Any], title: str) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield f"    {results['command']}\n"
+    shown = ("rusket", "fastapriori", "fim-private", "numpy")
+    versions = ", ".join(f"{name} {results['versions'][name]}" for name in shown if name in results["versions"])
+    yield f"{results['date']}, commit {results['commit'] or 'unknown'}; {results['cpu']}, {results['cores']} cores;"
+    yield f"{_gib(results)} of memory; Python {results['python']}, {versions}.\n"
+    loads = results["loads"]
+    yield SECTION_METHOD.format(least=min(loads), most=max(loads), runs=results["runs"], timeout=results["timeout"])
+    for mode, name in titles(results).items():
+        if any(contest["mode"] == mode for contest in results["contests"]):
+            yield f"### {name[0].upper()}{name[1:]}, least times\n"
+            yield reading(results, mode) + "\n"
+            yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
+    found = losses(results)
+    yield "Where a peer is better, in brackets what it takes of ours:\n" if found else "No peer is better anywhere.\n"
+    yield "".join(f"- {loss}\n" for loss in found)
+    yield from _everybody(results, level=3, figures="the least")
 
 
 def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
@@ -53,7 +92,7 @@ def _lines(results: dict[str, Any], figure: str) -> Iterator[str]:
     if found:
         yield "In brackets what the peer takes of ours, a ratio below 1.\n"
     yield "\n".join(f"- {loss}" for loss in found) + "\n" if found else "none\n"
-    yield from _everybody(results)
+    yield from _everybody(results, level=2, figures="medians")
 
 
 def _gib(results: dict[str, Any]) -> str:
@@ -119,9 +158,9 @@ def _growth(results: dict[str, Any]) -> Iterator[str]:
     yield from _table((*columns, f"count top {results['top']:,} (ms)", "count all (ms)"), rows)
 
 
-def _everybody(results: dict[str, Any]) -> Iterator[str]:
-    yield "## Everybody\n"
-    yield "Milliseconds, medians; where there is no number, the reason.\n"
+def _everybody(results: dict[str, Any], *, level: int, figures: str) -> Iterator[str]:
+    yield f"{'#' * level} Everybody\n"
+    yield f"Milliseconds, {figures}; where there is no number, the reason.\n"
     for mode in MODES:
         contests = [contest for contest in results["contests"] if contest["mode"] == mode]
         if not contests:
@@ -131,7 +170,7 @@ def _everybody(results: dict[str, Any]) -> Iterator[str]:
             for name in results["contestants"]
             if any(contest["outcome"][name]["status"] != "other sizes only" for contest in contests)
         ]
-        yield f"### {titles(results)[mode].capitalize()}\n"
+        yield f"{'#' * (level + 1)} {titles(results)[mode].capitalize()}\n"
         yield from _table(
             ("data", "size", *names),
             (

@@ -9,10 +9,12 @@ import importlib
 import importlib.util
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.counting.rust_counters import OF_RUSKET, fastapriori, fastapriori_levels, rusket, rusket_levels
 
 if TYPE_CHECKING:  # the benchmark itself imports this module and stays small
     from fim_private.reading.transactions import Transactions
@@ -240,12 +242,22 @@ def _duckdb(connection: Any, request: Request) -> Any:
     ).fetchall()
 
 
+def _pandas_frame(transactions: Transactions) -> Any:
+    # the types that it works with, so that it need not convert
+    frame = importlib.import_module("pandas").DataFrame(_long_form(transactions))
+    return frame.astype({"basket": "int64", "item": "int32"})
+
+
 def _pyfim_contestant(algorithm: str, variant: str) -> Contestant:
     return Contestant(_tuples, partial(_pyfim, algorithm, variant), _pyfim_levels, "fim", converts=True)
 
 
 def _mlxtend_contestant(algorithm: str) -> Contestant:
     return Contestant(_one_hot, partial(_mlxtend, algorithm), _mlxtend_levels, "mlxtend", modes=(THRESHOLD, TOP))
+
+
+def _fastapriori_contestant(**how: Any) -> Contestant:
+    return Contestant(_pandas_frame, partial(fastapriori, how), fastapriori_levels, "fastapriori")
 
 
 CONTESTANTS: dict[str, Contestant] = {
@@ -264,6 +276,10 @@ CONTESTANTS: dict[str, Contestant] = {
     "efficient-apriori": Contestant(
         _tuples, _efficient_apriori, _efficient_apriori_levels, "efficient_apriori", modes=(THRESHOLD, TOP)
     ),
+    **{f"rusket {m}": Contestant(_csr, partial(rusket, m), rusket_levels, "rusket") for m in OF_RUSKET},
+    "fastapriori": _fastapriori_contestant(),
+    "fastapriori eclat": replace(_fastapriori_contestant(backend_options={"fast_variant": "eclat"}), sizes=(3, 4)),
+    "fastapriori classic": replace(_fastapriori_contestant(algo="classic"), modes=(THRESHOLD, TOP)),
     "scipy XᵀX": Contestant(_csr, _scipy, _histogram_levels, "scipy", sizes=(2,)),
     "polars join": Contestant(_polars_frame, _polars, _as_they_are, "polars", sizes=(2, 3), joins=True),
     "DuckDB join": Contestant(_duckdb_table, _duckdb, _as_they_are, "duckdb", sizes=(2, 3), joins=True),

@@ -12,5 +12,6 @@ mean_tables  Tables of means, and who is least, for both.
 figures      Its figures.
 growth       A study: what is missed as baskets are more, and longer.
 resampled    Its data sets: parts of others, more of them, halved and pasted baskets.
+privbasis_grid  A study: PrivBasis on the data, ε, numbers of itemsets and measures of its authors.
 size_choice  What a size that is chosen privately finds, beside sizes that are named: exact probabilities, printed.
 """

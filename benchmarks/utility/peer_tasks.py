@@ -30,14 +30,14 @@ def histogram(
     rows = []
     for kept in dict.fromkeys(cuts.values()):
         part = [count for count in counts if cuts[count] == kept]
-        budget = max(part), epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
+        budget = max(part), epsilon, delta, kept, how["trials"], seed_of_picks(how["seed"]), neighbors
         whole = histogram_trials(source, sizes, *budget)
         found = _peer(source, sizes, part, partial(_first, whole), how["seed"])
         rows += [{**row, **kept._asdict()} for row in found]
     return sorted(rows, key=lambda row: counts.index(row["k"]))
 
 
-def _seed_of_picks(seed: int) -> int:
+def seed_of_picks(seed: int) -> int:
     """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
     assert 0 <= seed < 1 << 32
     return seed + (PICKS << 32)
@@ -54,7 +54,7 @@ def weighted(
     rows = []
     for count in counts:
         kept = weighted_gaussian.best_cut(source, sizes, count, epsilon, delta, neighbors)
-        budget = epsilon, delta, kept, how["trials"], _seed_of_picks(how["seed"]), neighbors
+        budget = epsilon, delta, kept, how["trials"], seed_of_picks(how["seed"]), neighbors
 
         def trials(count: int, budget: Any = budget) -> list[Released]:
             return weighted_gaussian.weighted_trials(source, sizes, count, *budget)
@@ -75,7 +75,7 @@ def privbasis(
     """Return the measures of PrivBasis, pure where delta is None."""
 
     def trials(count: int) -> list[Released]:
-        budget = epsilon, delta, how["trials"], _seed_of_picks(how["seed"]), neighbors
+        budget = epsilon, delta, how["trials"], seed_of_picks(how["seed"]), neighbors
         return privbasis_trials(source, sizes, count, *budget)
 
     return _peer(source, sizes, counts, trials, how["seed"])
@@ -87,11 +87,15 @@ def _peer(
     levels = levels_for(source, sizes)
     rows = []
     for count in counts:
-        releases = trials(count)
-        true = np.full((len(releases), count), ABSTAINED, dtype=np.int64)
-        noisy = np.zeros((len(releases), count))
-        for trial, release in enumerate(releases):
-            true[trial, : len(release.true)] = release.true
-            noisy[trial, : len(release.noisy)] = release.noisy
-        rows.append({"k": count, **measures(Releases(true, noisy), levels, count, seed)})
+        rows.append({"k": count, **measures(as_releases(trials(count), count), levels, count, seed)})
     return rows
+
+
+def as_releases(trials: list[Released], count: int) -> Releases:
+    """Return the same in the form of the study, (trials, count)."""
+    true = np.full((len(trials), count), ABSTAINED, dtype=np.int64)
+    noisy = np.zeros((len(trials), count))
+    for trial, release in enumerate(trials):
+        true[trial, : len(release.true)] = release.true
+        noisy[trial, : len(release.noisy)] = release.noisy
+    return Releases(true, noisy)

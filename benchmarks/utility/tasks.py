@@ -54,17 +54,33 @@ def ours(
 ) -> list[dict[str, Any]]:
     """Return the measures of one of our mechanisms for each k, simulated. how: trials and seed."""
     levels = levels_for(source, sizes)
-    trials, seed = how["trials"], how["seed"]
     rows = []
     for count in counts:
-        allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
-        found, exact = _picks(allocation, levels, count, trials, seed)
-        rng = np.random.default_rng([seed, _SUPPORTS])
-        assert allocation.supports is not None
-        noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
-        released = Releases(found, found + noise)
-        rows.append({"k": count, **measures(released, levels, count, seed), **exact})
+        released, exact = simulated(
+            source, sizes, mechanism, count, epsilon, delta, neighbors, how["trials"], how["seed"]
+        )
+        rows.append({"k": count, **measures(released, levels, count, how["seed"]), **exact})
     return rows
+
+
+def simulated(
+    source: Source,
+    sizes: tuple[int, ...],
+    mechanism: str,
+    count: int,
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    trials: int,
+    seed: int,
+) -> tuple[Releases, dict[str, Any]]:
+    """Return simulated releases of one of our mechanisms, and for a single itemset what is known exactly."""
+    allocation = allocate(_options(source, sizes, mechanism, count, epsilon, delta, neighbors))
+    found, exact = _picks(allocation, levels_for(source, sizes), count, trials, seed)
+    rng = np.random.default_rng([seed, _SUPPORTS])
+    assert allocation.supports is not None
+    noise = _noise(allocation.supports, (found != ABSTAINED).sum(axis=1), count, rng)
+    return Releases(found, found + noise), exact
 
 
 def _options(

@@ -15,9 +15,9 @@ from real_data import REPOSITORY
 
 from benchmarks.counting import compare, head_to_head
 from benchmarks.counting.datasets import Dataset
-from benchmarks.counting.page import write_document
-from benchmarks.counting.peer_counters import ALL, CONTESTANTS, OURS, TOP, Request
-from benchmarks.counting.summary import losses
+from benchmarks.counting.page import write_document, write_section
+from benchmarks.counting.peer_counters import ALL, CONTESTANTS, OURS, THRESHOLD, TOP, Request
+from benchmarks.counting.summary import losses, quietest
 from benchmarks.counting.worker_client import Limits, Worker
 from benchmarks.frame.command_line import command_line
 from benchmarks.frame.provenance import machine
@@ -106,6 +106,20 @@ def test_who_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.Monk
     assert outcome == {OURS: {"status": "timeout (0.01 s)"}}
 
 
+@linux
+@pytest.mark.full
+@pytest.mark.parametrize(("mode", "support"), [(ALL, 1), (THRESHOLD, 2)])
+def test_miners_in_rust_count_what_ours_counts(tmp_path: Path, mode: str, support: int) -> None:
+    for module in ("rusket", "fastapriori"):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    names = [OURS, *(name for name, one in CONTESTANTS.items() if one.needs in ("rusket", "fastapriori"))]
+    for size in (2, 3):
+        request = Request(size, mode, support, 0)
+        outcome = head_to_head.hold(small(tmp_path), request, 10, names, Limits(runs=1, seconds=PATIENCE))
+        tried = [name for name in names if CONTESTANTS[name].obstacle(request, 10) is None]
+        assert {name for name, found in outcome.items() if found["status"] == "ok"} == set(tried)  # and all agree
+
+
 def small(folder: Path) -> Dataset:
     path = folder / "baskets.dat"
     path.write_text("1 2 3\n1 2\n2 3\n1 2 3 4\n")
@@ -152,6 +166,22 @@ def test_losses_are_told(tmp_path: Path) -> None:
         assert "Not there, so not counted: retail." in text
 
 
+def test_a_part_of_the_page_is_made_anew(tmp_path: Path) -> None:
+    spreads = {name: head_to_head.spread(values) for name, values in {"seconds": [0.5, 0.1], "memory": [8e6]}.items()}
+    results = {**results_with({"status": "ok", **spreads}), "loads": [0.5, 4.25]}
+    del results["processes"], results["growth"], results["missing"]
+    document = tmp_path / "page.md"
+    document.write_text("# Page\n\n## First\n\nkept\n\n## Peers\n\nold\n\n## Last\n\nkept too\n")
+    write_section(quietest({**results, "processes": []}), document, "Peers")
+    text = document.read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## First", "## Peers", "## Last"]
+    assert ("kept\n" in text, "kept too\n" in text, "old" in text) == (True, True, False)
+    assert "- time: shop, size 2, all: peer (0.50)" in text  # 0.1 of 0.2 s: the least, not the median
+    assert "load average\n0.5 to 4.2" in text
+    write_section(quietest({**results, "processes": []}), document, "More")
+    assert document.read_text().rpartition("\n## ")[2].startswith("More\n")
+
+
 def test_command_line_names_no_folder_of_this_machine() -> None:
     options = ["--data", "../some/where", "--output", "/tmp/a/b.json", "--contestants", "PyFIM eclat"]
     assert command_line(compare.MODULE, options) == (
@@ -164,7 +194,14 @@ def test_command_line_names_no_folder_of_this_machine() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["--runs", "0"], ["--modes", "some"], ["--contestants", "nobody"], ["--sizes", "2,x"], ["--growth", "0"]],
+    [
+        ["--runs", "0"],
+        ["--modes", "some"],
+        ["--contestants", "nobody"],
+        ["--sizes", "2,x"],
+        ["--growth", "0"],
+        ["--section", "x"],
+    ],
 )
 def test_bad_arguments_are_answered_in_one_line(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
     with pytest.raises(SystemExit):
@@ -175,4 +212,5 @@ def test_bad_arguments_are_answered_in_one_line(capsys: pytest.CaptureFixture[st
 def test_every_contestant_has_a_size_and_a_mode() -> None:
     for contestant in CONTESTANTS.values():
         assert contestant.modes
-        assert contestant.obstacle(Request(2, TOP, 5, 10), 10**6) in (None, "not installed")
+        size = (contestant.sizes or (2,))[0]
+        assert contestant.obstacle(Request(size, TOP, 5, 10), 10**6) in (None, "not installed")

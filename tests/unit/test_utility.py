@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from real_data import real_data
 
-from benchmarks.frame.datasets import Source, user_sources
+from benchmarks.frame.datasets import Source, real_sources, user_sources
 from benchmarks.frame.study import Options
-from benchmarks.utility import compare, peer_tasks, tasks
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.utility import compare, peer_tasks, privbasis_grid, tasks
 from benchmarks.utility.mean_tables import against, complete_rows
 from benchmarks.utility.measures import (
     ABSTAINED,
@@ -29,6 +32,12 @@ from benchmarks.utility.measures import (
 )
 from benchmarks.utility.runs import WITH_ITEMS
 from benchmarks.utility.sections import sections
+from fim_private.counting import itemset_spectrum
+from fim_private.counting.universe import Catalogue
+from fim_private.errors import ParameterError
+from fim_private.mechanisms.registry import check_delta
+from fim_private.mining.choice import choose
+from fim_private.reading import read_catalogue
 
 LEVELS = ((10, 1), (8, 2), (5, 4))
 
@@ -216,8 +225,77 @@ def test_nothing_to_read() -> None:
     assert "No data set was found" in section.reading
 
 
+def test_measures_of_the_authors_of_privbasis_by_hand() -> None:
+    # A list of three has one of the two of support 5, by lot: who releases both hits it once, who releases one by half.
+    true = np.array([[9, 5, 5], [9, 7, 5], [ABSTAINED] * 3])
+    noisy = np.array([[18.0, 5, 5], [0, 7, 10], [0, 0, 0]])
+    found = privbasis_grid.as_theirs(Releases(true, noisy), ((9, 1), (7, 1), (5, 2)), 3)
+    assert found["fnr_listed"] == pytest.approx(1 - (2 + 2.5 + 0) / 9)
+    assert found["error"] == pytest.approx((0 + 1) / 2)  # medians of 1, 0, 0 and of 1, 0, 1; nothing was released last
+    of_nothing = privbasis_grid.as_theirs(Releases(np.full((1, 2), ABSTAINED), np.zeros((1, 2))), ((9, 3),), 2)
+    assert of_nothing == {"fnr_listed": 1.0, "error": None}
+    made_up = privbasis_grid.as_theirs(Releases(np.array([[0]]), np.array([[3.0]])), ((9, 1),), 1)
+    assert made_up == {"fnr_listed": 1.0, "error": 3.0}
+
+
+def test_losses_to_privbasis_are_said() -> None:
+    def answer(fnr: float, error: float | None) -> dict[str, Any]:
+        return {"fnr": fnr, "fnr_listed": fnr, "error": error, "abstained": 0.25, "trials": 20}
+
+    found = {
+        privbasis_grid.PURE: [answer(0.5, 0.2), answer(0.1, 0.2)],
+        privbasis_grid.DEFAULT: [answer(1.0, None), answer(0.1, 0.3)],
+        privbasis_grid.ZCDP: [answer(0.4, 0.2), answer(0.1, 0.1)],
+        privbasis_grid.LISTED: [answer(0.3, 0.1), answer(0.2, 0.1)],
+    }
+    given = {
+        f"retail/50/{entry}/{epsilon}": one
+        for entry, both in found.items()
+        for epsilon, one in zip((0.1, 1.0), both, strict=True)
+    }
+    told = {section.title: section for section in privbasis_grid.sections({"answers": given})}
+    missed = told["Who misses less"].reading
+    default = (
+        "permute-and-flip (δ = 0) misses less than PrivBasis, pure (δ = 0) at 0 of 2 settings, as much at 1, and more"
+    )
+    assert f"{default} at 1: retail, k = 50 (ε = 0.1)." in missed
+    listed = "levelwise, catalogue (δ = 1e-06) misses less than PrivBasis, zCDP (δ = 1e-06) at 1 of 2 settings, as much"
+    assert f"{listed} at 0, and more at 1: retail, k = 50 (ε = 1)." in missed
+    errors = told["Relative error of supports"]
+    assert "errs less than PrivBasis, pure (δ = 0) at 0 of 1 settings, as much at 0, and more at 1" in errors.reading
+    assert errors.tables[0].rows[1][3:] == (None, 0.3)
+    assert errors.tables[1].rows[0][3:] == (0.75, 0.75)
+    (nothing,) = privbasis_grid.sections({"answers": {}})
+    assert "No data set was found" in nothing.reading
+
+
+def test_what_is_said_of_delta_0_is_so(tmp_path: Path) -> None:
+    # What is taken by default there; that levelwise has no such form; and that kosarak is said to be missing.
+    listed = Catalogue(read_catalogue(list(range(9))))
+    assert choose(Fraction(0), (1, 2), listed, several=True, capped=False)[0] == privbasis_grid.DEFAULT
+    with pytest.raises(ParameterError, match="delta"):
+        check_delta(Fraction(0), "levelwise", listed=True)
+    (tmp_path / "retail.parquet").touch()
+    built, missing = privbasis_grid.build(Options(tmp_path))
+    assert len(built) == 2 * len(privbasis_grid.ENTRIES) * len(privbasis_grid.EPSILONS)
+    assert [line.split()[0] for line in missing] == ["mushroom", "kosarak"]
+    (tmp_path / "kosarak.parquet").touch()
+    more, _ = privbasis_grid.build(Options(tmp_path))
+    assert not [task for task in more if task.key.startswith(f"kosarak/100/{privbasis_grid.DEFAULT}/")]
+    assert [task for task in more if task.key.startswith(f"kosarak/400/{privbasis_grid.LISTED}/")]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["mushroom", "retail"])
+def test_no_larger_itemset_is_among_the_highest(name: str) -> None:
+    source = real_sources(real_data(f"{name}.parquet").parent)[0][name]
+    least = privbasis_grid.highest(source, 110)[-1][0]
+    spectrum = itemset_spectrum(transactions(source), privbasis_grid.SIZES[-1] + 1)
+    assert next(iter(spectrum.levels()))[0] < least
+
+
 def test_peers_get_the_stream_of_picks() -> None:
-    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(peer_tasks._seed_of_picks(2014))
+    ours, theirs = np.random.default_rng([2014, 1]), np.random.default_rng(peer_tasks.seed_of_picks(2014))
     assert ours.random(4).tolist() == theirs.random(4).tolist()
 
 

@@ -40,11 +40,14 @@ class CandidatePool:
     def __len__(self) -> int:
         return len(self.estimates)
 
+    def rivals(self, *, union: bool) -> list[slice]:
+        """Return the places of those that are ranked together: of all, or without union of each size."""
+        return [slice(0, len(self))] if union else [part for _, part in self.parts]
+
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
         """Return the places of the `count` highest estimates, of all or without union of each size; ascending."""
-        if union:
-            return np.sort(np.argsort(-self.estimates, kind="stable")[:count])
-        chosen = [part.start + np.argsort(-self.estimates[part], kind="stable")[:count] for _, part in self.parts]
+        ranked = self.rivals(union=union)
+        chosen = [part.start + np.argsort(-self.estimates[part], kind="stable")[:count] for part in ranked]
         return np.sort(np.concatenate(chosen))
 
     def at(self, places: NDArray[np.intp]) -> CandidatePool:
@@ -60,12 +63,12 @@ class CandidatePool:
         variance: float,
         levels: Mapping[int, Level],
         counted: NDArray[np.float64] | None = None,
-    ) -> CandidatePool:
-        """Return the pool with estimates from noisy weights, (K,), each size by itself.
+    ) -> tuple[CandidatePool, NDArray[np.float64]]:
+        """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
 
         variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive, if there are any.
         """
-        estimates = weights.copy()
+        estimates, deviations = weights.copy(), np.full(len(weights), variance**0.5)
         for sets, part in self.parts:
             if len(sets):
                 own = levels[sets.shape[1]].logs
@@ -74,5 +77,5 @@ class CandidatePool:
                     features.append(parts_features(sets, levels))
                 if counted is not None:
                     features.append(np.log(counted[part]))
-                estimates[part] = shrunken(weights[part], variance, np.column_stack(features))
-        return CandidatePool(self.sets, estimates)
+                estimates[part], deviations[part] = shrunken(weights[part], variance, np.column_stack(features))
+        return CandidatePool(self.sets, estimates), deviations

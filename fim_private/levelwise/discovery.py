@@ -20,6 +20,11 @@ from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_su
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.shrinkage import shrunken
 
+# Of so many pairs at most, what their items predict of them helps to rank them; of more that takes too long.
+_SHRUNKEN_CELLS = 50_000
+# A pair whose weight, less so many σ, is above what its items predict is ranked by that.
+_LIFTED = 1.5
+
 
 class DiscoveryRecipe(Protocol):
     """What finding items and sets of them spends, and how many go on: see `recipe.Recipe`."""
@@ -54,8 +59,9 @@ class Level:
     """Itemsets of one size that were found.
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
+    scores: (n,) what they are ranked by; their weights unless given.
     weighed: the sum of all noisy weights of that size, those that were not kept too; 0 where it is not asked for.
-    lost: the noisy weight up to which others were not kept, in units; -inf where none was lost.
+    lost: the rank up to which others were not kept, in units of weight; -inf where none was lost.
     """
 
     sets: Itemsets
@@ -63,6 +69,12 @@ class Level:
     deviation: float
     weighed: float = 0.0
     lost: float = -inf
+    scores: NDArray[np.float64] | None = None
+
+    @property
+    def ranked(self) -> NDArray[np.float64]:
+        """What they are ranked by: (n,)."""
+        return self.weights if self.scores is None else self.scores
 
     @cached_property
     def logs(self) -> Mapping[tuple[int, ...], float]:
@@ -75,14 +87,15 @@ class Level:
         return self._kept(np.arange(len(self.sets))[:count])
 
     def best(self, count: int) -> Level:
-        """Return the `count` of the highest weights, descending."""
-        return self._kept(np.argsort(-self.weights, kind="stable")[:count])
+        """Return the `count` of the highest ranks, descending."""
+        return self._kept(np.argsort(-self.ranked, kind="stable")[:count])
 
     def _kept(self, places: NDArray[np.intp]) -> Level:
-        """Return those at these places, which have the highest weights of all."""
-        weights = self.weights[places]
-        lost = max(self.lost, float(weights.min(initial=inf))) if len(places) < len(self.sets) else self.lost
-        return replace(self, sets=self.sets[places], weights=weights, lost=lost)
+        """Return those at these places, which have the highest ranks of all."""
+        ranked = self.ranked[places]
+        lost = max(self.lost, float(ranked.min(initial=inf))) if len(places) < len(self.sets) else self.lost
+        scores = None if self.scores is None else ranked
+        return replace(self, sets=self.sets[places], weights=self.weights[places], scores=scores, lost=lost)
 
 
 def found_items(
@@ -135,11 +148,16 @@ def _pairs(
         return nothing(size)
     variance = budget.variance(share, 1, cells)
     weights = noisy_weights(counts.pair_level_sums(GRID), variance, randomness)
+    scores = weights
+    if cells <= _SHRUNKEN_CELLS:
+        # What its items predict speaks for a pair; but where it weighs much more, it is bought together for a reason.
+        likely, _ = shrunken(weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels))
+        scores = np.maximum(likely, weights - _LIFTED * sqrt(variance))
     # Only the best go on: it is quicker to name no others.
-    best = np.argpartition(-weights, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
+    best = np.argpartition(-scores, recipe.kept)[: recipe.kept] if cells > recipe.kept else np.arange(cells)
     best.sort()
-    lost = float(weights[best].min()) if cells > len(best) else -inf
-    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost)
+    lost = float(scores[best].min()) if cells > len(best) else -inf
+    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best])
 
 
 def _larger(
@@ -160,7 +178,7 @@ def _larger(
         return nothing(size)
     variance = budget.variance(share, 1, len(sets))
     weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
-    estimates = shrunken(weights, float(variance), parts_features(sets, levels))
+    estimates, _ = shrunken(weights, float(variance), parts_features(sets, levels))
     # Those that were not weighed, as their parts are rarer, would not have weighed more than the least that was.
     return Level(sets, estimates, sqrt(variance), lost=float(estimates.min()) if left_behind else -inf)
 

@@ -50,10 +50,13 @@ def doubtful(
     sizes = [sets.shape[1] for sets, _ in counted.pool.parts]
     for size, part in zip(sizes, parts, strict=True):
         rivals = slice(None) if union else part
-        left = estimates[rivals][~is_chosen[rivals]].max(initial=-math.inf)
+        left_out = np.where(is_chosen[rivals], -math.inf, estimates[rivals])
+        left = left_out.max(initial=-math.inf)
+        its_noise = counted.noise[rivals][left_out.argmax()] if len(left_out) else 0.0
+        between = _WITHIN * np.hypot(counted.noise[part], its_noise)
         # A set was lost with any of its parts, but no larger one makes it less frequent.
         hidden = max((most for own, most in lost.items() if union or own <= size), default=-math.inf)
-        in_doubt[part] = estimates[part] <= max(left + math.sqrt(2) * _WITHIN * counted.deviation, hidden)
+        in_doubt[part] = estimates[part] <= np.maximum(left + between, hidden)
     return in_doubt[chosen]
 
 

@@ -25,10 +25,8 @@ from fim_private.levelwise.two_counts import counted_twice
 ITEMS_DELTA = Fraction(1, 10)
 # An estimate below so many σ of the noise in it does not stand out from 0: one of 0 does once in 44.
 STANDS_OUT = 2.0
-# Items of a list go on if their weight is so many σ, as they do without a list: more of them would make more pairs, of
-# which each would weigh less (FNR of pairs, k = 100, mean of five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ,
-# .090 at 9 σ). Where nothing but items is sought, all do. The best fifty go on in any case: they are few pairs.
-_LISTED_STAND_OUT, _ALWAYS = 6.0, 50
+# Of the items that stand out the best fifty go on in any case: they are few pairs.
+_ALWAYS = 50
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,10 @@ class Levelwise:
         """
         items = source.items(universe)
         codes, found = found_items(items, self.budget, self.recipe, self.items_delta, randomness)
-        if self.items_delta is None and self.sizes[-1] > 1:  # unlisted, all were named that stand out, and no others
-            plain = max(int((found.weights >= _LISTED_STAND_OUT * found.deviation).sum()), _ALWAYS)
+        stand_out = self.recipe.listed_stand_out
+        # Unlisted, all were named that stand out, and no others; where nothing but items is sought, all go on.
+        if self.items_delta is None and self.sizes[-1] > 1 and stand_out is not None:
+            plain = max(int((found.weights >= stand_out * found.deviation).sum()), _ALWAYS)
             codes, found = codes[:plain], found.first(plain)
         counts = items.among(codes)
         levels = found_levels(counts, found, self.budget, self.recipe, randomness)
@@ -80,9 +80,9 @@ class Levelwise:
             counts, first_pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
         )
         pool = counted.pool
-        places = pool.best(self.count, union=self.union)
+        places = counted.best(self.count, union=self.union)
         if not self.keep_all:
-            places = places[pool.estimates[places] >= STANDS_OUT * counted.deviation]
+            places = places[pool.estimates[places] >= STANDS_OUT * counted.deviations[places]]
         in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
         chosen = pool.at(places)
         supports = counts.sums(chosen.sets, np.append(0, np.ones(len(chosen), dtype=np.int64)))
@@ -100,16 +100,18 @@ def levelwise(
     budget: PrivacyBudget,
     neighbors: str,
     listed: bool,
+    by_user: bool,
     part: Fraction = Fraction(1),
     keep_all: bool = False,
 ) -> Levelwise:
     """Return the run that spends `part` of a budget (Theorem 13).
 
-    listed: whether the items are public. Otherwise a part of delta goes to naming them; the rest of the budget makes μ,
-    of whose square the run has the part, and whoever releases supports the rest.
+    by_user: whether units are users, not baskets. listed: whether the items are public. Otherwise a part of delta goes
+    to naming them. The rest of the budget makes μ: the run has the part of μ², and whoever releases supports the rest.
     Raises ParameterError for a budget out of range.
     """
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    recipe = Recipe.of(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors)
+    of_units = Recipe.of_users if by_user else Recipe.of
+    recipe = of_units(sizes, count, union=union, epsilon=budget.loss, neighbors=neighbors, listed=listed)
     return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all)

@@ -142,7 +142,8 @@ class _Run:
         bound = best_bound(held, len(pool), budget, share, self.threshold)
         weights, variance = weighed(counts, pool, budget, share, bound, randomness)
         kept = held.kept_weight(bound)
-        return _Counted(pool.shrunken(weights / kept, variance / kept**2, levels), sqrt(variance) / kept)
+        estimates, _ = pool.shrunken(weights / kept, variance / kept**2, levels)
+        return _Counted(estimates, sqrt(variance) / kept)
 
 
 def joined(pools: list[CandidatePool]) -> CandidatePool:
@@ -155,9 +156,19 @@ def joined(pools: list[CandidatePool]) -> CandidatePool:
 
 
 def reaching(
-    sizes: Sequence[int], most: int, *, budget: PrivacyBudget, neighbors: str, listed: bool, part: Fraction
+    sizes: Sequence[int],
+    most: int,
+    *,
+    budget: PrivacyBudget,
+    neighbors: str,
+    listed: bool,
+    by_user: bool,
+    part: Fraction,
 ) -> Reaching:
     """Return the run that spends `part` of a budget; as `levelwise`. Raises ParameterError for one out of range."""
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    return Reaching(tuple(sizes), most, gaussian, ThresholdRecipe.of(sizes), items_delta)
+    recipe = ThresholdRecipe.of(sizes)
+    if by_user and sizes[-1] > 1:
+        recipe = ThresholdRecipe.of_users(sizes, epsilon=budget.loss, neighbors=neighbors, listed=listed)
+    return Reaching(tuple(sizes), most, gaussian, recipe, items_delta)

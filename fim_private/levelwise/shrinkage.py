@@ -23,15 +23,18 @@ _BELOW_NOISE, _LARGEST_LOG = 8.0, 40.0
 _LEAST_RATIO, _LARGEST_RATIO = -1.0, 3.0
 
 
-def shrunken(weights: NDArray[np.float64], variance: float, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return estimates of the true weights: (n,), each between its noisy weight and its prediction.
+def shrunken(
+    weights: NDArray[np.float64], variance: float, features: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
-    With few weights, n < q + 6, they are returned as they are.
+    Both are (n,): the estimates, and the standard deviation of each, given the predictions: σ √(c p² / (σ² + c p²)).
+    With few weights, n < q + 6, they are returned as they are, with the σ of the noise.
     """
     n, q = features.shape
     if n < q + 1 + _SPARE:
-        return weights.copy()
+        return weights.copy(), np.full(n, math.sqrt(variance))
     x = np.column_stack([np.ones(n), (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)])
     noise = math.sqrt(variance)
     coefficients = np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0]
@@ -47,8 +50,8 @@ def shrunken(weights: NDArray[np.float64], variance: float, features: NDArray[np
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
-    estimates: NDArray[np.float64] = weights + variance / (variance + spread * p * p) * (p - weights)
-    return estimates
+    drawn: NDArray[np.float64] = variance / (variance + spread * p * p)
+    return weights + drawn * (p - weights), noise * np.sqrt(1 - drawn)
 
 
 def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[np.float64]:

@@ -7,17 +7,21 @@ changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.recipe import LARGEST_SIZE
+from fim_private.levelwise.recipe import LARGEST_SIZE, OWN_ITEMS, OWN_ITEMS_OF_USER, unlisted_items_share
 
 # Of items alone: the part that finds them. With sets: that, what counts the items, what each level of sets has, and all
 # levels together at most. Of each histogram, of which there is one before each count.
 _ITEMS_ALONE = Fraction(35, 100)
 _ITEMS, _ITEM_COUNT, _LEVEL, _LEVELS = Fraction(23, 100), Fraction(8, 100), Fraction(20, 100), Fraction(36, 100)
 _HISTOGRAM = Fraction(15, 1000)
+# The same for users: without a list of items, and with one.
+_USERS_ITEMS, _USERS_LISTED_ITEMS = Fraction(50, 100), Fraction(30, 100)
+_USERS_LEVEL, _USERS_LISTED_LEVEL, _USERS_LEVELS = Fraction(17, 100), Fraction(26, 100), Fraction(26, 100)
+_USERS_ITEM_COUNT = Fraction(6, 100)
 
 
 @dataclass(frozen=True)
@@ -36,14 +40,17 @@ class ThresholdRecipe:
     levels: tuple[Fraction, ...]
     set_count: Fraction
     histogram: Fraction = _HISTOGRAM
-    own_items: int = 1_000
+    own_items: int = OWN_ITEMS
     most_items: int = 1_500
     most_closed: int = 8_000
     kept: int = 2_000
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:
-        """Return the recipe for itemsets of these sizes, consecutive. Raises ParameterError for one above 20."""
+        """Return the recipe for itemsets of baskets, of these sizes, consecutive, and for single items of users.
+
+        Raises ParameterError for a size above 20.
+        """
         if sizes[-1] > LARGEST_SIZE:
             raise ParameterError(
                 f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
@@ -53,3 +60,19 @@ class ThresholdRecipe:
         each = min(_LEVEL, _LEVELS / levels)
         rest = 1 - _ITEMS - _ITEM_COUNT - 2 * _HISTOGRAM - levels * each
         return cls(_ITEMS, _ITEM_COUNT, (each,) * levels, rest)
+
+    @classmethod
+    def of_users(cls, sizes: Sequence[int], *, epsilon: Fraction, neighbors: str, listed: bool) -> ThresholdRecipe:
+        """Return the recipe for itemsets of users, of these sizes, the largest >= 2. Raises as `of` does."""
+        levels = sizes[-1] - 1
+        items = unlisted_items_share(_USERS_ITEMS, epsilon, neighbors) if not listed else _USERS_LISTED_ITEMS
+        each = min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
+        rest = 1 - items - _USERS_ITEM_COUNT - 2 * _HISTOGRAM - levels * each
+        return replace(
+            cls.of(sizes),
+            items=items,
+            item_count=_USERS_ITEM_COUNT,
+            levels=(each,) * levels,
+            set_count=rest,
+            own_items=OWN_ITEMS_OF_USER,
+        )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fim_private.counting.candidate_counts import CandidateSource
 from fim_private.dp.randomness import Randomness
@@ -16,13 +17,28 @@ from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.recipe import Recipe
 from fim_private.levelwise.scaled_count import best_bound, held_by_units, weighed
 
+# What lies so many σ of the first count above the last one sought is taken for found. Units hold fewer of the others
+# then, which are so counted with less noise.
+_CLEAR = 1.0
+
 
 @dataclass(frozen=True)
 class Counted:
-    """A pool after a count. deviation: σ of the noise in it, in units, > 0."""
+    """A pool after both counts: K candidates, all estimates in what the second count gave a unit.
+
+    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most that: predictions
+    took a part of the noise away. clear: (K,) those that were found by the first count.
+    """
 
     pool: CandidatePool
-    deviation: float
+    noise: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    clear: NDArray[np.bool_]
+
+    def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
+        """Return the places of those found by the first count and, up to `count`, the highest estimates; ascending."""
+        first = replace(self.pool, estimates=np.where(self.clear, np.inf, self.pool.estimates))
+        return first.best(count, union=union)
 
 
 def counted_twice(
@@ -37,15 +53,35 @@ def counted_twice(
     randomness: Randomness,
 ) -> Counted:
     """Return the best candidates with their estimates after the second count. pool: at least one candidate."""
-    first = weighed(counts, pool, budget, recipe.first, recipe.first_bound, randomness)
-    ranked = pool.shrunken(*first, levels)
-    pool = ranked.at(ranked.best(recipe.second_pool, union=union))
-    held = held_by_units(counts, pool, budget, recipe.histogram, randomness)
+    weights, variance = weighed(counts, pool, budget, recipe.first, recipe.first_bound, randomness)
+    ranked, deviations = pool.shrunken(weights, variance, levels)
+    places = ranked.best(recipe.second_pool, union=union)
+    pool, deviations, noise = ranked.at(places), deviations[places], np.full(len(places), sqrt(variance))
+    clear = _clear(pool, count, sqrt(variance), union=union)
+    again = np.flatnonzero(~clear)
+    contested = pool.at(again)
+    held = held_by_units(counts, contested, budget, recipe.histogram, randomness)
     sought = count if union else count * len(pool.sets)
-    estimates = np.sort(pool.estimates)[::-1]
-    least = max(float(estimates[min(sought, len(pool)) - 1]), 0.0)
-    bound = best_bound(held, len(pool), budget, recipe.second, least)
-    weights, variance = weighed(counts, pool, budget, recipe.second, bound, randomness)
+    least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
+    bound = best_bound(held, len(contested), budget, recipe.second, least)
+    weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
     # What was counted before is one more hint; at least the noise of that count, for its logarithm is taken.
-    before = np.maximum(pool.estimates, sqrt(first[1]))
-    return Counted(pool.shrunken(weights, variance, levels, before), sqrt(variance))
+    before = np.maximum(contested.estimates, noise[again])
+    counted, left_open = contested.shrunken(weights, variance, levels, before)
+    # One scale for all: the second count took less from the weights of a unit.
+    scale = max(float(np.maximum(counted.estimates, 0).sum()) / float(before.sum()), 1.0)
+    estimates, deviations, noise = pool.estimates * scale, deviations * scale, noise * scale
+    estimates[again], deviations[again], noise[again] = counted.estimates, left_open, sqrt(variance)
+    return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
+
+
+def _clear(pool: CandidatePool, count: int, deviation: float, *, union: bool) -> NDArray[np.bool_]:
+    """Return which candidates lie clearly above the last of the `count` that are sought: count - 1 at most, (K,)."""
+    clear = np.zeros(len(pool), dtype=np.bool_)
+    for part in pool.rivals(union=union):
+        own = pool.estimates[part]
+        if len(own) > count:
+            order = np.argsort(-own, kind="stable")
+            first = order[: count - 1]
+            clear[part.start + first] = own[first] >= own[order[count - 1]] + _CLEAR * deviation
+    return clear

@@ -21,7 +21,7 @@ from typing import Any
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import BasketCap, RankCap
-from fim_private.mining.choice import AUTO, choose
+from fim_private.mining.choice import AUTO, choose, few_of_users
 from fim_private.mining.needed_support import needed_support
 from fim_private.mining.options import MiningOptions
 
@@ -254,7 +254,17 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     capped = any(cap is not None for cap in (options.max_rank, options.max_basket, options.max_baskets))
     if name == AUTO:
         several = changed.top > 1 or (len(changed.sizes) > 1 and not changed.union)
-        name, reason = choose(changed.delta, changed.sizes, changed.universe, several=several, capped=capped)
+        few = options.by_user and few_of_users(
+            changed.sizes,
+            changed.top,
+            union=changed.union,
+            listed=options.items_are_listed,
+            epsilon=changed.budget.loss,
+            neighbors=changed.neighbors,
+        )
+        name, reason = choose(
+            changed.delta, changed.sizes, changed.universe, several=several, capped=capped, few_of_users=few
+        )
     spec = registry.spec_named(name)
     if options.max_rank is not None and spec.rank_cap is RankCap.NONE:
         return None

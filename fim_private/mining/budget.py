@@ -183,6 +183,7 @@ def _by_gdp_composition(options: MiningOptions) -> BudgetAllocation:
         "budget": options.budget,
         "neighbors": options.neighbors,
         "listed": isinstance(universe, Catalogue),
+        "by_user": options.by_user,
         "part": 1 - options.extras,
     }
     run: Levelwise | Reaching

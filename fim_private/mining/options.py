@@ -23,7 +23,7 @@ from fim_private.mechanisms import registry
 from fim_private.mechanisms.mechanism_spec import MechanismSpec
 from fim_private.mechanisms.public_parameters import PublicParameters
 from fim_private.mining.caps import check_caps
-from fim_private.mining.choice import AUTO, choose
+from fim_private.mining.choice import AUTO, choose, few_of_users
 from fim_private.mining.min_support import MinSupport
 from fim_private.mining.scope import Scope
 from fim_private.mining.sizes import parse_sizes
@@ -219,12 +219,23 @@ def checked_options(
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
-    reason = None
+    reason, several = None, False
     if is_auto:
         several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
-        mechanism, reason = choose(
-            budget.delta, sizes, universe, several=several, capped=any(cap is not None for cap in checked.values())
+        few = (
+            by_user
+            and least is None
+            and few_of_users(
+                sizes,
+                _top(defaults.TOP if top is None else top),
+                union=union,
+                listed=isinstance(universe, Catalogue),
+                epsilon=budget.loss,
+                neighbors=relation,
+            )
         )
+        capped = any(cap is not None for cap in checked.values())
+        mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
     spec = registry.spec_named(mechanism, AUTO)
     scope.check_cap(max_baskets)
     check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
@@ -232,7 +243,9 @@ def checked_options(
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
-    share = _supports_share(spec.supports_share(relation), spec, supports, supports_share, least, rules=rules)
+    # Picks of a few itemsets of users stand in for levelwise, and spend as much of the budget on finding.
+    usual = registry.spec_named("levelwise") if is_auto and by_user and several else spec
+    share = _supports_share(usual.supports_share(relation), spec, supports, supports_share, least, rules=rules)
     chosen = scope.chooses_units(where)
     counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
     asked = MiningOptions(

@@ -96,7 +96,7 @@ def usual_list_gain() -> ListGain | None:
 def levelwise_options(*, supports: bool = False, **asked: Any) -> MiningOptions:
     """Return a request of levelwise. supports: whether it has noisy ones. asked: other fields of MiningOptions."""
     spec = registry.spec_named("levelwise")
-    return MiningOptions(spec, supports_share=spec.supports_share if supports else None, **asked)
+    return MiningOptions(spec, supports_share=spec.supports_share(asked["neighbors"]) if supports else None, **asked)
 
 
 def _item_support(options: MiningOptions, typical_items: float) -> int | None:

@@ -23,7 +23,7 @@ from fim_private.levelwise.two_counts import counted_twice
 
 # The part of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
 ITEMS_DELTA = Fraction(1, 10)
-# An estimate below so many σ of the noise in it does not stand out from 0: one of 0 does once in 44.
+# An estimate below so many deviations does not stand out from 0: one of 0 does once in 20 to 44 times.
 STANDS_OUT = 2.0
 # Of the items that stand out the best fifty go on in any case: they are few pairs.
 _ALWAYS = 50

@@ -29,8 +29,8 @@ def shrunken(
     """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
-    Both are (n,): the estimates, and the standard deviation of each, given the predictions: σ √(c p² / (σ² + c p²)).
-    With few weights, n < q + 6, they are returned as they are, with the σ of the noise.
+    Both are (n,): the estimates, and the standard deviation of each. That of a weight given its prediction is
+    σ √(c p² / (σ² + c p²)), and the prediction has an error of its own, by the curvature of what was fitted. With few weights, n < q + 6, they are returned as they are, with the σ of the noise.
     """
     n, q = features.shape
     if n < q + 1 + _SPARE:
@@ -51,7 +51,10 @@ def shrunken(
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
     drawn: NDArray[np.float64] = variance / (variance + spread * p * p)
-    return weights + drawn * (p - weights), noise * np.sqrt(1 - drawn)
+    precision = p * p / (variance + spread * p * p)
+    covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1))
+    of_prediction = drawn * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
+    return weights + drawn * (p - weights), np.hypot(noise * np.sqrt(1 - drawn), of_prediction)
 
 
 def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[np.float64]:

@@ -111,7 +111,6 @@ def names_of(listed: ItemList) -> dict[Item, str]:
     shown = [str(names.get(item, item)) for item in every]
     if len({*shown}) < len(shown):
         raise DataError(
-            f"labels in {parameter('catalogue_label')} cannot be told apart, even with the items behind them; "
-            "rename some"
+            f"{parameter('catalogue_label')} has labels that stay alike even with the items behind them; rename some"
         )
     return names

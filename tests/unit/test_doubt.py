@@ -43,7 +43,13 @@ def sets(*rows: tuple[int, ...], size: int) -> Any:
 def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
     """So many pairs {0, 1}, {0, 2}, … that were counted twice."""
     own = sets(*((0, n) for n in range(1, len(estimates) + 1)), size=2)
-    return Counted(CandidatePool((own,), np.array(estimates, dtype=np.float64)), deviation)
+    return counted_of(CandidatePool((own,), np.array(estimates, dtype=np.float64)), deviation)
+
+
+def counted_of(pool: CandidatePool, deviation: float) -> Counted:
+    """A pool of which nothing was clear after the first count, and no prediction took noise away."""
+    noise = np.full(len(pool), deviation)
+    return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
 
 
 def levels(items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0) -> dict[int, Level]:
@@ -76,13 +82,22 @@ def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() 
     assert marks(pairs(500, 130, 120), [], LITTLE_LOST) == []
 
 
+def test_what_the_first_count_found_has_the_noise_of_that_count() -> None:
+    counted = pairs(500, 150, 100)
+    noisier = replace(counted, noise=np.array([10.0, 40.0, 10.0]), clear=np.array([False, True, False]))
+    assert marks(counted, [0, 1], LITTLE_LOST) == [False, False]
+    assert marks(noisier, [0, 1], LITTLE_LOST) == [False, True]
+    # It is among the best, whatever the second count gave the others.
+    assert noisier.best(1, union=True).tolist() == [1]
+
+
 def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249 may be among them."""
     found = levels(1.0, 50.0)
     counted = pairs(*[500.0] * 7, 249.0)
     everything = [*range(8)]
     assert marks(counted, everything, found) == [False] * 7 + [True]
-    more = Counted(CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0)
+    more = counted_of(CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0)
     assert marks(more, everything, found) == [False] * 8
     noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
     assert marks(more, everything, noisier) == [False] * 7 + [True]
@@ -99,7 +114,8 @@ def test_an_item_that_was_not_found_takes_its_pairs_with_it() -> None:
 
 def test_sizes_are_ranked_each_by_itself_or_together() -> None:
     singles = sets((0,), (1,), size=1)
-    both = Counted(CandidatePool((singles, sets((0, 1), (0, 2), size=2)), np.array([900.0, 450.0, 440.0, 100.0])), 10.0)
+    pool = CandidatePool((singles, sets((0, 1), (0, 2), size=2)), np.array([900.0, 450.0, 440.0, 100.0]))
+    both = counted_of(pool, 10.0)
     assert marks(both, [0, 2], LITTLE_LOST) == [False, False]
     assert marks(both, [0, 2], LITTLE_LOST, union=True) == [False, True]
 

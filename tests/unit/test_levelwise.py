@@ -50,13 +50,26 @@ some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
 )
 
 
-@given(some_sizes, st.integers(1, 100_000), st.booleans(), st.floats(1e-9, 1e9), st.sampled_from(RELATIONS))
-@example((LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one")
-@example(tuple(range(1, LARGEST_SIZE + 1)), 100_000, True, 1e-9, "replace-one")
+RECIPES = {"baskets": Recipe.of, "users": Recipe.of_users}
+
+
+@given(
+    st.sampled_from(["baskets", "users"]),
+    some_sizes,
+    st.integers(1, 100_000),
+    st.booleans(),
+    st.floats(1e-9, 1e9),
+    st.sampled_from(RELATIONS),
+    st.booleans(),
+)
+@example("baskets", (LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one", False)
+@example("users", (LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one", False)
+@example("users", tuple(range(1, LARGEST_SIZE + 1)), 100_000, True, 1e-9, "replace-one", True)
 def test_the_parts_of_a_recipe_are_the_whole(
-    sizes: tuple[int, ...], count: int, union: bool, epsilon: float, neighbors: str
+    units: str, sizes: tuple[int, ...], count: int, union: bool, epsilon: float, neighbors: str, listed: bool
 ) -> None:
-    recipe = Recipe.of(sizes, count, union=union, epsilon=Fraction(epsilon), neighbors=neighbors)
+    given = {"union": union, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": listed}
+    recipe = RECIPES[units](sizes, count, **given)
     parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
     assert sum(parts) == 1
     assert all(part > 0 for part in parts)
@@ -68,14 +81,19 @@ def test_the_parts_of_a_recipe_are_the_whole(
     assert recipe.most_closed >= recipe.kept
     assert recipe.second_pool >= count
     assert min(recipe.pool) >= 1
-    assert 30 <= recipe.most_items <= 1_500
+    if units == "baskets":
+        assert 30 <= recipe.most_items <= 1_500
+    else:
+        assert recipe.most_items <= (3 * count + 20 if sizes == (1,) else 150)
 
 
 @pytest.mark.parametrize("union", [False, True])
 @pytest.mark.parametrize("sizes", [(2,), (1, 2, 3), (3, 4)])
-def test_more_is_counted_where_more_is_sought(sizes: tuple[int, ...], union: bool) -> None:
+@pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)
+def test_more_is_counted_where_more_is_sought(make: Any, sizes: tuple[int, ...], union: bool) -> None:
     recipes = [
-        Recipe.of(sizes, count, union=union, epsilon=ONE, neighbors="add-remove") for count in (1, 10, 50, 100, 1000)
+        make(sizes, count, union=union, epsilon=ONE, neighbors="add-remove", listed=False)
+        for count in (1, 10, 50, 100, 1000)
     ]
     for name in ("pool", "second_pool", "kept", "most_closed", "most_items"):
         numbers = [getattr(recipe, name) for recipe in recipes]
@@ -85,14 +103,19 @@ def test_more_is_counted_where_more_is_sought(sizes: tuple[int, ...], union: boo
 
 def test_items_get_more_where_they_are_harder_to_find() -> None:
     def share(epsilon: float, neighbors: str) -> Fraction:
-        return Recipe.of((2,), 100, union=False, epsilon=Fraction(epsilon), neighbors=neighbors).items
+        return make((2,), 100, union=False, epsilon=Fraction(epsilon), neighbors=neighbors, listed=False).items
 
-    assert share(1, "add-remove") < share(1, "replace-one") < share(0.25, "replace-one") <= Fraction(3, 10)
+    for make, most in ((Recipe.of, Fraction(3, 10)), (Recipe.of_users, Fraction(65, 100))):
+        assert share(1, "add-remove") < share(1, "replace-one") < share(0.25, "replace-one") <= most
+    # With a list of items there is no threshold to pass.
+    listed = Recipe.of_users((2,), 100, union=False, epsilon=ONE, neighbors="replace-one", listed=True)
+    assert listed.items < share(1, "replace-one") / 2
 
 
-def test_sizes_are_bounded() -> None:
+@pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)
+def test_sizes_are_bounded(make: Any) -> None:
     with pytest.raises(ParameterError, match=f"^\0?size\0? must be at most {LARGEST_SIZE} with levelwise"):
-        Recipe.of((LARGEST_SIZE, LARGEST_SIZE + 1), 5, union=False, epsilon=ONE, neighbors="add-remove")
+        make((LARGEST_SIZE, LARGEST_SIZE + 1), 5, union=False, epsilon=ONE, neighbors="add-remove", listed=True)
 
 
 # ------------------------------------------------------------------------------------------ candidates
@@ -169,15 +192,37 @@ def test_shrunken_weights_are_nearer_to_the_truth() -> None:
     ratios = []
     for _ in range(20):
         true, noisy, hint = noisy_family(random, 300, 60.0)
-        estimates = shrunken(noisy, 60.0**2, hint)
+        estimates, _ = shrunken(noisy, 60.0**2, hint)
         ratios.append(((estimates - true) ** 2).mean() / ((noisy - true) ** 2).mean())
     assert max(ratios) < 0.25
 
 
+def test_deviations_say_how_far_estimates_are_off() -> None:
+    random = np.random.default_rng(9)
+    off = []
+    for _ in range(20):
+        true, noisy, hint = noisy_family(random, 300, 60.0)
+        estimates, deviations = shrunken(noisy, 60.0**2, hint)
+        assert deviations.max() <= 60.0 * 1.05
+        off.append(np.abs(estimates - true) / deviations)
+    within = np.mean(np.concatenate(off) <= 1.96)
+    assert 0.9 <= within <= 0.98, within
+
+
+def test_of_nothing_nothing_stands_out() -> None:
+    """Of noise alone an estimate is twice its deviation once in 20 times; the noise itself is once in 44."""
+    random = np.random.default_rng(10)
+    shown = 0
+    for _ in range(200):
+        estimates, deviations = shrunken(random.normal(0, 5, 30), 25.0, random.normal(0, 1, (30, 2)))
+        shown += int((estimates >= 2 * deviations).sum())
+    assert shown / (200 * 30) < 0.065, shown
+
+
 def test_weights_almost_without_noise_stay() -> None:
     true, noisy, hint = noisy_family(np.random.default_rng(7), 300, 0.01)
-    assert np.abs(shrunken(noisy, 0.01**2, hint) - noisy).max() < 0.01
-    assert np.abs(shrunken(noisy, 0.01**2, hint) - true).max() < 0.1
+    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - noisy).max() < 0.01
+    assert np.abs(shrunken(noisy, 0.01**2, hint)[0] - true).max() < 0.1
 
 
 @given(
@@ -186,7 +231,7 @@ def test_weights_almost_without_noise_stay() -> None:
 )
 def test_without_hints_all_go_the_same_part_of_the_way_to_one_prediction(weights: list[float], variance: float) -> None:
     noisy = np.array(weights)
-    moved = shrunken(noisy, variance, np.empty((len(noisy), 0)))
+    moved, _ = shrunken(noisy, variance, np.empty((len(noisy), 0)))
     assert np.isfinite(moved).all()
     # est = y + t (p - y) with one t in [0, 1] and one p > 0, so differences shrink by the same factor 1 - t.
     factor = (moved[-1] - moved[0]) / (noisy[-1] - noisy[0])
@@ -202,7 +247,7 @@ def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> 
     random = np.random.default_rng(8)
     hint = np.repeat([0.0, 3.0], 100)
     noisy = np.exp(2 + hint) + random.normal(0, 5, 200)
-    estimates = shrunken(noisy, 25.0, hint[:, None])
+    estimates, _ = shrunken(noisy, 25.0, hint[:, None])
     for half in (slice(0, 100), slice(100, 200)):
         y, moved = noisy[half], estimates[half]
         factor = np.polyfit(y, moved, 1)[0]
@@ -216,10 +261,11 @@ def test_few_weights_are_returned_as_they_are() -> None:
     for features in (0, 1, 4):
         for n in range(features + 6):
             weights = np.linspace(-3, 50, n)
-            same = shrunken(weights, 4.0, np.arange(n * features, dtype=float).reshape(n, features))
+            same, deviations = shrunken(weights, 4.0, np.arange(n * features, dtype=float).reshape(n, features))
             assert same.tolist() == weights.tolist()
             assert same is not weights
-    moved = shrunken(np.linspace(-3, 50, 7), 4.0, np.arange(7.0)[:, None])
+            assert deviations.tolist() == [2.0] * n
+    moved, _ = shrunken(np.linspace(-3, 50, 7), 4.0, np.arange(7.0)[:, None])
     assert moved.tolist() != np.linspace(-3, 50, 7).tolist()
 
 
@@ -240,8 +286,9 @@ def test_odd_weights_give_numbers(weights: NDArray[np.float64], variance: float)
     """A warning would be an error here."""
     hints = (np.zeros((30, 1)), np.arange(60.0).reshape(30, 2), np.log(np.maximum(weights, 1))[:, None])
     for features in hints:
-        estimates = shrunken(weights, variance, features)
+        estimates, deviations = shrunken(weights, variance, features)
         assert np.isfinite(estimates).all()
+        assert np.isfinite(deviations).all()
         assert np.abs(estimates).max() <= max(1e13 * math.sqrt(variance), math.exp(40), np.abs(weights).max())
 
 

@@ -237,7 +237,7 @@ def test_users_may_spend_a_rho() -> None:
     import pyarrow as pa
 
     visits = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"]] * 1200})
-    release = fim.mine(visits, user="customer", rho=0.1, top=3, size="1-2", supports=True, seed=1)
+    release = fim.mine(visits, user="customer", rho=0.1, top=3, size="2-3", supports=True, seed=1)
     assert {share.purpose for share in release.shares} >= {"items", "supports"}
     assert sum(share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares) == TENTH  # type: ignore[misc]
     assert release.zcdp == ZcdpCost(0.1, 5e-7)

@@ -102,14 +102,17 @@ def test_more_is_counted_where_more_is_sought(make: Any, sizes: tuple[int, ...],
 
 
 def test_items_get_more_where_they_are_harder_to_find() -> None:
-    def share(epsilon: float, neighbors: str) -> Fraction:
-        return make((2,), 100, union=False, epsilon=Fraction(epsilon), neighbors=neighbors, listed=False).items
+    def share(make: Any, epsilon: float, neighbors: str) -> Fraction:
+        given = {"union": False, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": False}
+        items: Fraction = make((2,), 100, **given).items
+        return items
 
     for make, most in ((Recipe.of, Fraction(3, 10)), (Recipe.of_users, Fraction(65, 100))):
-        assert share(1, "add-remove") < share(1, "replace-one") < share(0.25, "replace-one") <= most
+        plain, doubled, both = ((1, "add-remove"), (1, "replace-one"), (0.25, "replace-one"))
+        assert share(make, *plain) < share(make, *doubled) < share(make, *both) <= most
     # With a list of items there is no threshold to pass.
     listed = Recipe.of_users((2,), 100, union=False, epsilon=ONE, neighbors="replace-one", listed=True)
-    assert listed.items < share(1, "replace-one") / 2
+    assert listed.items < share(Recipe.of_users, 1, "replace-one") / 2
 
 
 @pytest.mark.parametrize("make", RECIPES.values(), ids=RECIPES)

@@ -29,9 +29,9 @@ def shrunken(
     """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
 
     weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
-    Both are (n,): the estimates, and the standard deviation of each. Given its prediction, a weight has σ √(c p² / (σ² +
-    c p²)), and the prediction has an error of its own, by the curvature of what was fitted. With few weights, n < q + 6,
-    they are returned as they are, with the σ of the noise.
+    Both are (n,): the estimates, and the standard deviation of each. A weight has σ √(c p² / (σ² + c p²)), given its
+    prediction, and the prediction has an error of its own, by the curvature of what was fitted. With few weights,
+    n < q + 6, they are returned as they are, with the σ of the noise.
     """
     n, q = features.shape
     if n < q + 1 + _SPARE:

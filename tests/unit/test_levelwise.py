@@ -68,7 +68,7 @@ RECIPES = {"baskets": Recipe.of, "users": Recipe.of_users}
 def test_the_parts_of_a_recipe_are_the_whole(
     units: str, sizes: tuple[int, ...], count: int, union: bool, epsilon: float, neighbors: str, listed: bool
 ) -> None:
-    given = {"union": union, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": listed}
+    given: dict[str, Any] = {"union": union, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": listed}
     recipe = RECIPES[units](sizes, count, **given)
     parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
     assert sum(parts) == 1
@@ -103,7 +103,7 @@ def test_more_is_counted_where_more_is_sought(make: Any, sizes: tuple[int, ...],
 
 def test_items_get_more_where_they_are_harder_to_find() -> None:
     def share(make: Any, epsilon: float, neighbors: str) -> Fraction:
-        given = {"union": False, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": False}
+        given: dict[str, Any] = {"union": False, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": False}
         items: Fraction = make((2,), 100, **given).items
         return items
 

@@ -17,9 +17,9 @@ from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.recipe import Recipe
 from fim_private.levelwise.scaled_count import best_bound, held_by_units, weighed
 
-# What lies so many σ of the first count above the last one sought is taken for found. Units hold fewer of the others
-# then, which are so counted with less noise.
-_CLEAR = 1.0
+# What lies so many σ of the first count above the last one sought, and is so many times as frequent, is taken for found:
+# scaling takes more from some than from others. Units hold fewer of the others then, which are counted with less noise.
+_CLEAR, _AHEAD = 1.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,6 @@ def _clear(pool: CandidatePool, count: int, deviation: float, *, union: bool) ->
         if len(own) > count:
             order = np.argsort(-own, kind="stable")
             first = order[: count - 1]
-            clear[part.start + first] = own[first] >= own[order[count - 1]] + _CLEAR * deviation
+            last = own[order[count - 1]]
+            clear[part.start + first] = own[first] >= max(last + _CLEAR * deviation, _AHEAD * last)
     return clear

@@ -17,9 +17,9 @@ from fim_private.levelwise.gaussian_budget import GaussianBudget
 from fim_private.levelwise.recipe import Recipe
 from fim_private.levelwise.scaled_count import best_bound, held_by_units, weighed
 
-# What lies so many σ of the first count above the last one sought, and is so many times as frequent, is taken for found:
-# scaling takes more from some than from others. Units hold fewer of the others then, which are counted with less noise.
-_CLEAR, _AHEAD = 1.0, 1.5
+# What lies so many σ of the first count above the last one sought is taken for found, if it is `ahead` times as
+# frequent as well. Units hold fewer of the others then, which are counted with less noise.
+_CLEAR = 1.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def counted_twice(
     ranked, deviations = pool.shrunken(weights, variance, levels)
     places = ranked.best(recipe.second_pool, union=union)
     pool, deviations, noise = ranked.at(places), deviations[places], np.full(len(places), sqrt(variance))
-    clear = _clear(pool, count, sqrt(variance), union=union)
+    clear = _clear(pool, count, sqrt(variance), float(recipe.ahead), union=union)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     held = held_by_units(counts, contested, budget, recipe.histogram, randomness)
@@ -75,7 +75,7 @@ def counted_twice(
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
 
 
-def _clear(pool: CandidatePool, count: int, deviation: float, *, union: bool) -> NDArray[np.bool_]:
+def _clear(pool: CandidatePool, count: int, deviation: float, ahead: float, *, union: bool) -> NDArray[np.bool_]:
     """Return which candidates lie clearly above the last of the `count` that are sought: count - 1 at most, (K,)."""
     clear = np.zeros(len(pool), dtype=np.bool_)
     for part in pool.rivals(union=union):
@@ -84,5 +84,5 @@ def _clear(pool: CandidatePool, count: int, deviation: float, *, union: bool) ->
             order = np.argsort(-own, kind="stable")
             first = order[: count - 1]
             last = own[order[count - 1]]
-            clear[part.start + first] = own[first] >= max(last + _CLEAR * deviation, _AHEAD * last)
+            clear[part.start + first] = own[first] >= max(last + _CLEAR * deviation, ahead * last)
     return clear

@@ -169,7 +169,7 @@ def voted(
         if chosen and relation == Neighbors.REPLACE_ONE:
             warn([chosen_units_show("user" if _by_user(data, source) else "basket")], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
-    purchases, scope = scope.applied(read), scope.read_from(read.read_as)
+    purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
     charged = None if due is None else due.pay(unit)
     if randomness.private:

@@ -105,7 +105,7 @@ def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const in
     """Add to the sum of each item the root of its part of all purchases of a unit, of the units first..last."""
     from numpy import empty, zeros
 
-    cdef int64_t unit, entry, k, distinct, kept, total, begin, end
+    cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
     cdef int32_t item
     cdef uint64_t square = scale * scale
     cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
@@ -116,6 +116,13 @@ def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const in
             begin, end = unit, unit + 1
             if unit_offsets is not None:
                 begin, end = unit_offsets[unit], unit_offsets[unit + 1]
+            total = offsets[end] - offsets[begin]
+            if end - begin == 1:  # each item once, and by their codes
+                total = min(total, most)
+                weight = _root(square, 1, max(total, 1))
+                for entry in range(offsets[begin], offsets[begin] + total):
+                    sums[items[entry]] += weight
+                continue
             distinct = 0
             for entry in range(offsets[begin], offsets[end]):
                 item = items[entry]
@@ -129,12 +136,12 @@ def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const in
                 qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
                 for k in range(distinct):
                     own[k] &= 0xffffffff
-                kept = most
-            total = 0
+                kept, total = most, 0
+                for k in range(kept):
+                    total += times[own[k]]
+            weight = _root(square, 1, max(total, 1))
             for k in range(kept):
-                total += times[own[k]]
-            for k in range(kept):
-                sums[own[k]] += _root(square, times[own[k]], total)
+                sums[own[k]] += weight if times[own[k]] == 1 else _root(square, times[own[k]], total)
             for k in range(distinct):
                 times[own[k]] = 0
 
@@ -243,12 +250,14 @@ cdef class UnitScan:
     cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
         """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
 
-    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        """Set how often the unit of a row hits what it hits: as often as it repeats the rarest rank of each."""
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        """Set how often the unit of a row hits what it hits, as often as it repeats the rarest rank; return the sum."""
+        return 0
 
     cdef void _work(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = NULL
         cdef int64_t unit, row, first, last, before, k, weight, total
+        cdef int32_t cell, times
         cdef uint64_t square = self.scale * self.scale
         cdef bint several, repeated = self.repeats is not None
         if self.ranks.shape[0]:
@@ -262,7 +271,7 @@ cdef class UnitScan:
                 if self.unit_starts is not None:
                     first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
                 several = last - first > 1
-                w.count = 0
+                w.count, total = 0, 0
                 for row in range(first, last):
                     w.work += 1
                     before = w.count
@@ -270,28 +279,32 @@ cdef class UnitScan:
                         self._row(w, ranks + self.starts[row], self.starts[row + 1] - self.starts[row],
                                   several or repeated)
                     if several:
+                        total += w.count - before
                         w.count = _distinct(w, before)
                     elif repeated and w.count:
-                        self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
-                                     self.starts[row + 1] - self.starts[row])
+                        total = self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
+                                             self.starts[row + 1] - self.starts[row])
                     if not self._goes_on(w):
                         break
                 w.held[w.count] += 1
                 if w.count == 0:
                     continue
                 if self.scale and (several or repeated):
-                    total = 0
+                    # Most are hit once.
+                    weight = _root(square, 1, total)
                     for k in range(w.count):
-                        total += w.times[w.hits[k]]
-                    for k in range(w.count):
-                        w.sums[w.hits[k]] += _root(square, w.times[w.hits[k]], total)
-                elif self.sums is not None:
-                    weight = self.weights[w.count]
-                    for k in range(w.count):
-                        w.sums[w.hits[k]] += weight
-                if several or repeated:
-                    for k in range(w.count):
-                        w.times[w.hits[k]] = 0
+                        cell = w.hits[k]
+                        times = w.times[cell]
+                        w.times[cell] = 0
+                        w.sums[cell] += weight if times == 1 else _root(square, times, total)
+                else:
+                    if self.sums is not None:
+                        weight = self.weights[w.count]
+                        for k in range(w.count):
+                            w.sums[w.hits[k]] += weight
+                    if several:
+                        for k in range(w.count):
+                            w.times[w.hits[k]] = 0
                 w.work += w.count
         self._breathe(w)
 
@@ -355,12 +368,16 @@ cdef class PairScan(UnitScan):
             for a in range(b):
                 line[ranks[a]] += weight
 
-    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        cdef int64_t a, b, base
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t a, b, base, total = 0
+        cdef int32_t least
         for b in range(1, length):
             base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
             for a in range(b):
-                w.times[base + ranks[a]] = min(repeats[a], repeats[b])
+                least = min(repeats[a], repeats[b])
+                w.times[base + ranks[a]] = least
+                total += least
+        return total
 
 
 cdef struct Node:               # of a trie
@@ -427,8 +444,8 @@ cdef class CandidateScan(UnitScan):
         """Set the ranks of each candidate; see candidate_kernel.pyi."""
         self.members = members
 
-    cdef void _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
-        cdef int64_t k, j
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t k, j, total = 0
         cdef int32_t cell, least
         for k in range(length):
             w.repeats[ranks[k]] = repeats[k]
@@ -438,6 +455,8 @@ cdef class CandidateScan(UnitScan):
             for j in range(self.members.shape[1]):
                 least = min(least, w.repeats[self.members[cell, j]])
             w.times[cell] = least
+            total += least
+        return total
 
     cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
         # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.

@@ -57,7 +57,8 @@ class CompiledCandidates:
         rank_of = np.full(len(self._transactions.vocabulary), -1, dtype=np.int32)
         rank_of[self._codes] = self._rank
         if self._transactions.together:
-            starts, ranks, self._repeats = repeated_items(self._transactions, rank_of)
+            starts, ranks, repeats = repeated_items(self._transactions, rank_of)
+            self._repeats = repeats.astype(np.int32)
             return RankedRows(starts, ranks)
         return ranked_rows(self._transactions, rank_of, self._effort)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class _Rows:
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     units: NDArray[np.int64]
-    repeats: NDArray[np.int32] | None = None
+    repeats: NDArray[np.int64] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -89,11 +90,13 @@ class PortableCandidates:
     ) -> NDArray[np.int64]:
         """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
         rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
+        repeats, held = rows.repeats, rows.items
+        if repeats is not None:
+            held = np.repeat(rows.units, rows.lengths) * width + rows.items
         for keys, times in _distinct(hits, cells):
-            if rows.repeats is not None:
-                held = np.repeat(rows.units, rows.lengths) * width + rows.items
+            if repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = rows.repeats[np.searchsorted(held, looked)].min(axis=1).astype(np.int64)
+                times = repeats[np.searchsorted(held, looked)].min(axis=1)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
         return sums
 
@@ -154,7 +157,7 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
 
 def repeated_items(
     transactions: Transactions, number_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
 
     number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out.
@@ -166,7 +169,7 @@ def repeated_items(
     unit = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     keys, repeats = np.unique((unit[number >= 0] << 32) | number[number >= 0], return_counts=True)
     starts = np.searchsorted(keys, np.arange(len(ends)) << 32)
-    return starts, (keys & 0xFFFFFFFF).astype(np.int32), repeats.astype(np.int32)
+    return starts, (keys & 0xFFFFFFFF).astype(np.int32), repeats
 
 
 def _item_hits(rows: _Rows) -> Iterator[_Hits]:
@@ -179,10 +182,13 @@ def _item_hits(rows: _Rows) -> Iterator[_Hits]:
 def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit: (n,).
 
-    units: (n,) ascending. times: (n,) below 2^31. scale: at most 2^16.
+    units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
     first = np.flatnonzero(np.diff(units, prepend=-1))
     total = np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units))) if len(units) else times
+    if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
+        pairs = zip(times.tolist(), total.tolist(), strict=True)
+        return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
     quotient = scale * scale * times // np.maximum(total, 1)
     root = np.sqrt(quotient).astype(np.int64)
     root -= root * root > quotient

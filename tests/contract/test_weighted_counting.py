@@ -6,10 +6,10 @@ Both implementations are tested, the compiled one with 1, 2 and 7 threads. Oracl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb, isqrt
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,13 @@ numbers = st.integers(0, 6)
 random_users = st.lists(st.lists(st.lists(numbers, max_size=6), max_size=4), max_size=8)
 random_baskets = st.lists(st.lists(numbers, max_size=6), max_size=12)
 random_candidates = st.lists(st.sets(numbers, min_size=1).map(sorted).map(tuple), unique=True, max_size=25)
+random_sets = st.integers(1, 4).flatmap(
+    lambda size: st.lists(st.sets(numbers, min_size=size, max_size=size).map(sorted).map(tuple), unique=True)
+)
 order_of_items = st.permutations(range(7))
+scales = st.integers(1, 1 << 16)
+# The scale of what is released: the largest there is.
+GRID = 1 << 16
 
 
 def of_users(users: Sequence[Sequence[Sequence[int]]]) -> Transactions:
@@ -81,6 +87,11 @@ def of_users(users: Sequence[Sequence[Sequence[int]]]) -> Transactions:
     whole = read_transactions([*baskets, range(7)])
     offsets = np.cumsum([0, *map(len, users)]).astype(np.int64)
     return replace(whole, offsets=whole.offsets[:-1], items=whole.items[:-7], unit_offsets=offsets)
+
+
+def together(users: Sequence[Baskets]) -> Transactions:
+    """The same, with baskets that count together."""
+    return replace(of_users(users), together=True)
 
 
 def of_baskets(baskets: Baskets) -> Transactions:
@@ -116,6 +127,33 @@ def weighted(units: Sequence[Sequence[int]], weights: Sequence[int], cells: int)
     for held in units:
         for cell in held:
             sums[cell] += weights[len(held)]
+    return sums
+
+
+def repeated(user: Baskets, cells: Sequence[Candidate], *, together: bool = False) -> dict[int, int]:
+    """Oracle: in how many of its baskets a unit has each cell that it has."""
+    baskets = [set(basket) for basket in user]
+
+    def times(cell: Candidate) -> int:
+        if together:
+            return min(sum(item in basket for basket in baskets) for item in cell)
+        return sum(set(cell) <= basket for basket in baskets)
+
+    return {number: times(cell) for number, cell in enumerate(cells) if times(cell)}
+
+
+def most_repeated(user: Baskets, most: int) -> dict[int, int]:
+    """Oracle: the items that a unit has in most baskets, of as many the first, and in how many."""
+    times = repeated(user, [(item,) for item in range(7)])
+    return dict(sorted(times.items(), key=lambda one: (-one[1], one[0]))[:most])
+
+
+def leveled(units: Iterable[Mapping[int, int]], scale: int, cells: int) -> list[int]:
+    """Oracle: every unit adds the root of its part of all that it repeats, rounded down."""
+    sums = [0] * cells
+    for times in units:
+        for cell, count in times.items():
+            sums[cell] += isqrt(scale**2 * count // sum(times.values()))
     return sums
 
 
@@ -171,6 +209,39 @@ def test_sums_of_items_equal_brute_force(way: Way, users: list[Baskets], most: i
     assert way.items(of_baskets(baskets)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
 
 
+@every_way_on_small_data
+@given(users=random_users, most=st.integers(1, 8), scale=scales)
+@example(users=[], most=1, scale=1)
+@example(users=[[], [[]], [[], [3]]], most=1, scale=GRID)
+@example(users=[[[1, 2, 2, 2], [2, 3], [0]], [[3]], [[6, 5], [5, 4], [4, 6]]], most=2, scale=GRID)
+def test_level_sums_of_items_equal_brute_force(way: Way, users: list[Baskets], most: int, scale: int) -> None:
+    expected = leveled([most_repeated(user, most) for user in users], scale, 7)
+    assert way.items(of_users(users)).level_sums(scale, most).tolist() == expected
+    assert way.items(together(users)).level_sums(scale, most).tolist() == expected
+    baskets = [basket for user in users for basket in user]
+    expected = leveled([most_repeated([basket], most) for basket in baskets], scale, 7)
+    assert way.items(of_baskets(baskets)).level_sums(scale, most).tolist() == expected
+
+
+@every_way
+@pytest.mark.parametrize("united", [False, True])
+def test_forms_of_one_label_are_one_item_of_a_catalogue(way: Way, united: bool) -> None:
+    """A basket with 7 and "7" has it once, and baskets with either have it as often as there are baskets."""
+    users: list[list[list[Item]]] = [[[7, "7", "tea"], ["7"], [7, "zz"]], [["tea", "zz"], ["zz"]]]
+    read = read_transactions([basket for user in users for basket in user])
+    data = replace(read, unit_offsets=np.array([0, 3, 5]), together=united)
+    items = way.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
+    assert {items.label(code): total for code, total in enumerate(items.level_sums(GRID, 5).tolist())} == {
+        7: isqrt(GRID**2 * 3 // 4),
+        "tea": isqrt(GRID**2 // 4) + GRID,
+        "jam": 0,
+    }
+    assert items.level_sums(GRID, 1).tolist() == [GRID, 0, GRID]
+    numbered = items.among(np.arange(3))
+    pairs = [numbered.pair_level_sums(GRID), numbered.level_sums(np.array([[0, 1], [0, 2], [1, 2]], np.int32), GRID)]
+    assert [sorted(some.tolist()) for some in pairs] == [[0, 0, GRID]] * 2
+
+
 @every_way
 def test_a_catalogue_has_items_that_nobody_has_and_no_others(way: Way) -> None:
     transactions = read_transactions([["b", 3, "zz", 1], ["b", "a"], ["zz"]])
@@ -198,6 +269,8 @@ def test_another_counter_is_refused() -> None:
     with pytest.raises(ParameterError, match="counter must be one of"):
         items.sums(np.array([0, 1]))
     with pytest.raises(ParameterError, match="counter must be one of"):
+        items.level_sums(1, 1)
+    with pytest.raises(ParameterError, match="counter must be one of"):
         items.among(np.array([0]))
 
 
@@ -205,17 +278,75 @@ def test_another_counter_is_refused() -> None:
 
 
 @every_way_on_small_data
-@given(users=random_users, order=order_of_items, items=st.integers(0, 7))
-@example(users=[], order=list(range(7)), items=7)
-@example(users=[[[0, 1], [0, 1]], [[0], [1]]], order=list(range(7)), items=2)
-def test_sums_of_pairs_equal_brute_force(way: Way, users: list[Baskets], order: list[int], items: int) -> None:
+@given(users=random_users, order=order_of_items, items=st.integers(0, 7), scale=scales)
+@example(users=[], order=list(range(7)), items=7, scale=1)
+@example(users=[[[0, 1, 1], [0, 1]], [[0], [1]], [], [[]]], order=list(range(7)), items=2, scale=GRID)
+@example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], order=list(range(7)), items=3, scale=GRID)
+def test_level_sums_of_pairs_equal_brute_force(
+    way: Way, users: list[Baskets], order: list[int], items: int, scale: int
+) -> None:
     numbering = order[:items]
     pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]  # in the order of their cells
-    weights = some_weights(comb(items, 2) + 1)
+    for transactions, units in every_unit(users, pairs):
+        found = way.among(transactions, numbering).pair_level_sums(scale)
+        assert found.tolist() == leveled(units, scale, len(pairs))
+
+
+def every_unit(
+    users: Sequence[Baskets], cells: Sequence[Candidate]
+) -> Iterable[tuple[Transactions, list[dict[int, int]]]]:
+    """Yield the same baskets by users, by users whose baskets count together, and by basket; with what units repeat."""
+    yield of_users(users), [repeated(user, cells) for user in users]
+    yield together(users), [repeated(user, cells, together=True) for user in users]
     baskets = [basket for user in users for basket in user]
-    for transactions, units in [(of_users(users), users), (of_baskets(baskets), [[basket] for basket in baskets])]:
-        expected = weighted(held_by(units, pairs), weights.tolist(), len(pairs))
-        assert way.among(transactions, numbering).pair_sums(weights).tolist() == expected
+    yield of_baskets(baskets), [repeated([basket], cells) for basket in baskets]
+
+
+@every_way_on_small_data
+@given(users=random_users, sets=random_sets, order=order_of_items, scale=scales)
+@example(users=[], sets=[(0, 1)], order=list(range(7)), scale=1)
+@example(users=[[[0, 1]], []], sets=[], order=list(range(7)), scale=GRID)
+@example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], sets=[(0, 1, 2), (0, 1, 3)], order=list(range(7)), scale=GRID)
+@example(users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []], sets=[(1,), (0,)], order=[*range(6, -1, -1)], scale=GRID)
+def test_level_sums_of_sets_equal_brute_force(
+    way: Way, users: list[Baskets], sets: list[Candidate], order: list[int], scale: int
+) -> None:
+    [rows] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
+    for transactions, units in every_unit(users, sets):
+        assert way.among(transactions, order).level_sums(rows, scale).tolist() == leveled(units, scale, len(sets))
+
+
+@every_way
+@pytest.mark.parametrize("times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]])
+def test_units_of_very_many_baskets_are_weighed_exactly(way: Way, times: list[int], monkeypatch: Any) -> None:
+    """Told how often they repeat what they have: baskets by the thousand million fit in no memory here."""
+
+    def very_often(transactions: Transactions, number_of: Any) -> tuple[Any, Any, Any]:
+        starts, items, repeats = repeated_items(transactions, number_of)
+        often = {int(number_of[code]): count for code, count in enumerate(times) if number_of[code] >= 0}
+        return starts, items, np.array([often[item] for item in items.tolist()], dtype=repeats.dtype)
+
+    repeated_items = portable_candidates.repeated_items
+    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+        monkeypatch.setattr(f"fim_private.counting.{module}.repeated_items", very_often)
+    pairs = [(a, b) for b in range(4) for a in range(b)]
+    expected = leveled([{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6)
+    among = way.among(together([[[0, 1], [2, 3]]]), range(4))
+    assert among.pair_level_sums(GRID).tolist() == expected
+    assert among.level_sums(np.array(pairs, dtype=np.int32), GRID).tolist() == expected
+    single = np.arange(4, dtype=np.int32)[:, None]
+    assert among.level_sums(single, GRID).tolist() == leveled([dict(enumerate(times))], GRID, 4)
+
+
+@given(times=st.lists(st.integers(1, 2**60), min_size=1, max_size=7), scale=scales)
+@example(times=[2**31, 1], scale=GRID)
+@example(times=[2**31 - 1, 1], scale=GRID)
+@example(times=[1], scale=GRID)
+@example(times=[3, 3, 3], scale=GRID)
+def test_numpy_weighs_any_number_of_baskets_exactly(times: list[int], scale: int) -> None:
+    units = np.array([0] * len(times) + [4], dtype=np.int64)
+    found = portable_candidates._roots(units, np.array([*times, 9], dtype=np.int64), scale)
+    assert found.tolist() == [*leveled([dict(enumerate(times))], scale, len(times)), scale]
 
 
 @every_way_on_small_data
@@ -231,7 +362,9 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
     rows = by_size(candidates, order)
     weights = some_weights(len(candidates) + 1)
     baskets = [basket for user in users for basket in user]
-    for transactions, units in [(of_users(users), users), (of_baskets(baskets), [[basket] for basket in baskets])]:
+    united = [[[item for basket in user for item in basket]] for user in users]
+    by_basket = (of_baskets(baskets), [[basket] for basket in baskets])
+    for transactions, units in [(of_users(users), users), (together(users), united), by_basket]:
         held = held_by(units, candidates)
         source = way.among(transactions, order)
         assert source.sums(rows, weights).tolist() == weighted(held, weights.tolist(), len(candidates))
@@ -259,7 +392,9 @@ def test_items_left_out_leave_the_candidates_among_the_others(
 def test_no_item_has_no_pair_and_no_candidate(way: Way) -> None:
     source = way.among(of_baskets([[0, 1], [2]]), [])
     one = np.array([7])
-    assert source.pair_sums(one).tolist() == source.sums([], one).tolist() == []
+    none = np.empty((0, 2), dtype=np.int32)
+    assert source.pair_level_sums(7).tolist() == source.level_sums(none, 7).tolist() == []
+    assert source.sums([], one).tolist() == []
     assert source.held([]).tolist() == [2]
 
 
@@ -284,14 +419,15 @@ def generated_candidates(items: int, *, seed: int) -> list[NDArray[np.int32]]:
     generator = np.random.default_rng(seed)
     few = [sorted(generator.choice(items, size, replace=False).tolist()) for size in (3, 4, 6) for _ in range(40)]
     many = [list(row) for row in combinations(range(9), 3)] + [[0, 1, 2, k] for k in range(3, items)]
-    candidates = {tuple(row) for row in [*few, *many, *([k] for k in range(0, items, 3))]}
+    candidates = {tuple(row) for row in [range(6), *few, *many, *([k] for k in range(0, items, 3))]}
     candidates |= {(a, b) for a in range(5) for b in range(a + 1, items)}
     return by_size(sorted(candidates, key=lambda row: (len(row), row)), range(items))
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["users", "baskets"])
+@pytest.fixture(scope="module", params=["users", "users together", "baskets"])
 def large(request: pytest.FixtureRequest) -> Transactions:
-    return generated(6_000, seed=3, by_user=request.param)
+    made = generated(6_000, seed=3, by_user=request.param != "baskets")
+    return replace(made, together=request.param == "users together")
 
 
 @every_way
@@ -307,7 +443,10 @@ def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, 
         among = way.among(large, labels)
         return [
             source.sums(some_weights(20)),
-            among.pair_sums(some_weights(comb(60, 2) + 1)),
+            source.level_sums(GRID, 1_000),
+            source.level_sums(777, 4),
+            among.pair_level_sums(GRID),
+            *(among.level_sums(sets, GRID) for sets in candidates),
             among.sums(candidates, some_weights(width + 1)),
             among.held(candidates),
         ]
@@ -349,7 +488,12 @@ def test_all_baskets_of_a_user_count(way: Way) -> None:
     transactions = replace(read_transactions(baskets), unit_offsets=np.array([0, len(baskets)]))
     among = way.among(transactions, range(4))
     assert way.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
-    assert among.pair_sums(some_weights(7)).tolist() == [246, 246, 246, 0, 0, 0]
+    times = {0: 70_001, 1: 1, 2: 2}
+    assert among.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
+    assert way.items(transactions).level_sums(GRID, 3).tolist() == leveled([{0: 70_001, 1: 70_002, 3: 70_000}], GRID, 4)
+    united = way.among(replace(transactions, together=True), range(4))
+    times = {0: 70_001, 1: 2, 2: 2, 3: 70_000, 4: 70_000, 5: 2}
+    assert united.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
     assert among.sums(by_size([(0, 1, 2), (3,), (0, 3)]), np.array([0, 1, 5, 6])).tolist() == [5, 5, 0]
 
 
@@ -360,7 +504,6 @@ def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
     weights = np.array([0, 1, large, large])
     assert way.items(transactions).sums(np.array([0, 1, 1, large])).tolist()[0] == 3 * large + 1
     among = way.among(transactions, range(3))
-    assert among.pair_sums(np.array([0, 1, 1, large])).tolist() == [3 * large + 1, 3 * large, 3 * large]
     assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
 
 
@@ -369,17 +512,25 @@ def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
 
 @every_way_on_small_data
 @settings(max_examples=40)
-@given(users=random_users, order=st.randoms(use_true_random=False), candidates=random_candidates)
+@given(users=random_users, order=st.randoms(use_true_random=False), candidates=random_candidates, sets=random_sets)
 def test_the_order_of_rows_does_not_matter(
-    way: Way, users: list[Baskets], order: Any, candidates: list[Candidate]
+    way: Way, users: list[Baskets], order: Any, candidates: list[Candidate], sets: list[Candidate]
 ) -> None:
     shuffled = [order.sample(user, len(user)) for user in order.sample(users, len(users))]
     rows, weights = by_size(candidates), some_weights(len(candidates) + 1)
     one, other = (way.among(of_users(some), range(7)) for some in (users, shuffled))
     assert one.sums(rows, weights).tolist() == other.sums(rows, weights).tolist()
-    assert one.pair_sums(some_weights(22)).tolist() == other.pair_sums(some_weights(22)).tolist()
     items, others = (way.items(of_users(some)).sums(some_weights(4)) for some in (users, shuffled))
     assert items.tolist() == others.tolist()
+    for make in (of_users, together):
+        assert all_level_sums(way, make(users), 2, sets) == all_level_sums(way, make(shuffled), 2, sets)
+
+
+def all_level_sums(way: Way, transactions: Transactions, most: int, sets: Sequence[Candidate]) -> list[list[int]]:
+    """Return those of items, of pairs, and of sets of one size."""
+    among = way.among(transactions, range(7))
+    sums = [way.items(transactions).level_sums(GRID, most), among.pair_level_sums(GRID)]
+    return [some.tolist() for some in (*sums, *(among.level_sums(rows, GRID) for rows in by_size(sets)))]
 
 
 @every_way_on_small_data
@@ -389,10 +540,17 @@ def test_the_order_of_rows_does_not_matter(
     more=st.lists(st.lists(numbers, max_size=6), max_size=4),
     place=st.integers(0, 8),
     candidates=random_candidates,
+    sets=random_sets,
     bound=st.integers(1, 30),
 )
 def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
-    way: Way, users: list[Baskets], more: Baskets, place: int, candidates: list[Candidate], bound: int
+    way: Way,
+    users: list[Baskets],
+    more: Baskets,
+    place: int,
+    candidates: list[Candidate],
+    sets: list[Candidate],
+    bound: int,
 ) -> None:
     """Whoever else is there: the privacy of the sums rests on this."""
     scale = 1 << 20
@@ -403,14 +561,17 @@ def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
         among = way.among(transactions, range(7))
         return [
             way.items(transactions).sums(clipped_weights(bound, 5, scale)).tolist(),
-            among.pair_sums(clipped_weights(bound, 21, scale)).tolist(),
             among.sums(rows, clipped_weights(bound, len(candidates), scale)).tolist(),
         ]
 
-    together = sums([*users[:place], more, *users[place:]])
-    for before, after, own in zip(sums(users), together, sums([more]), strict=True):
-        assert [b - a for a, b in zip(before, after, strict=True)] == own
-        assert sum(weight**2 for weight in own) <= bound * scale**2
+    def levels(held: list[Baskets]) -> list[list[int]]:
+        return [some for make in (of_users, together) for some in all_level_sums(way, make(held), 3, sets)]
+
+    joined = [*users[:place], more, *users[place:]]
+    for vectors, most in ((sums, bound * scale**2), (levels, GRID**2)):
+        for before, after, own in zip(vectors(users), vectors(joined), vectors([more]), strict=True):
+            assert [b - a for a, b in zip(before, after, strict=True)] == own
+            assert sum(weight**2 for weight in own) <= most
 
 
 # ----------------------------------------------------------------------------------------- how much work
@@ -423,7 +584,10 @@ def test_more_work_than_allowed_is_refused(way: Way, large: Transactions) -> Non
     width = sum(map(len, candidates))
     little = way.among(large, labels, max_work=10)
     with pytest.raises(WorkLimitError, match="itemsets of size 2 in these baskets took more than max_work = 10 steps"):
-        little.pair_sums(some_weights(comb(60, 2) + 1))
+        little.pair_level_sums(GRID)
+    for sets in candidates:
+        with pytest.raises(WorkLimitError, match=f"itemsets of size {sets.shape[1]} in these baskets took more than"):
+            little.level_sums(sets, GRID)
     counts: list[Callable[[], object]] = [
         lambda: little.sums(candidates, some_weights(width + 1)),
         lambda: little.held(candidates),
@@ -451,7 +615,8 @@ def test_progress_is_shown_and_may_end_the_count(way: Way, monkeypatch: Any) -> 
     candidates = generated_candidates(60, seed=4)
     width = sum(map(len, candidates))
     counts: list[Callable[[], object]] = [
-        lambda: among.pair_sums(some_weights(comb(60, 2) + 1)),
+        lambda: among.pair_level_sums(GRID),
+        lambda: among.level_sums(candidates[-1], GRID),
         lambda: among.sums(candidates, some_weights(width + 1)),
     ]
     for count in counts:

@@ -138,6 +138,8 @@ def asks(name: str, given: Any = None, **asked: Any) -> list[Ask]:
 
 
 LISTED = [*ALL, "p", "q"]
+# Few itemsets of users may be picked where it is left to the package.
+BY_LEVELS = {"mechanism": "levelwise", "supports": True}
 ASKS = [
     *asks("items", size=1, top=15, supports=True, count=True),
     *asks("pairs", size=2, top=49, supports=True),
@@ -153,16 +155,18 @@ ASKS = [
     *asks("least number of items", size=1, min_support=3),
     *asks("least share", size=2, min_support=0.2),
     *asks("least share, listed", size="1-2", min_support="20%", catalogue=LISTED, epsilon=100, delta=1e-5),
-    *asks("users", size=2, top=49, supports=True, user="user"),
-    *asks("users' items", size=1, top=15, supports=True, user="user"),
-    *asks("users' 1 to 2 apart", size="1-2", top=49, supports=True, user="user", epsilon=100, delta=1e-5),
-    *asks("users' 1 to 3, listed", size="1-3", top=155, union=True, supports=True, user="user", catalogue=LISTED),
-    *asks("users' rules", size="1-2", top=64, union=True, rules=True, user="user", rho=20),
-    *asks("united", size="1-2", top=64, union=True, supports=True, rho=20, user="user", together="user"),
-    *asks("united, listed", size="1-3", top=155, union=True, catalogue=LISTED, user="user", together="user"),
-    *asks("users' least", size="1-3", min_support=3, user="user"),
-    *asks("united, least", size=2, min_support=3, user="user", together="user"),
-    *asks("united, listed, least", size=2, min_support=3, user="user", together="user", catalogue=LISTED),
+    *asks("users", size=2, **BY_LEVELS, top=49, user="user"),
+    *asks("users' items", size=1, **BY_LEVELS, top=15, user="user"),
+    *asks("users' 1 to 2 apart", size="1-2", **BY_LEVELS, top=49, user="user", epsilon=100, delta=1e-5),
+    *asks("users' 1 to 3, listed", size="1-3", **BY_LEVELS, top=155, union=True, user="user", catalogue=LISTED),
+    *asks("users' rules", size="1-2", rules=True, **BY_LEVELS, top=64, union=True, user="user", rho=20),
+    *asks("united", size="1-2", **BY_LEVELS, top=64, union=True, rho=20, user="user", together="user"),
+    *asks(
+        "united, listed", size="1-3", **BY_LEVELS, top=155, union=True, catalogue=LISTED, user="user", together="user"
+    ),
+    *asks("users' least", size="1-3", min_support=3, rho=200, user="user"),
+    *asks("united, least", size=2, min_support=3, rho=200, user="user", together="user"),
+    *asks("united, listed, least", size=2, min_support=3, rho=200, user="user", together="user", catalogue=LISTED),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
     *asks("many counts", [*ALL, "ab", "abc"], epsilon=1, delta=0.01, count=True),
     *asks("counts, ρ", [*ONE, "ab", "abc"], rho=2, count=True, where="country = 'FR'"),

@@ -34,6 +34,29 @@ def tail(sigma2: Fraction | float, least: int) -> float:
     return float(ndtr(-(least - 0.5) / sqrt(sigma2)))
 
 
+def named_alone(squares: Floats, sigma: float, threshold: float) -> Floats:
+    """P(one item is named) where a unit alone has items of these squared weights, (..., n): (...)."""
+    return np.asarray(-np.expm1(np.log1p(-ndtr((np.sqrt(squares) - threshold) / sigma)).sum(axis=-1)))
+
+
+def likeliest_alone(sigma: float, threshold: float, most: int) -> float:
+    """The most that `named_alone` is of up to `most` items, 1 to 3 heavy ones and equal light ones, Σ squares = 1."""
+
+    def silent(count: NDArray[np.int64] | int, square: Floats) -> Floats:
+        """The logarithm of P(none of so many items of this squared weight is named)."""
+        return np.asarray(count * np.log1p(-ndtr((np.sqrt(square) - threshold) / sigma)))
+
+    # What the heavy ones have in all: also next to nothing, and next to all.
+    near = np.geomspace(1e-6, 0.5, 60)
+    parts = np.concatenate([[0.0], near, 1 - near, [1.0]])
+    light = np.unique([*np.geomspace(1, most, 40).astype(np.int64), *range(max(most - 3, 1), most)])[:, None]
+    none = [silent(most, np.array([1 / most])), silent(1, np.ones(1))]
+    for heavy in range(1, min(3, most - 1) + 1):
+        others = light[light[:, 0] <= most - heavy]
+        none.append(silent(heavy, parts / heavy) + silent(others, (1 - parts) / others))
+    return float(-np.expm1(min(float(each.min()) for each in none)))
+
+
 def exact_tail(sigma2: Fraction, least: int) -> Decimal:
     """The same, right to 50 digits or more."""
     with localcontext(prec=60):

@@ -148,8 +148,8 @@ def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller) -> Ite
 
         return drawn
 
-    def sums(source: LocalItems, weights: Any, whole: Any = LocalItems.sums) -> Any:
-        found = whole(source, weights)
+    def sums(source: LocalItems, scale: int, most: int, whole: Any = LocalItems.level_sums) -> Any:
+        found = whole(source, scale, most)
         items[:] = [(source.label(code), value) for code, value in enumerate(found.tolist())]
         return found
 
@@ -161,7 +161,7 @@ def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller) -> Ite
             patch.setattr(module, name, door(vars(module)[name], module is discovery))
         patch.setattr(gaussian_budget, "rounded_normal", sampler(NoiseKind.NORMAL))
         patch.setattr(noisy_supports, "_DRAW", {kind: sampler(kind) for kind in NoiseKind})
-        patch.setattr(LocalItems, "sums", sums)
+        patch.setattr(LocalItems, "level_sums", sums)
         for name in ("bits", "words"):
             patch.setattr(Randomness, name, refused)
         yield

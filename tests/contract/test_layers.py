@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "rules": "errors reading",  # they see what is released, and nothing else
-    "mining": "errors defaults glance charts dp spectrum reading counting mechanisms selecting levelwise rules spark "
+    "mining": "errors defaults glance charts dp reading counting mechanisms selecting levelwise rules spark "
     "whole_files",
     "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
     "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",

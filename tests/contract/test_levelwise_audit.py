@@ -24,7 +24,6 @@ from fim_private.dp.randomness import Randomness
 from fim_private.levelwise import discovery, gaussian_budget
 from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
-from fim_private.levelwise.recipe import MOST_ITEMS_OF_UNIT
 from fim_private.mechanisms import registry
 from fim_private.mining.allocation import BudgetAllocation
 from fim_private.mining.budget import allocate
@@ -102,7 +101,7 @@ class Ask:
     @cached_property
     def threshold(self) -> int:
         assert self.run.items_delta is not None
-        return item_threshold(self.item_variance / GRID**2, self.run.items_delta, MOST_ITEMS_OF_UNIT)
+        return item_threshold(self.item_variance / GRID**2, self.run.items_delta, self.run.recipe.own_items)
 
 
 def neighbouring(neighbors: oracles.Neighbors, rests: Sequence[Database], units: Sequence[Unit]) -> Iterator[Pair]:

@@ -5,7 +5,7 @@ may be apart by μ² at most (Theorems 13, 14, 15, 17, 28), counting for each st
 neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
 Items that one unit alone has are held to their own part of δ: how often any of them is named.
 
-Picks are not replayed: test_whole_releases.py and test_measured_run.py hold them to theirs.
+Picks are not replayed: test_whole_releases.py holds them to theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, combinations_with_replacement, permutations
@@ -23,10 +23,11 @@ import levelwise_laws as laws
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 from replays import Step, Teller, forced, recorded
 
 import fim_private as fim
-from fim_private.counting import weighted_items
+from fim_private.counting import counter_registry, portable_candidates, weighted_items
 from fim_private.counting.clipped_weights import clipped_weights
 from fim_private.dp.accounting import zcdp_rho
 from fim_private.dp.gaussian_dp import gdp_mu
@@ -37,11 +38,11 @@ from fim_private.levelwise.closed_sets import pairs_of
 from fim_private.levelwise.discovery import Level, nothing
 from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
 from fim_private.levelwise.item_threshold import item_threshold
+from fim_private.levelwise.recipe import OWN_ITEMS, OWN_ITEMS_OF_USER
 from fim_private.mining import counting_given, noisy_supports, one_release
 from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.mining.options import MiningOptions
 from fim_private.mining.unit_count import UnitCount
-from fim_private.reading.transactions import Transactions
 
 GRID = laws.GRID
 # The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are of another country.
@@ -53,7 +54,12 @@ ALL = ONE + OTHER
 REST: Data = (ONE,) * 3 + (OTHER,) * 3
 UNITS: tuple[Unit, ...] = (ALL, OTHER, "ah", "abhp", "qyz")
 HALVES: tuple[Unit, ...] = (*UNITS, OTHER.upper(), "abCD")
-USERS: tuple[Unit, ...] = (ALL, OTHER, "abc/abc/cdefg", "a/h", "abp/ah", "qyz/y")
+# Users, of whom some repeat what they buy: some weights are no whole numbers then.
+USERS: tuple[Unit, ...] = (
+    *(ALL, OTHER, "abc/abc/cdefg", "a/h", "abp/ah", "qyz/y", "abc/a/a"),
+    "/".join(["a"] * 5 + ["ab"] * 3 + ["abc", "cdefgh"]),
+    "/".join(["hi"] * 7 + ["ab", "jklmno", "jk"]),
+)
 NEIGHBORS = ("add-remove", "replace-one")
 NEARLY = Fraction(98, 100)
 # What a float may be wrong by, relatively.
@@ -65,15 +71,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked for. given: itemsets that are counted; None where they are mined.
-
-    told: the noisy values of a step, by its place, where others than its true ones are to be told.
-    """
+    """What is asked for. given: itemsets that are counted; None where they are mined."""
 
     name: str
     asked: Mapping[str, Any]
     given: Sequence[Sequence[str]] | None = None
-    told: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.name} {self.asked['neighbors']}"
@@ -129,15 +131,15 @@ def table_of(data: Data) -> pa.Table:
     return pa.table(dict(zip(("user", "basket", "item", "country"), map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def asks(name: str, given: Any = None, told: Any = None, **asked: Any) -> list[Ask]:
+def asks(name: str, given: Any = None, **asked: Any) -> list[Ask]:
     """The same for both relations."""
     asked = {"rho": 50} | asked if "epsilon" not in asked else asked
-    return [Ask(name, {**asked, "neighbors": relation}, given, told or {}) for relation in NEIGHBORS]
+    return [Ask(name, {**asked, "neighbors": relation}, given) for relation in NEIGHBORS]
 
 
 LISTED = [*ALL, "p", "q"]
-# What users are told to be before: such that levels are taken.
-MEASURED = {0: [3 * GRID], 1: [10**6 * GRID] + [0] * 10}
+# Few itemsets of users may be picked where it is left to the package.
+BY_LEVELS = {"mechanism": "levelwise", "supports": True}
 ASKS = [
     *asks("items", size=1, top=15, supports=True, count=True),
     *asks("pairs", size=2, top=49, supports=True),
@@ -153,9 +155,18 @@ ASKS = [
     *asks("least number of items", size=1, min_support=3),
     *asks("least share", size=2, min_support=0.2),
     *asks("least share, listed", size="1-2", min_support="20%", catalogue=LISTED, epsilon=100, delta=1e-5),
-    *asks("users", told=MEASURED, size=2, top=49, supports=True, user="user"),
-    *asks("united", told=MEASURED, size="1-2", top=64, union=True, supports=True, rho=20, user="user", together="user"),
-    *asks("users' least", told={0: MEASURED[1]}, size=2, min_support=3, user="user", together="user"),
+    *asks("users", size=2, **BY_LEVELS, top=49, user="user"),
+    *asks("users' items", size=1, **BY_LEVELS, top=15, user="user"),
+    *asks("users' 1 to 2 apart", size="1-2", **BY_LEVELS, top=49, user="user", epsilon=100, delta=1e-5),
+    *asks("users' 1 to 3, listed", size="1-3", **BY_LEVELS, top=155, union=True, user="user", catalogue=LISTED),
+    *asks("users' rules", size="1-2", rules=True, **BY_LEVELS, top=64, union=True, user="user", rho=20),
+    *asks("united", size="1-2", **BY_LEVELS, top=64, union=True, rho=20, user="user", together="user"),
+    *asks(
+        "united, listed", size="1-3", **BY_LEVELS, top=155, union=True, catalogue=LISTED, user="user", together="user"
+    ),
+    *asks("users' least", size="1-3", min_support=3, rho=200, user="user"),
+    *asks("united, least", size=2, min_support=3, rho=200, user="user", together="user"),
+    *asks("united, listed, least", size=2, min_support=3, rho=200, user="user", together="user", catalogue=LISTED),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
     *asks("many counts", [*ALL, "ab", "abc"], epsilon=1, delta=0.01, count=True),
     *asks("counts, ρ", [*ONE, "ab", "abc"], rho=2, count=True, where="country = 'FR'"),
@@ -170,13 +181,11 @@ def items_of(data: Data) -> set[str]:
     return set("".join(data).lower()) - {"/"}
 
 
-def teller(named: Iterable[str], told: Mapping[int, Sequence[int]], noise: int = 0) -> Teller:
+def teller(named: Iterable[str], noise: int = 0) -> Teller:
     """Noisy values: what there is, with noise of so many σ. Of items found these are named, and no others."""
     high = set(named)
 
     def told_values(place: int, step: Step) -> Sequence[int]:
-        if place in told:
-            return told[place]
         drawn = np.random.default_rng([noise, place]).standard_normal(len(step.true)) * noise * step.deviation
         values = [value + round(z) for value, z in zip(step.true, drawn.tolist(), strict=True)]
         if step.names is None:
@@ -189,7 +198,7 @@ def teller(named: Iterable[str], told: Mapping[int, Sequence[int]], noise: int =
 
 def replayed(ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str], noise: int = 0) -> Fraction:
     """Hold a release to its budget, whatever neighbour it is made of; return the most that one of them uses."""
-    transcript = recorded(partial(ask.run, start), teller(named, ask.told, noise))
+    transcript = recorded(partial(ask.run, start), teller(named, noise))
     most, worst = Fraction(0), [(step.kind, Fraction(0)) for step in transcript.steps]
     lone: list[list[int]] = []
     for data in others:
@@ -225,12 +234,12 @@ def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: As
     assert audit(ask) >= NEARLY
 
 
-@pytest.mark.parametrize("name", ["items add-remove", "users' least replace-one"])
+@pytest.mark.parametrize("name", ["items add-remove", "users' items add-remove", "united, least replace-one"])
 def test_no_neighbour_uses_more_than_the_budget_where_long_units_are_cut(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To two items each: what remains of a unit is its own matter."""
-    monkeypatch.setattr(discovery, "MOST_ITEMS_OF_UNIT", 2)
+    own_items(monkeypatch, 2)
     [ask] = [ask for ask in ASKS if str(ask) == name]
     audit(ask)
 
@@ -262,20 +271,22 @@ ALONE = [
     *asks("a small δ", size=1, top=3, mechanism="levelwise", epsilon=30, delta=1e-9),
     *asks("ρ", size=1, top=3, mechanism="levelwise", rho=0.02, delta=1e-6),
     *asks("least", size=1, min_support=3, epsilon=1, delta=1e-6),
-    *asks("users", told={0: MEASURED[1]}, size=1, min_support=3, rho=50, user="user"),
+    *asks("users", size=1, top=3, mechanism="levelwise", rho=0.02, user="user"),
+    *asks("users' least", size=1, min_support=3, rho=0.02, user="user"),
 ]
+# How many baskets have the first item of a unit, and how many have the rest.
+ONCE, OFTEN, NEARLY_ALWAYS = (1, 1), (40, 2), (20_000, 1)
 
 
-def alone(ask: Ask, items: Sequence[str], value: int) -> tuple[Step, bool]:
-    """The step that finds items where one unit alone has these, all with this noisy value, and whether any is named."""
-    unit = "/".join(["".join(items[::2]), "".join(items)] if ask.by_user else ["".join(items)])
+def alone(ask: Ask, unit: Unit, value: int) -> tuple[Step, bool]:
+    """The step that finds items where one unit alone has its own, all of this noisy value, and whether any is named."""
     found: list[tuple[int, Step]] = []
 
     def told(place: int, step: Step) -> Sequence[int]:
         if step.names is None:
-            return ask.told.get(place, step.true)
+            return step.true
         found.append((place, step))
-        return [value if name in items else -(1 << 61) for name in step.names]
+        return [value if name in unit else -(1 << 61) for name in step.names]
 
     steps = recorded(partial(ask.run, (*REST, unit)), told).steps
     [(place, step)] = found
@@ -291,21 +302,34 @@ def least_named(ask: Ask) -> int:
     return high
 
 
+def own_weights(ask: Ask, unit: Unit, value: int) -> tuple[Fraction, list[int]]:
+    """σ² where items are found, and what the unit gives to each of its own: some of these are named."""
+    step, named = alone(ask, unit, value)
+    assert named
+    own = [each for name, each in zip(step.names or (), step.true, strict=True) if name in NEW]
+    assert sum(each**2 for each in own) <= GRID**2, "one unit alone has more than it may"
+    return step.parameter, own
+
+
 def check_new_items(ask: Ask) -> float:
     """Hold the naming of what one unit alone has to its part of δ, for some numbers of items; return the share used."""
     least, most = least_named(ask), 0.0
-    for count in (1, 2, 4, 30, 999, 1000, 1500):
-        step, named = alone(ask, NEW[:count], least)
-        assert named
-        own = [value for name, value in zip(step.names or (), step.true, strict=True) if name in NEW]
-        assert len(own) == min(count, 1000), "items are not cut"
-        silent = math.prod(
-            (1 - Fraction(laws.exact_tail(step.parameter, least - value))) ** times
-            for value, times in Counter(own).items()
-        )
-        share = (1 - silent) / ask.naming
-        assert share <= 1, f"of {count} new items one is named {float(share):.4f} times as often as promised"
-        most = max(most, float(share))
+    cut = len(own_weights(ask, "".join(NEW), least)[1])
+    assert cut in (OWN_ITEMS, OWN_ITEMS_OF_USER)
+    for often, rest in (ONCE, OFTEN, NEARLY_ALWAYS)[: 3 if ask.by_user else 1]:
+        for count in (1, 2, 4, 30, cut - 1, cut, 1500):
+            unit = "/".join([NEW[0]] * (often - rest) + ["".join(NEW[:count])] * rest)
+            sigma2, own = own_weights(ask, unit, least)
+            assert len(own) == min(count, cut), "items are not cut"
+            # The first one is bought most often: of the others there are as many as are left.
+            heaviest = math.isqrt(GRID**2 * often // (often + rest * (min(count, cut) - 1)))
+            assert max(own) == heaviest, "weights do not follow what a unit repeats"
+            silent = math.prod(
+                (1 - Fraction(laws.exact_tail(sigma2, least - value))) ** times for value, times in Counter(own).items()
+            )
+            share = (1 - silent) / ask.naming
+            assert share <= 1, f"of {count} new items one is named {float(share):.4f} times as often as promised"
+            most = max(most, float(share))
     return most
 
 
@@ -315,11 +339,26 @@ def test_what_one_unit_alone_has_is_named_as_rarely_as_promised(ask: Ask) -> Non
     assert check_new_items(ask) > 0.9
 
 
+def where_noise_is_one(user: str | None) -> Ask:
+    """Ask for items of users, or of baskets, so that noise where they are found has σ = 1, about."""
+    asked = {"size": 1, "top": 3, "mechanism": "levelwise"} | ({"user": user} if user else {})
+    [one, _] = asks("σ = 1", **asked, rho=1)
+    sigma2 = alone(one, "yz", 0)[0].parameter / GRID**2
+    [ask, _] = asks("σ = 1", **asked, rho=round(float(sigma2), 3))
+    assert 0.95 < alone(ask, "yz", 0)[0].parameter / GRID**2 < 1.05
+    return ask
+
+
+def test_heavy_and_light_items_are_named_as_rarely_as_promised() -> None:
+    """Where noise is small the likeliest to be named is neither one item alone nor many of equal weight."""
+    assert check_new_items(where_noise_is_one("user")) > 0.7
+
+
 def test_items_are_compared_with_their_threshold_without_rounding() -> None:
     """It may be so high that floats are several steps apart."""
     [ask, _] = asks("far", size=1, top=3, mechanism="levelwise", epsilon=1e-9, delta=1e-290)
     variance = alone(ask, "yz", 0)[0].parameter / GRID**2
-    assert least_named(ask) == item_threshold(variance, ask.naming, 1000) > 1 << 54
+    assert least_named(ask) == item_threshold(variance, ask.naming, OWN_ITEMS) > 1 << 54
 
 
 # ------------------------------------------------------------------------------------------------ the whole
@@ -337,7 +376,7 @@ def check_whole(ask: Ask, pairs: Iterable[tuple[Data, Data]]) -> float:
         """μ of all steps from one on."""
         squared = []
         for noise in range(2):
-            first = recorded(partial(ask.run, one), teller(named, {}, noise))
+            first = recorded(partial(ask.run, one), teller(named, noise))
             apart = first.apart(forced(partial(ask.run, other), first))
             squared.append(float(sum(each for _, each in apart[begin:])))
         return math.sqrt(max(squared))
@@ -347,7 +386,7 @@ def check_whole(ask: Ask, pairs: Iterable[tuple[Data, Data]]) -> float:
         if not ask.naming:
             spent = [float(laws.excess(np.ones(1), np.ones(1), epsilon, distance(*pair, 0, ()))[0])]
         else:
-            first = [recorded(partial(ask.run, data), teller((), {})).steps[0] for data in pair]
+            first = [recorded(partial(ask.run, data), teller(())).steps[0] for data in pair]
             known = [dict(zip(step.names or (), step.true, strict=True)) for step in first]
             weights = [{item: own.get(item, 0) for item in known[0] | known[1]} for own in known]
             later = cache(partial(distance, *pair, 1))
@@ -392,12 +431,42 @@ Patch = pytest.MonkeyPatch
 
 
 def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
-    for room in (discovery, scaled_count):
-        patch.setattr(room, "clipped_weights", weights)
+    patch.setattr(scaled_count, "clipped_weights", weights)
+
+
+# Of a unit's cells: in how many of its baskets each is, in how many all are together, and the scale.
+Roots = Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.int64]]
+
+
+def level_weights_by(patch: Patch, roots: Roots) -> None:
+    """Weights that follow what a unit repeats: in numpy, which is as the kernel is (test_weighted_counting.py)."""
+    patch.setitem(vars(counter_registry)["_ITEM_LEVEL_SUMS"], "compiled", portable_candidates.item_level_sums)
+    patch.setitem(vars(counter_registry)["_CANDIDATES"], "compiled", portable_candidates.PortableCandidates)
+
+    def by_unit(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+        number = np.unique(units, return_inverse=True)[1]
+        total = np.bincount(number, times).astype(np.int64)[number] if len(units) else times
+        return roots(times, total, scale)
+
+    patch.setattr(portable_candidates, "_roots", by_unit)
+
+
+def root(squares: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.array([math.isqrt(square) for square in squares.tolist()], dtype=np.int64)
+
+
+def as_it_is(patch: Patch) -> None:
+    """No mutant: what the others are mutants of."""
+    level_weights_by(patch, lambda times, total, scale: root(scale**2 * times // total))
 
 
 def no_clip(patch: Patch) -> None:
     weights_by(patch, lambda bound, largest, scale: np.append(0, np.full(largest, scale)))
+
+
+def no_scale(patch: Patch) -> None:
+    """At the levels everything that a unit has weighs 1."""
+    level_weights_by(patch, lambda times, total, scale: np.full(len(times), scale))
 
 
 def rounded_up(patch: Patch) -> None:
@@ -406,6 +475,29 @@ def rounded_up(patch: Patch) -> None:
         return down + (down**2 * np.arange(largest + 1) < scale**2 * bound) * (down < scale)
 
     weights_by(patch, up)
+
+
+def root_rounded_up(patch: Patch) -> None:
+    def up(times: NDArray[np.int64], total: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+        down = root(scale**2 * times // total)
+        return down + (down**2 * total < scale**2 * times)
+
+    level_weights_by(patch, up)
+
+
+def of_fewer(patch: Patch) -> None:
+    """C leaves out the rest of what a unit has beside two of each."""
+    level_weights_by(patch, lambda times, total, scale: root(scale**2 * times // np.minimum(total, 2 * times)))
+
+
+def one_less_in_all(patch: Patch) -> None:
+    """C forgets one purchase."""
+    level_weights_by(patch, lambda times, total, scale: root(scale**2 * times // np.maximum(total - 1, 1)))
+
+
+def a_basket_twice(patch: Patch) -> None:
+    """One basket of a unit adds to c twice, and to C once."""
+    level_weights_by(patch, lambda times, total, scale: root(scale**2 * (times + 1) // total))
 
 
 def as_if_added(patch: Patch) -> None:
@@ -434,6 +526,16 @@ def threshold_for_one(patch: Patch) -> None:
     patch.setattr(discovery, "item_threshold", lambda variance, delta, most: item_threshold(variance, delta, 1))
 
 
+def threshold_of_equal_weights(patch: Patch) -> None:
+    """Of one item of weight 1, or of as many as there may be of equal weight, but not of both together."""
+
+    def of_equals(variance: Fraction, delta: Fraction, most: int) -> int:
+        ends = ((count, laws.weight(1, count) + (count > 1)) for count in (1, most))
+        return max(own + least_exceeding(variance * GRID**2, delta / count) for count, own in ends)
+
+    patch.setattr(discovery, "item_threshold", of_equals)
+
+
 def threshold_for_many(patch: Patch) -> None:
     """The other end only."""
 
@@ -451,7 +553,7 @@ def pairs_that_occur(patch: Patch) -> None:
         cells = items * (items - 1) // 2
         if not cells:
             return nothing(size)
-        sums = counts.pair_sums(clipped_weights(1, cells, GRID))
+        sums = counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
         variance = budget.variance(share, 1, cells)
         weights = gaussian_budget.noisy_weights(sums[found], variance, randomness)
@@ -480,24 +582,36 @@ def list_is_ignored(patch: Patch) -> None:
 
 
 def clip_by_basket(patch: Patch) -> None:
-    """A user's baskets are clipped one by one."""
-    whole = vars(weighted_items)["item_sums"]
+    """A user's baskets are weighed one by one."""
+    whole = vars(weighted_items)["item_level_sums"]
     patch.setattr(
         weighted_items,
-        "item_sums",
+        "item_level_sums",
         lambda transactions, *rest: whole(replace(transactions, unit_offsets=None), *rest),
     )
 
 
+def own_items(patch: Patch, count: int) -> None:
+    """No mutant: of a unit so many items count where items are found."""
+    for room in (levelwise, reaching):
+        whole = vars(room)["found_items"]
+
+        def cut(items: Any, budget: Any, recipe: Any, *rest: Any, whole: Any = whole) -> Any:
+            return whole(items, budget, replace(recipe, own_items=count), *rest)
+
+        patch.setattr(room, "found_items", cut)
+
+
 def one_for_all_cut(patch: Patch) -> None:
     """What counts of a unit is the items that most units have: of one that everybody else depends on."""
-    patch.setattr(discovery, "MOST_ITEMS_OF_UNIT", 1)
+    own_items(patch, 1)
+    whole = vars(weighted_items)["item_level_sums"]
 
-    def commonest(transactions: Any, count: int) -> Any:
-        order = np.argsort(-np.bincount(transactions.items), kind="stable")[:count]
-        return transactions._with(np.isin(transactions.items, order))
+    def commonest(transactions: Any, scale: int, most: int, *rest: Any) -> Any:
+        order = np.argsort(-np.bincount(transactions.items), kind="stable")[:most]
+        return whole(transactions._with(np.isin(transactions.items, order)), scale, most, *rest)
 
-    patch.setattr(Transactions, "cut_to", commonest)
+    patch.setattr(weighted_items, "item_level_sums", commonest)
 
 
 def bound_of_the_data(patch: Patch) -> None:
@@ -592,17 +706,28 @@ def counted_by_basket(patch: Patch) -> None:
 
 MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
     (no_clip, "items add-remove"),
-    (no_clip, "least number of items replace-one"),
+    (no_clip, "pairs replace-one"),
     (rounded_up, "1 to 3 together add-remove"),
-    (rounded_up, "least number replace-one"),
+    (rounded_up, "users' 1 to 3, listed add-remove"),
+    (no_scale, "items add-remove"),
+    (no_scale, "users replace-one"),
+    (root_rounded_up, "items add-remove"),
+    (root_rounded_up, "users' items add-remove"),
+    (of_fewer, "united replace-one"),
+    (of_fewer, "users' least add-remove"),
+    (one_less_in_all, "users add-remove"),
+    (one_less_in_all, "users' 1 to 3, listed replace-one"),
+    (a_basket_twice, "users' items add-remove"),
+    (a_basket_twice, "united, least replace-one"),
     (as_if_added, "pairs replace-one"),
+    (as_if_added, "users' rules replace-one"),
     (as_if_added, "least share, listed replace-one"),
-    (less_noise, "users' least add-remove"),
+    (less_noise, "united, least add-remove"),
     (no_threshold, "pairs add-remove"),
     (pairs_that_occur, "pairs replace-one"),
     (last_pair_forgotten, "triples add-remove"),
     (list_is_ignored, "listed replace-one"),
-    (clip_by_basket, "users add-remove"),
+    (clip_by_basket, "users' items add-remove"),
     (one_for_all_cut, "items add-remove"),
     (bound_of_the_data, "least share replace-one"),
     (chosen_by_support, "least number of items add-remove"),
@@ -631,6 +756,14 @@ def test_what_is_broken_is_caught(breaks: Callable[[Patch], None], name: str, mo
         audit(ask)
 
 
+def test_weights_of_no_mutant_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What breaks them is caught for what it breaks."""
+    as_it_is(monkeypatch)
+    for name in ("users add-remove", "united replace-one"):
+        [ask] = [ask for ask in ASKS if str(ask) == name]
+        assert audit(ask) >= NEARLY
+
+
 @pytest.mark.parametrize(("breaks", "ask"), [(threshold_for_one, ALONE[0]), (threshold_for_many, ALONE[4])])
 def test_a_threshold_that_is_too_low_is_caught(
     breaks: Callable[[Patch], None], ask: Ask, monkeypatch: pytest.MonkeyPatch
@@ -638,3 +771,11 @@ def test_a_threshold_that_is_too_low_is_caught(
     breaks(monkeypatch)
     with pytest.raises(AssertionError, match="as often as promised"):
         check_new_items(ask)
+
+
+def test_the_threshold_of_equal_weights_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of baskets it is right: what they have weighs alike. Of users it is too low."""
+    threshold_of_equal_weights(monkeypatch)
+    assert check_new_items(where_noise_is_one(None)) > 0.98
+    with pytest.raises(AssertionError, match="as often as promised"):
+        check_new_items(where_noise_is_one("user"))

@@ -11,6 +11,7 @@ from itertools import chain, combinations
 from statistics import NormalDist
 from typing import Any
 
+import levelwise_laws as laws
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import brute_force_supports, brute_force_user_supports
 from real_data import real_data
+from scipy.optimize import minimize
+from scipy.special import ndtr
 
 import fim_private as fim
 from fim_private.counting import Effort
@@ -306,6 +309,14 @@ def test_odd_weights_give_numbers(weights: NDArray[np.float64], variance: float)
         (20.463075, Fraction(2, 10**7), 10**3, 128.0083),
         (126.377762, Fraction(2, 10**7), 10**3, 790.4017),
         (8.902178, Fraction(2, 10**9), 10**5, 67.3125),
+        (14.469579, Fraction(2, 10**7), 150, 86.1887),
+        (20.463075, Fraction(2, 10**7), 150, 121.8554),
+        # Here one heavy item beside many others is what counts.
+        (0.5, Fraction(1, 20), 1000, 2.0350),
+        (1.0, Fraction(1, 10**7), 150, 6.3267),
+        (1.0, Fraction(1, 10**7), 1000, 6.4403),
+        (2.0, Fraction(1, 10**9), 1000, 14.1085),
+        (4.0, Fraction(1, 10**7), 2, 22.4178),
     ],
 )
 def test_thresholds_of_reference(sigma: float, delta: Fraction, most: int, right: float) -> None:
@@ -314,17 +325,93 @@ def test_thresholds_of_reference(sigma: float, delta: Fraction, most: int, right
     assert abs(found - right) <= 2 / GRID + 5e-5 + 5e-7 * 8
 
 
+some_sigmas = st.floats(math.log(0.3), math.log(1e4)).map(math.exp)
+some_deltas = st.floats(math.log(1e-12), math.log(float(LARGEST_DELTA))).map(math.exp)
+# What floats may be wrong by in a tail, relatively.
+FLOATS = 1e-9
+
+
+def threshold_of(sigma: float, delta: float, most: int) -> float:
+    """The threshold in units, less the half step of the grid by which rounded noise may reach it early."""
+    return (item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) - 0.5) / GRID
+
+
+def equal_weights_threshold(sigma: float, delta: float, most: int) -> float:
+    """What one item of weight 1 needs, or as many as there may be of equal weights: no others are thought of."""
+    return max(1 / math.sqrt(t) - sigma * NormalDist().inv_cdf(delta / t) for t in (1, most))
+
+
+@given(some_sigmas, some_deltas, st.sampled_from([1, 2, 3, 7, 30, 150, 1000]))
+@example(0.5, 0.01, 1000)
+@example(1.0, 5e-7, 150)
+def test_no_weights_of_one_unit_are_named_more_often_than_promised(sigma: float, delta: float, most: int) -> None:
+    assert laws.likeliest_alone(sigma, threshold_of(sigma, delta, most), most) <= delta * (1 + FLOATS)
+
+
 @given(
-    st.floats(0.3, 1e4),
-    st.floats(math.log(1e-12), math.log(float(LARGEST_DELTA))).map(math.exp),
-    st.sampled_from([1, 2, 7, 1000]),
+    some_sigmas,
+    some_deltas,
+    st.lists(st.floats(-12, 0), min_size=1, max_size=40).map(lambda logs: np.exp(logs) / np.exp(logs).sum()),
 )
-def test_no_number_of_own_items_needs_more_and_one_needs_as_much(sigma: float, delta: float, most: int) -> None:
-    normal = NormalDist()
-    needed = [1 / math.sqrt(t) - sigma * normal.inv_cdf(delta / t) for t in range(1, most + 1)]
-    found = item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) / GRID
-    assert found >= max(needed) - 1e-9 * found  # floats are that exact
-    assert found <= max(needed) + 3 / GRID + 1e-9 * found
+def test_nor_are_any_weights(sigma: float, delta: float, squares: NDArray[np.float64]) -> None:
+    assert laws.named_alone(squares, sigma, threshold_of(sigma, delta, len(squares))) <= delta * (1 + FLOATS)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 30])
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.22, 1.5, 2.0, 4.0])
+def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) -> None:
+    """From anywhere: moving weight from one item to another while that helps."""
+    generator = np.random.default_rng(most)
+    for delta in (0.05, 1e-3, 1e-7):
+        threshold = threshold_of(sigma, delta, most)
+
+        def missed(logs: NDArray[np.float64], threshold: float = threshold) -> float:
+            squares = np.exp(logs - logs.max())
+            return -math.log(float(laws.named_alone(squares / squares.sum(), sigma, threshold)))
+
+        for spread in (0.1, 2.0, 8.0):
+            climbed = minimize(missed, generator.normal(0, spread, most), method="L-BFGS-B", options={"maxiter": 60})
+            assert math.exp(-climbed.fun) <= delta * (1 + FLOATS)
+
+
+@given(some_sigmas, some_deltas, st.sampled_from([1, 2, 7, 150, 1000]))
+@example(0.5, 0.05, 1000)
+@example(1.0, 1e-7, 150)
+@example(1.9, 1e-3, 150)
+def test_the_threshold_is_the_least_that_the_theorem_allows(sigma: float, delta: float, most: int) -> None:
+    found = threshold_of(sigma, delta, most)
+
+    def named(threshold: float) -> float:
+        one, spread = (t * float(ndtr((1 / math.sqrt(t) - threshold) / sigma)) for t in (1, most))
+        # Where small noise makes what lies between convex, one heavy item may come beside the others.
+        return max(one, spread) if most == 1 or threshold - 1 <= sigma**2 - 2 / GRID else one + max(one, spread)
+
+    assert found >= equal_weights_threshold(sigma, delta, most) - 1e-9 * found
+    lower = found - 3 / GRID - 1e-9 * found
+    assert named(lower) >= delta * (1 - FLOATS)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "most", "least"),
+    [(2.0, 1000, 0.97), (4.0, 150, 0.97), (14.0, 2, 0.9999), (14.0, 150, 0.9999), (100.0, 1000, 0.999)],
+)
+def test_some_weights_are_named_nearly_as_often_as_promised(sigma: float, most: int, least: float) -> None:
+    assert laws.likeliest_alone(sigma, threshold_of(sigma, 1e-7, most), most) > least * 1e-7
+
+
+@pytest.mark.parametrize(
+    ("sigma", "delta", "most", "times"),
+    [
+        (0.5, 0.01, 1000, 1.6),
+        (1.0, 1e-12, 1000, 1.46),
+        (1.0, 5e-7, 150, 1.5),
+        (1.22, 1e-7, 30, 1.26),
+        (2.0, 1e-12, 30, 1.19),
+    ],
+)
+def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, most: int, times: float) -> None:
+    """A mutant, which the search above has to see."""
+    assert laws.likeliest_alone(sigma, equal_weights_threshold(sigma, delta, most), most) > times * delta
 
 
 # ------------------------------------------------------------------------------------- pool of candidates
@@ -583,7 +670,7 @@ class Drawn:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     found = Drawn()
-    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(discovery)["clipped_weights"]
+    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(scaled_count)["clipped_weights"]
 
     def rounded_normal(variance: Fraction, size: int, *, randomness: Randomness) -> Any:
         found.variances.append(variance / GRID**2)
@@ -596,9 +683,21 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         found.candidates.append(largest)
         return weights
 
+    def level(name: str) -> None:
+        """Of items and levels the norm is 1 (test_weighted_counting.py)."""
+        whole = vars(discovery)[name]
+
+        def noisy(sums: Any, *rest: Any) -> Any:
+            found.bounds.append(1)
+            found.candidates.append(len(sums))
+            return whole(sums, *rest)
+
+        monkeypatch.setattr(discovery, name, noisy)
+
     monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
-    for module in (discovery, scaled_count):
-        monkeypatch.setattr(module, "clipped_weights", clipped_weights)
+    monkeypatch.setattr(scaled_count, "clipped_weights", clipped_weights)
+    level("noisy_sums")
+    level("noisy_weights")
     return found
 
 

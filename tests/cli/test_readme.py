@@ -252,6 +252,7 @@ def _without_noise(output: str) -> str:
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
     # How certain they are: now and then one is doubtful.
     rows = re.sub(r"^(?:\? may not be among|Each of them leads) .*$", "…certain", rows, flags=re.MULTILINE)
+    rows = re.sub(r"of [\d,]+ in all \([\d,]+ to [\d,]+ with", "of … in all (… with", rows)
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
 
 

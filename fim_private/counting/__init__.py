@@ -16,9 +16,10 @@ portable_counter  The one in numpy, which runs everywhere; item_counter is for s
 prefix_join       How that one finds itemsets.
 shards            Itemsets by the rank of their rarest item, for engines that count on several machines; compiled_shard
                   counts one.
-clipped_weights   Weights that bound what a unit adds to all its candidates together.
-weighted_items    Items and their weighted sums; candidate_counts is for pairs and candidates among some of them,
-                  candidate_trie what these are looked up in.
+clipped_weights   Weights that bound what a unit adds to all its candidates together, the same for each of them.
+weighted_items    Items and their weighted sums: with such weights, and level sums, weighted by a unit's own repetition;
+                  candidate_counts is for pairs and candidates among some of them, candidate_trie what these are looked
+                  up in.
 compiled_candidates  Both with candidate_kernel (Cython); portable_candidates in numpy.
 item_ranks        Items by descending support, the order of all counters.
 """

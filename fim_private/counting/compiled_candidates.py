@@ -58,7 +58,7 @@ class CompiledCandidates:
         rank_of[self._codes] = self._rank
         if self._transactions.together:
             starts, ranks, repeats = repeated_items(self._transactions, rank_of)
-            self._repeats = repeats.astype(np.int32)
+            self._repeats = np.asarray(repeats, dtype=np.int32)
             return RankedRows(starts, ranks)
         return ranked_rows(self._transactions, rank_of, self._effort)
 

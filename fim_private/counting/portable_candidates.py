@@ -37,7 +37,7 @@ class _Rows:
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     units: NDArray[np.int64]
-    repeats: NDArray[np.int64] | None = None
+    repeats: NDArray[np.signedinteger] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ class PortableCandidates:
         for keys, times in _distinct(hits, cells):
             if repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = repeats[np.searchsorted(held, looked)].min(axis=1)
+                times = repeats[np.searchsorted(held, looked)].min(axis=1).astype(np.int64)
             np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
         return sums
 
@@ -157,19 +157,24 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
 
 def repeated_items(
     transactions: Transactions, number_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
 
     number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out.
-    starts: (units + 1,). items, repeats: (entries,).
+    starts: (units + 1,). items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
     """
     assert transactions.unit_offsets is not None
-    number = number_of[transactions.items]
     ends = transactions.offsets[transactions.unit_offsets]
-    unit = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    keys, repeats = np.unique((unit[number >= 0] << 32) | number[number >= 0], return_counts=True)
-    starts = np.searchsorted(keys, np.arange(len(ends)) << 32)
-    return starts, (keys & 0xFFFFFFFF).astype(np.int32), repeats
+    starts = np.zeros(len(ends), dtype=np.int64)
+    items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    for first, last in _batches(np.diff(ends)):
+        number = number_of[transactions.items[ends[first] : ends[last]]]
+        unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
+        keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
+        starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
+        items.append((keys & 0xFFFFFFFF).astype(np.int32))
+        repeats.append(times.astype(np.int32) if transactions.kept < 1 << 31 else times)
+    return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
 
 
 def _item_hits(rows: _Rows) -> Iterator[_Hits]:

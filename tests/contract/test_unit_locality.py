@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -33,12 +33,14 @@ from reading_files import DENSE, FORMS, File, Form, drawn_files, small_pieces
 from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
-from fim_private.counting import itemset_spectrum
+from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
+from fim_private.counting.counter_registry import item_level_sums
+from fim_private.counting.portable_candidates import repeated_items
 from fim_private.errors import DataError
 from fim_private.reading import assembly, chunk_sizes, read_catalogue, read_transactions, record_batches
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import canonical_vocabulary
+from fim_private.reading.vocabulary import Item, canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -90,7 +92,7 @@ VIEWS = {
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
     "left out": View(lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)),
     "long enough": View(lambda data: data.of_length(2), lambda unit: [b if len(b) > 1 else frozenset() for b in unit]),
-    "united": View(lambda data: data.united(), lambda unit: [frozenset().union(*unit)]),
+    "united": View(lambda data: replace(data, together=True).united(), lambda unit: [frozenset().union(*unit)]),
     "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
 }
 
@@ -154,6 +156,11 @@ def check_parts(reading: Reading, file: File) -> None:
         [own] = reference.baskets(rows, meaning)
         alone.append((own, reading.read(file.of(rows))))
     data = reading.read(file)
+    for together in {False, reading.by_user}:
+        sums: Counter[frozenset[Item]] = Counter()
+        for _, part in alone:
+            sums += level_sums(replace(part, together=together))
+        assert level_sums(replace(data, together=together)) == sums
     for name, view in VIEWS.items():
         total: Held = Counter()
         for own, part in alone:
@@ -164,6 +171,16 @@ def check_parts(reading: Reading, file: File) -> None:
                 max_basket, max_baskets = view.caps
                 check_caps(max_basket, max_baskets if reading.by_user else 1, own, seen[0])
         assert view.counted(units_of(view.of(data))) == total, name
+
+
+def level_sums(data: Transactions) -> Counter[frozenset[Item]]:
+    """What units add to the items, of which two count, and to pairs, by their own repetition; nothing of what is 0."""
+    items = LocalSource(data, Effort(threads=1)).items()
+    codes = range(len(data.vocabulary))
+    cells = [*([a] for a in codes), *([a, b] for b in codes for a in range(b))]
+    pairs = items.among(np.array(codes, dtype=np.int64)).pair_level_sums(999)
+    sums = [*items.level_sums(999, 2).tolist(), *pairs.tolist()]
+    return +Counter(dict(zip(map(frozenset, items.named(cells)), sums, strict=True)))
 
 
 def check_caps(max_basket: int, max_baskets: int, own: Sequence[Basket], counted: Sequence[Basket]) -> None:
@@ -501,7 +518,31 @@ def first_in_the_file(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("fim_private.reading.transactions.drawn_baskets", wrong)
 
 
+def items_that_all_have_most(patch: pytest.MonkeyPatch) -> None:
+    """A unit's items cut to those that the whole file repeats most, not to those that the unit does."""
+
+    def wrong(data: Transactions, scale: int, most: int, *rest: Any) -> Any:
+        often = np.bincount(data.items, minlength=len(data.vocabulary))
+        kept = np.argsort(-often, kind="stable")[:most]
+        return item_level_sums(data._with(np.isin(data.items, kept)), scale, most, *rest)
+
+    patch.setattr("fim_private.counting.weighted_items.item_level_sums", wrong)
+
+
+def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:
+    """A user whose baskets count together has each item as often as the whole file does."""
+
+    def wrong(data: Transactions, number_of: Any) -> Any:
+        starts, items, repeats = repeated_items(data, number_of)
+        return starts, items, np.bincount(items, repeats).astype(repeats.dtype)[items]
+
+    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+        patch.setattr(f"fim_private.counting.{module}.repeated_items", wrong)
+
+
 MUTANTS = [
+    items_that_all_have_most,
+    weighed_by_the_baskets_of_all,
     merge_two_ids,
     number_in_the_narrow_type,
     two_zeros,

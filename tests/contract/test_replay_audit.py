@@ -410,6 +410,7 @@ WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
     (asks("pairs, large δ", size=2, **KEPT, **LARGE), 30, (0.9, 0.3)),
     (asks("items", size=1, **KEPT, epsilon=4, delta=0.5), 1, (0.94, 0.94)),
     (asks("least", size="1-3", min_support=1, keep_all=True, top=5, **LARGE), 1, (0.1, 0.1)),
+    (asks("users", size=2, supports=True, user="user", **KEPT, **LARGE), 30, (0.9, 0.3)),
 ]
 
 
@@ -420,7 +421,8 @@ WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
 )
 def test_the_whole_keeps_its_promise_and_uses_much_of_it(ask: Ask, times: int, least: float) -> None:
     rest = FIXED * times or ("z",)
-    beside = [(*rest, basket) for basket in ("z", "a", "ab", "bc", "abc")]
+    more = ("ab/a/a/bc",) if ask.by_user else ()
+    beside = [(*rest, unit) for unit in ("z", "a", "ab", "bc", "abc", *more)]
     pairs = [(rest, data) for data in beside] if ask.asked["neighbors"] == "add-remove" else combinations(beside, 2)
     assert check_whole(ask, pairs) > least
 

@@ -206,7 +206,7 @@ def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> M
 
 def allocated(asked: MiningOptions) -> BudgetAllocation:
     made = allocate(asked)
-    assert isinstance(made, BudgetAllocation)  # of baskets nothing is measured first
+    assert isinstance(made, BudgetAllocation)
     return made
 
 

@@ -67,7 +67,7 @@ def test_whoever_calls_is_told_once(asked: dict[str, Any], words: list[str]) -> 
 
 def test_users_are_told_of_users() -> None:
     asked: dict[str, Any] = {"user": "user", "delta": 1e-3}
-    [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))  # measured first
+    [one] = told(lambda: fim.mine(USERS, **asked, top=3, neighbors="replace-one"))
     assert "is not below 1 / (number of users): to publish one user " in str(one)
     assert told(lambda: fim.mine(USERS, **asked)) == []
 

@@ -18,9 +18,10 @@ from fim_private.planning.product_list import most_frequent
 # How many itemsets are planned for where nothing is said.
 USUAL_TOP = 50
 NO_LIST, LIST = "no list", "list"
-NOTE = (
-    "These are estimates from public numbers: no data was read. They interpolate between seven shops that were measured. "
-    "For pairs of those shops they were within about 10 points. Your shop may be further off."
+NOTES = (
+    "These are estimates from public numbers alone: no data was read.",
+    "For pairs, from the top 10 on, they were within about 10 points on the shops they come from.",
+    "Your shop may differ more, above all if your customers buy few products in common.",
 )
 
 
@@ -47,8 +48,8 @@ class CustomerPlan:
     def title(self) -> str:
         """What was asked, in words."""
         return (
-            f"What share of the {most_frequent(self.top, self.sizes, union=self.union)} will be found among "
-            f"{self.units:,} customers of {self.user_items:g} items (ε = {at_least(self.epsilon)}, "
+            f"Expected share of the {most_frequent(self.top, self.sizes, union=self.union)} that is found, "
+            f"among {self.units:,} customers of {self.user_items:g} different items (ε = {at_least(self.epsilon)}, "
             f"δ = {at_least(self.delta)}, with supports)"
         )
 
@@ -62,7 +63,7 @@ class CustomerPlan:
 
     def _glance(self) -> Glance:
         columns = ("neighbours", "without a product list", "with one")
-        return Glance(self.title, columns, self.rows, numbers=frozenset({1, 2}), notes=[NOTE])
+        return Glance(self.title, columns, self.rows, numbers=frozenset({1, 2}), notes=NOTES)
 
     def __repr__(self) -> str:
         return f"Plan: {self._glance().text()}"

@@ -89,5 +89,6 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
     if len(sizes) > 1:
         each = "" if union else " of each size"
         return f"{top:,} most frequent itemsets of {sizes[0]} to {sizes[-1]} items{each}"
-    names = {1: "items", 2: "pairs"}
-    return f"{top:,} most frequent {names.get(sizes[0], f'itemsets of {sizes[0]} items')}"
+    one, several = {1: ("item", "items"), 2: ("pair", "pairs")}.get(sizes[0], ("itemset", "itemsets"))
+    of_size = f" of {sizes[0]} items" if sizes[0] > 2 else ""
+    return f"most frequent {one}{of_size}" if top == 1 else f"{top:,} most frequent {several}{of_size}"

@@ -25,13 +25,14 @@ from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
-    from fim_private.planning import Plan
+    from fim_private.planning import CustomerPlan, Plan
     from fim_private.planning.top_results import TopPlan
 
 EPILOG = (
     "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "With a public catalogue of 16,470 items: fim-private plan --units 100000 --universe-size 16470\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
+    "For customers, who bought 30 different items each: fim-private plan --units 10000 --user-items 30 --top 50\n\n"
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png"
 )
 
@@ -65,6 +66,15 @@ def plan(
         float | None,
         typer.Option(
             help="For many itemsets: a public guess of the items in a basket (or in all baskets of a user).",
+            show_default=False,
+            rich_help_panel=_PLANNED,
+        ),
+    ] = None,
+    user_items: Annotated[
+        float | None,
+        typer.Option(
+            help="For customers: how many different items one has bought in all, on average. Shows the share that is "
+            f"found, of the top {defaults.PLANNED_TOPS[1]} or --top.",
             show_default=False,
             rich_help_panel=_PLANNED,
         ),
@@ -147,7 +157,14 @@ def plan(
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
     from fim_private import planning
 
-    many = top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
+    customers = user_items is not None
+    many = not customers and (
+        top not in (None, "1") or typical_basket is not None or union or supports or "-" in size.lstrip("-")
+    )
+    if customers:
+        for name, value in (("typical_basket", typical_basket), ("epsilons", epsilons), ("figure", figure)):
+            if value is not None:
+                raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
     if many and epsilons is not None:
         raise ParameterError(
             f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against {parameter('top')}"
@@ -166,7 +183,7 @@ def plan(
         raise ParameterError(f"{parameter('epsilons')} are what the figure compares: leave out {parameter('epsilon')}")
     public: dict[str, Any] = {
         "units": units,
-        "size": size if many else typed_whole(size, "size"),
+        "size": size if many or customers else typed_whole(size, "size"),
         "delta": delta,
         "neighbors": neighbors,
         "universe_size": universe_size,
@@ -188,6 +205,8 @@ def plan(
 
         tops = defaults.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
         public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
+    if customers:
+        public |= {"user_items": user_items, "top": None if top is None else typed_whole(top, "top"), "union": union}
     if figure is not None:
         from fim_private.output.top_plan_figure import draw_top_plan_figure
 
@@ -202,10 +221,13 @@ def plan(
             write(_rendered(found, screen_for(output)))
 
 
-def _rendered(found: Plan | TopPlan, screen: Screen) -> str:
+def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text."""
+    from fim_private.output.customer_plan_table import render_customer_plan
     from fim_private.output.plan_table import render_plan
     from fim_private.output.top_plan_table import render_top_plan
-    from fim_private.planning import Plan
+    from fim_private.planning import CustomerPlan, Plan
 
+    if isinstance(found, CustomerPlan):
+        return render_customer_plan(found, screen)
     return render_plan(found, screen) if isinstance(found, Plan) else render_top_plan(found, screen)

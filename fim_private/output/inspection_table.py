@@ -38,7 +38,7 @@ def _parts(seen: Inspection) -> Iterator[Table | Text]:
         yield Text(_printable(line))
     for note in notes:
         yield Text(_printable(note))
-    if seen.users is not None and (gain := usual_list_gain()) is not None:
+    if seen.users is not None and (gain := usual_list_gain(seen.users)) is not None:
         yield Text(Marked(gain.marked).spelled(option))
     yield Text(f"To mine it: {_printable(command_for(seen))}", style="bold")
 

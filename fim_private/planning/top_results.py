@@ -96,7 +96,7 @@ class TopPlan:
     @property
     def list_gain(self) -> ListGain | None:
         """What a list of all items would bring the largest top; None where there is one, or no typical basket."""
-        if self.universe_size is not None or self.typical_basket is None:
+        if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
         options = levelwise_options(
             epsilon=exact_epsilon(self.epsilon),
@@ -107,7 +107,7 @@ class TopPlan:
             union=self.union,
             supports=self.supports,
         )
-        return list_gain(options, units=self.units, typical_items=self.typical_basket, unit="unit")
+        return list_gain(options, units=self.units, user_items=self.typical_basket)
 
     def __len__(self) -> int:
         return len(self.mechanisms)

@@ -73,14 +73,14 @@ def run(
     """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
     data = _counted_once(source)
     options = _options(source, sizes, entry, count, epsilon, delta, neighbors)
-    allocation = allocation_of(options)
+    allocation, units = allocation_of(options), transactions(source).units
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
         found = allocation.find(data, randomness)
         supports = {one.items: one.support for one in found}
-        for place, each in enumerate(allocation.published(found, randomness).itemsets):
+        for place, each in enumerate(allocation.published(found, randomness, true_units=units).itemsets):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)
@@ -100,16 +100,15 @@ def _options(
 
 @dataclass(frozen=True)
 class _ItemsOnce(LocalItems):
-    """Items whose sums are counted once for the same weights."""
+    """Items whose sums are counted once for the same scale and number of items."""
 
-    known: dict[bytes, NDArray[np.int64]] = field(default_factory=dict)
+    known: dict[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each item; see `ItemSource.sums`."""
-        name = weights.tobytes()
-        if name not in self.known:
-            self.known[name] = super().sums(weights)
-        return self.known[name].copy()
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        if (scale, most) not in self.known:
+            self.known[scale, most] = super().level_sums(scale, most)
+        return self.known[scale, most].copy()
 
 
 @dataclass(frozen=True)

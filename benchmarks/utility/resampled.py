@@ -1,4 +1,4 @@
-"""Data sets made of others: a part of the baskets, more of them than there are, halved ones and pasted ones."""
+"""Data sets made of others: part of the baskets or users, more baskets than there are, halved and pasted ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -36,9 +37,26 @@ def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed
         basket = pairs >> 32
     ends = np.searchsorted(basket, np.arange(number + 1)).astype(np.int32)
     items = pa.array((pairs & 0xFFFFFFFF).astype(np.int32))
+    _write(pa.table({"items": pa.ListArray.from_arrays(pa.array(ends), items)}), path)
+
+
+def every_user(source: Source, path: Path, which: int, of: int) -> None:
+    """Write the rows of every of-th user to a Parquet file, by identifiers in order, from the which-th on.
+
+    Rows without a user are left out.
+    """
+    column = dict(source.columns)["user"]
+    table = pq.read_table(source.path)
+    table = table.filter(pc.fill_null(pc.not_equal(pc.cast(table[column], pa.string()), ""), False))
+    users = table[column]
+    _write(table.filter(pc.is_in(users, pa.array(np.unique(users.to_numpy())[which::of], users.type))), path)
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    """Write all or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.part")
-    pq.write_table(pa.table({"items": pa.ListArray.from_arrays(pa.array(ends), items)}), unfinished)
+    pq.write_table(table, unfinished)
     unfinished.replace(path)
 
 

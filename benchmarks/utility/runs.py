@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import levels_for, transactions
-from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, measures
+from benchmarks.peers.item_matrix import item_matrix
+from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, label, measures
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
 from fim_private.counting.weighted_items import LocalItems
 from fim_private.dp.randomness import Randomness
 from fim_private.mechanisms import registry
+from fim_private.mining import mine
 from fim_private.mining.budget import allocation_of
 from fim_private.mining.options import MiningOptions
 
@@ -73,14 +75,14 @@ def run(
     """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
     data = _counted_once(source)
     options = _options(source, sizes, entry, count, epsilon, delta, neighbors)
-    allocation = allocation_of(options)
+    allocation, units = allocation_of(options), transactions(source).units
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
         found = allocation.find(data, randomness)
         supports = {one.items: one.support for one in found}
-        for place, each in enumerate(allocation.published(found, randomness).itemsets):
+        for place, each in enumerate(allocation.published(found, randomness, true_units=units).itemsets):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)
@@ -98,18 +100,53 @@ def _options(
     return MiningOptions(spec, *budget, neighbors, sizes, count, union, share, universe, by_user=source.by_user)
 
 
+def by_default(
+    source: Source,
+    sizes: tuple[int, ...],
+    listed: bool,
+    counts: list[int],
+    epsilon: float,
+    delta: float,
+    neighbors: str,
+    **how: int,
+) -> list[dict[str, Any]]:
+    """Return the measures of the default mechanism for each k, and which that is. how: trials, and seed of the first.
+
+    listed: whether it is given the list of the items.
+    """
+    trials, seed = how["trials"], how["seed"]
+    data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "supports": True}
+    asked |= {"size": label(sizes), "union": len(sizes) > 1}
+    if listed:
+        asked["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+    rows = []
+    for count in counts:
+        true = np.full((trials, count), ABSTAINED, dtype=np.int64)
+        noisy = np.zeros((trials, count))
+        mechanisms = set()
+        for trial in range(trials):
+            release = mine(data, top=count, seed=seed + trial, **asked)
+            mechanisms.add(release.mechanism)
+            named = [(one.items, one.support) for one in release if one.items is not None]
+            for place, (items, support) in enumerate(named):
+                true[trial, place], noisy[trial, place] = matrix.support(matrix.codes(items)), support
+        found = measures(Releases(true, noisy), levels, count, seed)
+        rows.append({"k": count, "mechanism": ", ".join(sorted(mechanisms)), **found})
+    return rows
+
+
 @dataclass(frozen=True)
 class _ItemsOnce(LocalItems):
-    """Items whose sums are counted once for the same weights."""
+    """Items whose sums are counted once for the same scale and number of items."""
 
-    known: dict[bytes, NDArray[np.int64]] = field(default_factory=dict)
+    known: dict[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weighted sum of each item; see `ItemSource.sums`."""
-        name = weights.tobytes()
-        if name not in self.known:
-            self.known[name] = super().sums(weights)
-        return self.known[name].copy()
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        if (scale, most) not in self.known:
+            self.known[scale, most] = super().level_sums(scale, most)
+        return self.known[scale, most].copy()
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,9 @@ will do; a mechanism that abstains misses. {len(rows):,} settings.
   Intervals are 95 % bootstrap percentiles; where every trial missed the same share, the rule of three (3 by the
   itemsets looked for in all trials).
 - Where nothing else is said a unit is a basket, and neighbours differ in one unit more or less (add-remove), which is
-  what the peers use. Every release spends (ε, δ) on selection and supports together. Levelwise spends 15 % of μ² on
-  supports, and leaves out what does not stand out from its noise; the others of ours spend a third on supports, and
-  keep all that they pick (`--keep-all`), so that they miss less.
+  what the peers use. Every release spends (ε, δ) on selection and supports together. Levelwise spends 10 % of μ² on
+  supports, 15 % under replace-one, and leaves out what does not stand out from its noise. The others of ours spend a
+  third on supports, and keep all that they pick (`--keep-all`), so that they miss less.
 - The default, `--mechanism auto`, is levelwise for k > 1, and for k = 1 limited-domain or, over a list of items that
   is short enough, exponential.
 - The exponential mechanism, permute-and-flip, max-of-laplaces and PrivBasis are told the items, as is levelwise where
@@ -93,7 +93,8 @@ will do; a mechanism that abstains misses. {len(rows):,} settings.
   to its advantage here.
 - The weighted Gaussian (Gopi et al. 2020) bounds a unit by norm, where the histogram bounds it by number: each of its t
   itemsets weighs 1/√t. OpenDP's Gaussian threshold releases what weighs much, of the {LISTED:,} itemsets of the highest
-  supports in the cut data; 15 % of its budget, as levelwise spends, then counts these in the whole data.
+  supports in the cut data; 15 % of its budget, as levelwise spends under replace-one, then counts these in the
+  whole data.
 - PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
 
 

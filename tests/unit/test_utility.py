@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from real_data import real_data
 
-from benchmarks.frame.datasets import Source, real_sources, user_sources
+from benchmarks.frame.datasets import Source, corner_shop, real_sources, shops, user_sources
 from benchmarks.frame.study import Options
 from benchmarks.frame.support_spectra import transactions
-from benchmarks.utility import compare, peer_tasks, privbasis_grid, tasks
+from benchmarks.utility import compare, customers, peer_tasks, privbasis_grid, runs, tasks
 from benchmarks.utility.mean_tables import against, complete_rows
 from benchmarks.utility.measures import (
     ABSTAINED,
@@ -30,6 +32,7 @@ from benchmarks.utility.measures import (
     names,
     rows_of,
 )
+from benchmarks.utility.resampled import every_user
 from benchmarks.utility.runs import WITH_ITEMS
 from benchmarks.utility.sections import sections
 from fim_private.counting import itemset_spectrum
@@ -283,6 +286,99 @@ def test_what_is_said_of_delta_0_is_so(tmp_path: Path) -> None:
     more, _ = privbasis_grid.build(Options(tmp_path))
     assert not [task for task in more if task.key.startswith(f"kosarak/100/{privbasis_grid.DEFAULT}/")]
     assert [task for task in more if task.key.startswith(f"kosarak/400/{privbasis_grid.LISTED}/")]
+
+
+SHOP = (("basket", "order"), ("item", "product"), ("user", "customer"), ("missing_user", "drop"))
+
+
+def test_halves_hold_every_customer_once(tmp_path: Path) -> None:
+    # In no order of rows, with text for numbers: "10" is before "9"; and nobody's rows are in no half.
+    rows = [("9", 1, "a"), ("10", 2, "b"), ("", 3, "c"), ("11", 4, "d"), (None, 5, "e"), ("10", 6, "f"), ("12", 7, "g")]
+    names = ("customer", "order", "product")
+    pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), tmp_path / "shop.parquet")
+    shop = Source("shop", "", tmp_path / "shop.parquet", SHOP)
+    for which, customers_of in enumerate((["10", "12"], ["11", "9"])):
+        every_user(shop, tmp_path / f"{which}.parquet", which, 2)
+        table = pq.read_table(tmp_path / f"{which}.parquet")
+        assert sorted(set(table["customer"].to_pylist())) == customers_of
+        assert set(table.to_pylist()[0]) == set(names)
+        assert transactions(replace(shop, path=tmp_path / f"{which}.parquet")).units == 2
+    assert pq.read_table(tmp_path / "0.parquet")["product"].to_pylist() == ["b", "f", "g"]
+
+
+def test_the_default_is_run_with_seeds_and_held_against_true_supports() -> None:
+    asked: dict[str, Any] = {"counts": [3], "epsilon": 50.0, "delta": 1e-6, "neighbors": "add-remove", "trials": 2}
+    [sure] = runs.by_default(corner_shop(), (1,), True, **asked, seed=1)
+    assert (sure["fnr"], sure["abstained"], sure["trials"]) == (0, 0, 2)
+    assert sure["error_95"] < 0.01
+    assert sure["mechanism"] == "exponential"  # three items of a list are picked
+    [unsure] = runs.by_default(corner_shop(), (1, 2), False, **{**asked, "epsilon": 0.01, "counts": [20]}, seed=1)
+    assert unsure["fnr"] > 0.5
+    assert unsure["mechanism"] == "levelwise"
+
+
+def of_customers(rates: dict[str, float], part: str = "whole", neighbors: str = "add-remove") -> dict[str, Any]:
+    return {
+        key(f"shop, {part}", (2,), entry, "user", neighbors, 1.0, 1e-6): [
+            {"k": 50, "fnr": rate, "low": rate, "high": rate, "mechanism": "levelwise"}
+        ]
+        for entry, rate in rates.items()
+    }
+
+
+def test_losses_by_customer_are_said() -> None:
+    rates = {customers.DEFAULT: 0.3, customers.PICKS: 0.2, customers.HISTOGRAM: 0.4, customers.WITH_LIST: 0.1}
+    found = of_customers(rates) | of_customers({customers.DEFAULT: 1.0, customers.PICKS: 1.0}, "half 1")
+    told = {section.title: section for section in customers.sections({"answers": found})}
+    lost = told["Where the tool loses, and to whom"].reading
+    where = "shop, whole, itemsets of 2, ε = 1, add-remove (k = 50)"
+    assert f"- fim-private misses more than limited-domain at 1 of 1 settings. Where: {where}." in lost
+    assert f"- fim-private misses more than {customers.HISTOGRAM} at 0 of 1 settings." in lost
+    assert "- fim-private, list misses more than limited-domain at 0 of 1 settings." in lost
+    alone, every = told["Pairs of customers"].tables
+    assert alone.rows == (("shop, k = 50", "0.300", None, "0.100", None),)
+    assert [line[2:] for line in every.rows] == [
+        (customers.DEFAULT, "no", 0.3),
+        (customers.PICKS, "no", 0.2),
+        (customers.HISTOGRAM, "no", 0.4),
+        (customers.WITH_LIST, "yes", 0.1),
+    ], "one half is no halves"
+    assert "at 0 of 1 settings" in told["Where nearly all is missed"].reading
+    found |= of_customers({customers.DEFAULT: 0.9}, "half 2")
+    told = {section.title: section for section in customers.sections({"answers": found})}
+    every = told["Pairs of customers"].tables[1]
+    assert every.columns[4:] == ("whole: k = 50", "halves: k = 50")
+    assert every.rows[0][4:] == (0.3, 0.95)
+    nearly = told["Where nearly all is missed"].reading
+    assert "- fim-private: at 1 of 2 settings: shop, halves, itemsets of 2, ε = 1, add-remove (k = 50)." in nearly
+
+
+def test_a_pick_by_default_does_not_lose_to_itself() -> None:
+    found = of_customers({customers.DEFAULT: 0.3, customers.PICKS: 0.2})
+    [(own, rows)] = [(name, rows) for name, rows in found.items() if customers.DEFAULT in name]
+    found[own] = [{**rows[0], "mechanism": customers.PICKS}]
+    told = {section.title: section for section in customers.sections({"answers": found})}
+    lost = told["Where the tool loses, and to whom"].reading
+    assert "more than limited-domain at 0 of 0 settings; at 1 more it is that mechanism itself." in lost
+    (nothing,) = customers.sections({"answers": {}})
+    assert "No data set was found" in nothing.reading
+
+
+def test_tasks_of_customers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        customers, "half", lambda source, which: replace(source, name=f"{source.name}, half {which + 1}")
+    )
+    (tmp_path / "valued_shoppers.parquet").touch()
+    found, missing = shops(tmp_path)
+    assert dict(found["valued_shoppers_customers"].columns)["user"] == "customer"
+    assert not {line.split()[0] for line in missing} - {"online_retail", "complete_journey"}
+    built, _ = customers.build(Options(tmp_path, only=("valued_shoppers_customers",)))
+    # Whole and two halves: pairs at three ε, and three more kinds of sizes at ε = 1, by relation and entry.
+    assert len({task.key for task in built}) == len(built) == 3 * (3 + 3) * 2 * len(customers.ENTRIES)
+    assert all(task.arguments["trials"] == 10 for task in built[:4] if task.function is runs.by_default)
+    for task in built:
+        assert task.arguments["neighbors"] == task.key.split("/")[4]
+        assert task.arguments["source"].by_user
 
 
 @pytest.mark.full

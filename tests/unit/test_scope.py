@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import closing, nullcontext
 from fractions import Fraction
 from itertools import combinations
+from math import isqrt
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -184,6 +185,29 @@ def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> Non
     check(release, true)
     assert release.privacy_unit == "user"
     assert release.to_dict().get("together") == (None if together == "basket" else "user")
+
+
+@pytest.mark.parametrize("together", ["basket", "user"])
+def test_levels_weigh_a_users_repetition_in_the_baskets_that_count(together: str) -> None:
+    """Baskets are counted after items are left out, and after short baskets are; and before they are merged."""
+    scope = Scope.of(exclude=["a"], min_basket=2, together=together, by_user=True)
+    counted = scope.applied(fim.read_transactions(SALES, **READ, user="user"))
+    of_items: Counter[tuple[str, ...]] = Counter()
+    of_pairs: Counter[tuple[str, ...]] = Counter()
+    for _, own in SALES[SALES["item"] != "a"].groupby("user"):
+        baskets = [set(basket) for _, basket in own.groupby("basket")["item"] if basket.nunique() >= 2]
+        single: Counter[tuple[str, ...]] = Counter((item,) for basket in baskets for item in basket)
+        double: Counter[tuple[str, ...]] = Counter(two for basket in baskets for two in combinations(sorted(basket), 2))
+        if together == "user":
+            double = Counter({a + b: min(single[a], single[b]) for a, b in combinations(sorted(single), 2)})
+        for sums, times in ((of_items, single), (of_pairs, double)):
+            sums.update({cell: isqrt(2**32 * c // times.total()) for cell, c in times.items()})
+    items = LocalSource(counted).items()
+    codes = np.arange(len(counted.vocabulary))
+    assert {(items.label(k),): total for k, total in enumerate(items.level_sums(2**16, 100).tolist())} == of_items
+    cells = [(a, b) for b in codes.tolist() for a in range(b)]
+    found = items.among(codes).pair_level_sums(2**16).tolist()
+    assert {cell: total for cell, total in zip(items.named(cells), found, strict=True) if total} == of_pairs
 
 
 def test_given_itemsets_are_counted_together_too() -> None:

@@ -1,9 +1,10 @@
 """Budget allocation: which selections are run on which part of the budget, decided before the data is read.
 
 The parts follow basic composition, which adds up (ε, δ), or composition in zero-concentrated differential privacy
-(zCDP) where all of them allow it: whichever lets smaller supports through (docs/privacy.md, Theorem 8). Levelwise has
-Gaussian noise only, which Gaussian differential privacy composes without loss (Theorem 13). A budget that is given as ρ
-is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy (Theorem 16).
+(zCDP) where all of them allow it: whichever asks for the smaller margin and noise of supports together
+(docs/privacy.md, Theorem 8). Levelwise has Gaussian noise only, which Gaussian differential privacy composes without
+loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ in Gaussian differential privacy
+(Theorem 16).
 """
 
 from __future__ import annotations
@@ -64,7 +65,12 @@ def allocate(options: MiningOptions, selections: Sequence[PublicParameters] | No
     ways = [_by_basic_composition(options, selections)]
     if options.delta and all(is_bounded_range(picks.mechanism) for picks in ways[0].picks):
         ways.append(_by_zcdp_composition(options, selections))
-    return min(ways, key=lambda way: way.margin)
+    wanted = options.top * len(selections)
+
+    def need(way: BudgetAllocation) -> float:
+        return way.margin + (0 if way.supports is None else way.supports.noise(wanted).half_width)
+
+    return min(ways, key=need)
 
 
 def _by_basic_composition(options: MiningOptions, selections: Sequence[PublicParameters]) -> BudgetAllocation:

@@ -336,7 +336,9 @@ def check_new_items(ask: Ask) -> float:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("ask", ALONE, ids=str)
 def test_what_one_unit_alone_has_is_named_as_rarely_as_promised(ask: Ask) -> None:
-    assert check_new_items(ask) > 0.9
+    # Small noise leaves room for one heavy item beside others, which are next to nothing then.
+    least = 0.49 if ask.asked.get("epsilon", 0) >= 30 else 0.9
+    assert check_new_items(ask) > least
 
 
 def where_noise_is_one(user: str | None) -> Ask:

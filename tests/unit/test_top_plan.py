@@ -167,6 +167,6 @@ def test_a_run_that_is_kept_whole_need_not_stand_out() -> None:
     from fim_private.levelwise.levelwise import levelwise  # built as mine builds it
 
     budget = PrivacyBudget.of(1.0, 1e-6, None, otherwise=1.0)
-    run = levelwise((2,), 50, union=False, budget=budget, neighbors=AR, listed=False)
+    run = levelwise((2,), 50, union=False, budget=budget, neighbors=AR, listed=False, by_user=False)
     second, kept = (LevelNeeds(one, 10.0, 0.95).steps["second count"] for one in (run, replace(run, keep_all=True)))
     assert kept / second == pytest.approx(1.645 / 3.645, rel=1e-3)

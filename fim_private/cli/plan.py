@@ -65,7 +65,7 @@ def plan(
     typical_basket: Annotated[
         float | None,
         typer.Option(
-            help="For many itemsets: a public guess of the items in a basket (or in all baskets of a user).",
+            help="For many itemsets: a public guess of the items in a basket.",
             show_default=False,
             rich_help_panel=_PLANNED,
         ),

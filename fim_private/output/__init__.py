@@ -5,6 +5,7 @@ rules_table      Its association rules.
 vote_table       A vote for people.
 plan_table       A plan for people.
 top_plan_table   A plan for many itemsets for people.
+customer_plan_table  A plan for customers for people.
 budget_table     A ledger for people.
 audit_table      Audits for people.
 inspection_table  What would be read of a file, for whoever holds it.

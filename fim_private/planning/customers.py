@@ -21,7 +21,7 @@ NO_LIST, LIST = "no list", "list"
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
     "For pairs, from the top 10 on, they were within about 10 points on the shops they come from.",
-    "Your shop may differ more, above all if your customers buy few products in common.",
+    "Take them as a rough guide: on a shop they did not know they were often 20 points off, and sometimes far more.",
 )
 
 
@@ -89,7 +89,9 @@ def plan_customers(
 ) -> CustomerPlan:
     """Return the plan for users, as `planning.plan` says. Raises ParameterError for a parameter outside its range."""
     if units is None:
-        raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: about how many customers there are")
+        raise ParameterError(
+            f"{parameter('user_items')} needs {parameter('units')}: about how many customers there are"
+        )
     exact_delta(delta)
     listed = None if universe_size is None else whole_number("universe_size", universe_size, least=2, most=10_000_000)
     found: dict[str, dict[str, float]] = {}

@@ -23,7 +23,7 @@ from fim_private.output.console import Screen
 from fim_private.output.inspection_table import render_inspection
 from fim_private.output.release_table import render_table
 from fim_private.output.top_plan_table import render_top_plan
-from fim_private.planning import list_gain
+from fim_private.planning import ListGain, list_gain
 from fim_private.planning.product_list import levelwise_options, usual_list_gain
 from fim_private.planning.top_plan import plan_top
 from fim_private.reporting.page import page
@@ -426,56 +426,64 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
     asked = ASKED | {"user": "customer", "top": 10}
     release = fim.mine(SALES, **asked)
     (line,) = [line for line in render_table(release, Screen()).splitlines() if "product list" in line]
-    assert line.startswith("Without a product list an item needs about ")
-    assert "--catalogue products.csv --catalogue-item sku" in line
+    # Under add-remove the number of users is not public, and no shares of it were released.
+    assert line == "A public product list finds more: --catalogue products.csv --catalogue-item sku."
     for other in (fim.mine(SALES, **asked, catalogue=[1, 2]), fim.mine(SALES, **ASKED | {"top": 10})):
         assert "product list" not in render_table(other, Screen())
     assert "product list" not in render_table(release, Screen(), advise=False) + str(release.to_dict())
-    picked = render_table(fim.mine(SALES, **asked | {"top": 1}), Screen())
-    assert "A public product list finds more: --catalogue products.csv --catalogue-item sku." in picked
+
+
+def gain_of(**changed: Any) -> ListGain:
+    options: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "neighbors": "add-remove", "top": 50} | changed
+    public = {name: options.pop(name) for name in ("units", "user_items") if name in options}
+    options |= {name: Fraction(repr(options[name])) for name in ("epsilon", "delta")}
+    gain = list_gain(levelwise_options(**options), **{"units": 5000, "user_items": 60} | public)
+    assert gain is not None
+    return gain
 
 
 def test_it_follows_from_public_numbers() -> None:
     asked = ASKED | {"user": "customer", "top": 10}
     other = SALES.slice(0, 900)
-    told = {str(list_gain(fim.mine(data, **asked).request)) for data in (SALES, other)}
+    told = {str(list_gain(fim.mine(data, **asked).request, units=5000)) for data in (SALES, other)}
     assert len(told) == 1
 
 
-def test_more_privacy_takes_more_without_a_list() -> None:
-    def needed(**changed: Any) -> int:
-        options: dict[str, Any] = {
-            "epsilon": 1,
-            "delta": 1e-6,
-            "neighbors": "add-remove",
-            "top": 50,
-            "typical": 30.0,
-        } | changed
-        typical = options.pop("typical")
-        options |= {name: Fraction(repr(options[name])) for name in ("epsilon", "delta")}
-        gain = list_gain(levelwise_options(**options), typical_items=typical)
-        assert gain is not None
-        assert gain.item_support is not None
-        return gain.item_support
+def test_the_line_has_both_shares_in_few_words() -> None:
+    gain = gain_of()
+    assert gain.with_list is not None
+    assert gain.without is not None
+    line = str(gain)
+    assert line.startswith(
+        f"With a list of your products about {100 * gain.with_list:.0f} % of the 50 most frequent pairs would be found, "
+        f"in place of about {100 * gain.without:.0f} %: "
+    )
+    assert len(line.split(": ")[0].split()) <= 25
+    assert "25 most frequent items" in str(gain_of(top=25, sizes=(1,), units=2000))
+    assert str(gain_of(units=None)) == str(gain_of(units=0))
+    assert "%" not in str(gain_of(units=None))
+    assert "hardly change" in str(gain_of(units=10**9))
 
-    usual = needed()
-    assert needed(epsilon=0.5) > usual > needed(epsilon=2)
-    assert needed(neighbors="replace-one") > usual
-    assert needed(delta=1e-9) > usual
-    assert needed(typical=100.0) > usual > needed(typical=5.0)
+
+def test_more_privacy_finds_less_without_a_list() -> None:
+    usual = gain_of().without
+    assert usual is not None
+    for harder in ({"epsilon": 0.5}, {"neighbors": "replace-one"}, {"delta": 1e-12}, {"units": 2000}, {"top": 200}):
+        less = gain_of(**harder).without
+        assert less is not None
+        assert less < usual
 
 
 def test_inspect_and_plan_say_it_too() -> None:
-    usual = usual_list_gain()
-    assert usual is not None
-    line = "Without a product list an item needs about "
     for user, times in (("customer", 1), (None, 0)):
         seen = fim.inspect(SALES, **READ, user=user)
-        assert render_inspection(seen, Screen()).count(f"{line}{usual.item_support:,} users") == times
-    planned = plan_top(top=50, typical_basket=30, units=10_000)
-    assert render_top_plan(planned, Screen()).count(line) == 1
-    needed = next(one.item_support for one in planned if one.name == "levelwise")
-    assert f"{needed:,} units" in str(planned.list_gain)
+        assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
+    assert str(usual_list_gain(2_000)).startswith("With a list of your products about ")
+    planned = plan_top(top=50, typical_basket=60, units=5_000)
+    assert planned.list_gain == gain_of(supports=False)
+    assert render_top_plan(planned, Screen()).count("With a list of your products about ") == 1
+    unsized = plan_top(top=50, typical_basket=60)
+    assert "A public product list finds more: " in render_top_plan(unsized, Screen())
     assert plan_top(top=50, typical_basket=30, universe_size=1000).list_gain is None
     assert plan_top(top=50).list_gain is None
 

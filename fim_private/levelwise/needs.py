@@ -24,8 +24,8 @@ from fim_private.levelwise.item_threshold import item_threshold
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
 from fim_private.levelwise.recipe import OWN_ITEMS
 
-# About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (Pairs
-# of 24, 13 and 4 thousand units: 95 % of those in 200 to 300 users were found under add-remove, and this says 181.)
+# About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (On
+# three shops, 95 % of the pairs that 200 to 300 users had were found under add-remove; this says 181.)
 _KEPT_ITEMS, _KEPT_ITEMS_OF_USER = 0.5, 0.25
 # An item of a frequent itemset is in so many times the units of the itemset, or more.
 _ITEM_PER_SET = 1.5

@@ -5,14 +5,14 @@ An estimate, not a bound. Two things lose an itemset: its items do not go on to 
 the threshold are those of the run that `mine` would carry out. How strong items and itemsets are in a shop was measured
 on seven public data sets, each by how many different items a user has bought. In between it is interpolated.
 
-Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven data sets,
-whole and in halves of their users, with and without a list, under both neighbour relations; on Valued Shoppers, Online
-Retail and Complete Journey within 8. It is rougher for what was measured less: other sizes (levelwise within 10 points in
-70 to 78 % of 200 cases), and fewer than ten itemsets.
+Of pairs, at k = 10, 50 and 100 and ε = 1, the forecast was within 11 points of the share measured on all seven data
+sets, whole and in halves of their users, with and without a list, under both neighbour relations; on Valued Shoppers,
+Online Retail and Complete Journey within 8. It is rougher for what was measured less: other sizes (levelwise within 10
+points in 70 to 78 % of 200 cases), and fewer than ten itemsets.
 
-That is how well it fits what it was made of. Two numbers do not tell how alike the customers of a shop buy: with each data
-set left out in turn, forecasts from the other six were 16 to 28 points off in the mean (Online Retail, Valued Shoppers,
-Ta-Feng, Complete Journey), and 45 to 72 for the three of few or coarse items. Nothing is known of the data in it.
+That is how well it fits what it was made of. Two numbers do not tell how alike the customers of a shop buy: with each
+data set left out in turn, forecasts from the other six were 16 to 28 points off in the mean (Online Retail, Valued
+Shoppers, Ta-Feng, Complete Journey), and 45 to 72 for the three of few or coarse items.
 """
 
 from __future__ import annotations
@@ -184,7 +184,8 @@ def _found_by_picks(selection: AllocatedSelection, run: TopK, options: MiningOpt
     """Return the share that picks find: those that have the support they need, and that others do not overtake."""
     shop, sizes, units = _Shop.of(customers.items), selection.sizes, math.log(customers.units)
     listed = options.items_are_listed
-    candidates = sum(map(selection.universe.candidates, sizes)) if listed else None  # type: ignore[union-attr]
+    public = next(one for one in options.selections() if tuple(one.sizes) == tuple(sizes))
+    candidates = public.candidates if listed else None
     need = prospects(run.mechanism, 0.5, candidates).support
     if need is None:
         return 0.0

@@ -55,14 +55,14 @@ def list_gain(options: MiningOptions, *, units: int | None = None, user_items: f
     """
     if options.items_are_listed:
         return None
-    shares: list[float | None] = [None, None]
+    listed = without = None
     if units is not None and units >= 1:
         customers = Customers(units, user_items)
         try:
-            shares = [expected_found(asked, customers) for asked in (with_list(options), options)]
+            listed, without = expected_found(with_list(options), customers), expected_found(options, customers)
         except ParameterError:  # the request does not go with a list, or a part of the budget is out of range
-            shares = [None, None]
-    return ListGain(*shares, most_frequent(options.top, options.sizes, union=options.union))
+            listed = without = None
+    return ListGain(listed, without, most_frequent(options.top, options.sizes, union=options.union))
 
 
 def usual_list_gain(units: int) -> ListGain | None:

@@ -52,8 +52,8 @@ def plan_top(
     """Return what each mechanism takes to find one of many itemsets, and recommend one for each `top`. No data is read.
 
     top: how many itemsets are wanted, 1 to 100,000, or several such numbers, in ascending order in the plan.
-    typical_basket: a public guess of how many items a typical basket has, or all baskets of a typical user where those
-        are protected, 1 to 1e6; without it levelwise is not planned, whose weights depend on it.
+    typical_basket: a public guess of how many items a typical basket has, 1 to 1e6; without it levelwise is not
+        planned, whose weights depend on it. (Where users are protected: `plan` with user_items.)
     delta: 0 with a universe_size, which is that of a catalogue: then those are planned that spend none.
     size, union, supports: as in mine: 2, "2-4" or range(2, 5); whether all sizes are ranked together; whether noisy
         supports take their part of the budget. The others: as in plan.

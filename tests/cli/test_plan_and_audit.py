@@ -100,6 +100,15 @@ def test_plan_for_many(tmp_path: Path) -> None:
     assert "levelwise (items of a typical basket)" in table.stdout
 
 
+def test_plan_for_customers() -> None:
+    asked = ["plan", "--units", 10_000, "--user-items", 30, "--top", 50]
+    plan = as_json(*asked)
+    assert plan["expected_found"] == fim.plan(units=10_000, user_items=30, top=50).expected_found
+    table = run(*asked)
+    assert (table.stderr, table.returncode) == ("", 0)
+    assert f"{100 * plan['expected_found']['replace-one']['list']:.0f} %" in table.stdout
+
+
 @pytest.mark.full
 def test_audit_is_kept_and_says_how_much_is_used() -> None:
     audit = as_json("audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20)
@@ -135,6 +144,12 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         (
             ["plan", "--epsilons", "1,2", "--top", "10", "--figure", "x.png"],
             "Error: --epsilons are for one itemset: a figure for many is drawn against --top",
+        ),
+        (["plan", "--user-items", "30"], "Error: --user-items needs --units: about how many customers there are"),
+        (["plan", "--units", "9", "--user-items", "0"], "Error: --user-items must be a number of items from 2 to"),
+        (
+            ["plan", "--units", "9", "--user-items", "30", "--typical-basket", "5"],
+            "Error: --typical-basket has no use with --user-items: leave it out",
         ),
         (["plan", "--top", "5,x"], "Error: --top must be a whole number, not 'x'"),
         (["plan", "--size", "x"], "Error: --size must be a whole number, not 'x'"),

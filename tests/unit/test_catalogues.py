@@ -455,8 +455,8 @@ def test_the_line_has_both_shares_in_few_words() -> None:
     assert gain.without is not None
     line = str(gain)
     assert line.startswith(
-        f"With a list of your products about {100 * gain.with_list:.0f} % of the 50 most frequent pairs would be found, "
-        f"in place of about {100 * gain.without:.0f} %: "
+        f"With a list of your products about {100 * gain.with_list:.0f} % of the 50 most frequent pairs would be "
+        f"found, in place of about {100 * gain.without:.0f} %: "
     )
     assert len(line.split(": ")[0].split()) <= 25
     assert "25 most frequent items" in str(gain_of(top=25, sizes=(1,), units=2000))

@@ -37,6 +37,7 @@ from benchmarks.utility.runs import WITH_ITEMS
 from benchmarks.utility.sections import sections
 from fim_private.counting import itemset_spectrum
 from fim_private.counting.universe import Catalogue
+from fim_private.counting.weighted_items import LocalItems
 from fim_private.errors import ParameterError
 from fim_private.mechanisms.registry import check_delta
 from fim_private.mining.choice import choose
@@ -315,6 +316,22 @@ def test_the_default_is_run_with_seeds_and_held_against_true_supports() -> None:
     [unsure] = runs.by_default(corner_shop(), (1, 2), False, **{**asked, "epsilon": 0.01, "counts": [20]}, seed=1)
     assert unsure["fnr"] > 0.5
     assert unsure["mechanism"] == "levelwise"
+
+
+def test_items_are_counted_once_for_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    whole = LocalItems.level_sums
+
+    def counting(self: LocalItems, scale: int, most: int) -> Any:
+        counted.append((scale, most))
+        return whole(self, scale, most)
+
+    monkeypatch.setattr(LocalItems, "level_sums", counting)
+    source = replace(corner_shop(), name="counted once")
+    asked = (source, (2,), "levelwise", 20, 1.0, 1e-6, "add-remove")
+    first, second = (runs.run(*asked, [1, 2, 3]) for _ in range(2))
+    assert len(counted) == 1
+    assert first.true.tolist() == second.true.tolist(), "what is counted once is not changed by a run"
 
 
 def of_customers(rates: dict[str, float], part: str = "whole", neighbors: str = "add-remove") -> dict[str, Any]:

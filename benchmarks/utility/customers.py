@@ -134,8 +134,8 @@ def sections(results: Results) -> Iterator[Section]:
     yield Section("What was measured of customers", _METHOD)
     first = found_at(found, label(PAIRS), EPSILON)
     yield Section("Pairs of customers", _PAIRS, "pairs", (_targets(first), _table(first, "pairs")))
-    yield Section("Where the tool loses, and to whom", _losses(found))
-    yield Section("Where nearly all is missed", _nearly_all(found))
+    yield _losses(found)
+    yield _nearly_all(found)
     for sizes in OTHER_SIZES:
         if some := found_at(found, label(sizes), EPSILON):
             title = f"Customers: itemsets of {label(sizes)}"
@@ -163,13 +163,12 @@ halves is the mean of both.
   {FEWER_RUNS} elsewhere. For few itemsets it takes {PICKS} or, with a list, the {PICKS_OF_LIST} mechanism.
 - {WITH_LIST}: the same, given a list of all items that the shop sold (`--catalogue`).
 - {PICKS}, and {PICKS_OF_LIST} over the list: picks one after the other, simulated {SIMULATED} times.
-- {HISTOGRAM}: every customer is cut to some items, and counts that clear OpenDP's threshold are released. The
-  cut is the one that suits the data best. A user could not know it. {OF_HISTOGRAM} runs.
+- {HISTOGRAM}: every customer is cut to some items. Counts that clear OpenDP's threshold are released.
+  The cut is the one that suits the data best, which a user of it could not know. {OF_HISTOGRAM} runs.
 
-Sizes vary at ε = {EPSILON:g}, and ε for pairs: not every size is measured at every ε. – stands where nothing was
-measured."""
-_PAIRS = """\
-The first table has the tool alone, on whole shops, with 95 % intervals. The second has the FNR of all."""
+Sizes vary at ε = {EPSILON:g}, and ε for pairs: not every size is measured at every ε. A – stands where nothing was
+measured, and what was not measured at all has no row."""
+_PAIRS = "The first table has the tool alone, on whole shops, with 95 % intervals. The second has the FNR of all."
 _OTHER_EPSILON = "FNR, as in the table of pairs."
 
 
@@ -206,46 +205,48 @@ def _table(found: Found, what: str) -> Table:
     return Table((f"FNR, {what}", "neighbours", "mechanism", "list", *names), tuple(lines))
 
 
-def _losses(found: Found) -> str:
-    """Say at how many settings the tool misses more than each of those that know as much, and where."""
-    lines = []
+def _losses(found: Found) -> Section:
+    """Say at how many settings the tool misses more than each of those that know as much, or less, and where."""
+    told: list[str] = []
+    lines: list[tuple[Cell, ...]] = []
     for ours, other in product((DEFAULT, WITH_LIST), (PICKS, HISTOGRAM, PICKS_OF_LIST)):
-        if ENTRIES[other] > ENTRIES[ours]:
-            continue
         both = {at: (entries[ours], entries[other]) for at, entries in found.items() if {ours, other} <= entries.keys()}
-        apart = {at: pair for at, pair in both.items() if any(r.found["mechanism"] != other for r in pair[0])}
-        lost = [at for at, (own, theirs) in apart.items() if below(_missed(theirs), _missed(own))]
-        if not both:
+        if not both or ENTRIES[other] > ENTRIES[ours]:
             continue
-        same = f"; at {len(both) - len(apart)} more it is that mechanism itself" if len(apart) < len(both) else ""
-        where = f". Where: {_places(lost)}" if lost else ""
-        lines.append(f"- {ours} misses more than {other} at {len(lost)} of {len(apart)} settings{same}{where}.")
-    return (
+        apart = {at: pair for at, pair in both.items() if any(row.found["mechanism"] != other for row in pair[0])}
+        lost = {at: (_missed(own), _missed(theirs)) for at, (own, theirs) in apart.items()}
+        lost = {at: (own, theirs) for at, (own, theirs) in lost.items() if below(theirs, own)}
+        same = f" At {len(both) - len(apart)} more it is that mechanism itself." if len(apart) < len(both) else ""
+        told.append(f"- {ours} misses more than {other} at {len(lost)} of {len(apart)} settings.{same}")
+        lines += [(ours, other, *_cells(at), round(own, 3), round(theirs, 3)) for at, (own, theirs) in lost.items()]
+    reading = (
         "A setting is a shop, whole or in halves, with a size, k, ε and relation. FNR that differ by no more than "
-        "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n" + "\n".join(lines)
+        "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n" + "\n".join(told)
     )
+    table = Table(("the tool", "who misses less", *_SETTING, "its FNR", "theirs"), tuple(lines))
+    return Section("Where the tool loses, and to whom", reading, None, (table,) if lines else ())
 
 
-def _nearly_all(found: Found) -> str:
+def _nearly_all(found: Found) -> Section:
     """Say where the tool misses nearly all."""
-    lines = []
+    told: list[str] = []
+    lines: list[tuple[Cell, ...]] = []
     for ours in (DEFAULT, WITH_LIST):
-        own = {at: entries[ours] for at, entries in found.items() if ours in entries}
-        bad = [at for at, rows in own.items() if _missed(rows) >= NEARLY_ALL]
-        where = f": {_places(bad)}" if bad else ""
-        lines.append(f"- {ours}: at {len(bad)} of {len(own)} settings{where}.")
-    return f"The tool misses {100 * NEARLY_ALL:.0f} % or more of the top k here.\n\n" + "\n".join(lines)
+        own = {at: _missed(entries[ours]) for at, entries in found.items() if ours in entries}
+        bad = {at: missed for at, missed in own.items() if missed >= NEARLY_ALL}
+        told.append(f"- {ours}: at {len(bad)} of {len(own)} settings.")
+        lines += [(ours, *_cells(at), round(missed, 3)) for at, missed in bad.items()]
+    reading = f"The tool misses {100 * NEARLY_ALL:.0f} % or more of the top k here.\n\n" + "\n".join(told)
+    table = Table(("the tool", *_SETTING, "FNR"), tuple(lines))
+    return Section("Where nearly all is missed", reading, None, (table,) if lines else ())
 
 
-def _places(settings: list[Setting]) -> str:
-    """Write settings, those that differ in k alone together."""
-    by_rest: dict[tuple[str, str, str, float, str], list[int]] = {}
-    for shop, part, k, sizes, epsilon, relation in settings:
-        by_rest.setdefault((shop, part, sizes, epsilon, relation), []).append(k)
-    return "; ".join(
-        f"{shop}, {part}, itemsets of {sizes}, ε = {epsilon:g}, {relation} (k = {', '.join(map(str, sorted(counts)))})"
-        for (shop, part, sizes, epsilon, relation), counts in by_rest.items()
-    )
+_SETTING = ("shop", "customers", "sizes", "ε", "neighbours", "k")
+
+
+def _cells(setting: Setting) -> tuple[Cell, ...]:
+    shop, part, k, sizes, epsilon, relation = setting
+    return shop, part, sizes, f"{epsilon:g}", relation, k
 
 
 def paint(figure: Any, results: Results) -> None:

@@ -16,8 +16,9 @@ def mechanisms_by_need() -> str:
     names += [f"{name} (with --max-basket)" for name in capped]
     listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
     return (
-        f"auto: limited-domain for one itemset, levelwise for several. No item universe needed: {', '.join(names)}. "
-        f"Over a public one: {', '.join(listed)}."
+        "auto: levelwise for several itemsets; for one, and for a few of users, limited-domain, or exponential over a "
+        "list; permute-and-flip without delta. "
+        f"No item universe needed: {', '.join(names)}. Over a public one: {', '.join(listed)}."
     )
 
 

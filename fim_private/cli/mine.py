@@ -118,9 +118,9 @@ def mine(
     supports_share: Annotated[
         float | None,
         typer.Option(
-            help="The share of the budget that --supports spends: 0.1 with levelwise (0.15 with --neighbors "
-            "replace-one, 0.4 with --min-support), 1/3 "
-            "with others and for --rules.",
+            help="The share of the budget that --supports spends: 0.1 with levelwise, and where auto picks a few "
+            "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); 1/3 with others and for "
+            "--rules.",
             show_default=False,
             rich_help_panel=ASKED,
         ),

@@ -65,13 +65,17 @@ class ThresholdRecipe:
     def of_users(cls, sizes: Sequence[int], *, epsilon: Fraction, neighbors: str, listed: bool) -> ThresholdRecipe:
         """Return the recipe for itemsets of users, of these sizes, the largest >= 2. Raises as `of` does."""
         levels = sizes[-1] - 1
-        items = unlisted_items_share(_USERS_ITEMS, epsilon, neighbors) if not listed else _USERS_LISTED_ITEMS
-        each = min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
-        rest = 1 - items - _USERS_ITEM_COUNT - 2 * _HISTOGRAM - levels * each
+        usual = _USERS_LISTED_ITEMS if listed else _USERS_ITEMS
+        items = usual if listed else unlisted_items_share(usual, epsilon, neighbors)
+        # What the items take more, all others give in proportion: none is left with nothing.
+        left = (1 - items) / (1 - usual)
+        item_count = left * _USERS_ITEM_COUNT
+        each = left * min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
+        rest = 1 - items - item_count - 2 * _HISTOGRAM - levels * each
         return replace(
             cls.of(sizes),
             items=items,
-            item_count=_USERS_ITEM_COUNT,
+            item_count=item_count,
             levels=(each,) * levels,
             set_count=rest,
             own_items=OWN_ITEMS_OF_USER,

@@ -195,8 +195,8 @@ def mine(
         units, for 5 % of the budget.
     union: with several sizes, the itemsets of all of them are ranked together in one selection, `top` of them in all.
     supports: whether noisy supports are released too, with 95 % intervals. supports_share: their part of the budget,
-        above 0 and below 1, unless given 10 % with levelwise (15 % under "replace-one", 40 % with min_support), a
-        third with others and for rules; of no use without them.
+        above 0 and below 1, unless given 10 % with levelwise, and where "auto" picks a few itemsets of users (15 %
+        under "replace-one", 40 % with min_support), a third with others and for rules; of no use without them.
     keep_all: whether itemsets are released, too, whose noisy support does not stand out from 0. (Without supports only
         levelwise can tell, and only where it counts: not where, with user, it picks.)
     rules: whether association rules are to be made of the release (Release.rules): the supports of all parts of its

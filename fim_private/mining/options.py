@@ -219,7 +219,7 @@ def checked_options(
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
-    reason, several = None, False
+    reason, stands_in = None, False
     if is_auto:
         several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
         few = (
@@ -236,6 +236,7 @@ def checked_options(
         )
         capped = any(cap is not None for cap in checked.values())
         mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
+        stands_in = several and few and not capped and budget.delta > 0
     spec = registry.spec_named(mechanism, AUTO)
     scope.check_cap(max_baskets)
     check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
@@ -244,7 +245,7 @@ def checked_options(
         union, supports, count = len(sizes) > 1, True, count or least.share is not None
     wanted = _top(_default_top(spec, least) if top is None else top)
     # Picks of a few itemsets of users stand in for levelwise, and spend as much of the budget on finding.
-    usual = registry.spec_named("levelwise") if is_auto and by_user and several else spec
+    usual = registry.spec_named("levelwise") if stands_in else spec
     share = _supports_share(usual.supports_share(relation), spec, supports, supports_share, least, rules=rules)
     chosen = scope.chooses_units(where)
     counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import fim_private as fim
@@ -93,6 +94,24 @@ def test_what_is_chosen_finds_an_itemset_more_often(items: int, support: int, de
         other = min(listed, unlisted)
         # Where they are about as good, or both are certain to fail or to find it, either will do.
         assert choice(catalogue(items), delta) == better or float(chance) - float(other) < 0.05
+
+
+def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:
+    """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks, of which supports need a third."""
+    visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
+    asked: list[tuple[dict[str, Any], str, Fraction]] = [
+        ({"top": 3}, "limited-domain", Fraction(1, 10)),
+        ({"top": 2, "neighbors": "replace-one"}, "limited-domain", Fraction(15, 100)),
+        ({"top": 3, "catalogue": ITEMS}, "exponential", Fraction(1, 10)),
+        ({"top": 3, "catalogue": ITEMS, "delta": 0}, "permute-and-flip", Fraction(1, 3)),
+        ({"top": 3, "max_rank": 50}, "limited-domain", Fraction(1, 3)),
+        ({}, "limited-domain", Fraction(1, 3)),
+        ({"top": 30}, "levelwise", Fraction(1, 10)),
+    ]
+    for options, mechanism, share in asked:
+        release = fim.mine(visits, user="user", supports=True, seed=1, **options)
+        assert release.mechanism == mechanism
+        assert [part.fraction for part in release.shares if part.purpose == "supports"] == [share]
 
 
 def test_the_table_and_json_tell_the_reason() -> None:

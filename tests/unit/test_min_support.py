@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from decimal import Decimal
@@ -440,6 +441,22 @@ def test_the_parts_of_the_budget_add_up(sizes: tuple[int, ...]) -> None:
     assert min(part for part in parts if part is not recipe.set_count) > 0
     assert (recipe.set_count > 0) == (sizes[-1] > 1)
     assert len(recipe.levels) == sizes[-1] - 1
+
+
+def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:
+    """With little budget, or under replace-one, the items take more: the sets must still be counted."""
+    asked = itertools.product(
+        [(2,), (1, 2), (2, 3), tuple(range(1, 21))],
+        ["1e-6", ".3", ".5", "1", "1e6"],
+        ["add-remove", "replace-one"],
+        [False, True],
+    )
+    for sizes, epsilon, neighbors, listed in asked:
+        recipe = ThresholdRecipe.of_users(sizes, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed)
+        parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, 2 * recipe.histogram]
+        assert sum(parts) == 1
+        assert min(parts) > 0
+        assert min(recipe.item_count, recipe.set_count) > Fraction(4, 100)
 
 
 @pytest.mark.parametrize(("share", "size", "least"), [(0.05, "1-3", 0.9), (0.02, "1-3", 0.9), (0.02, "2", 0.85)])

@@ -77,5 +77,7 @@ class CandidatePool:
                     features.append(parts_features(sets, levels))
                 if counted is not None:
                     features.append(np.log(counted[part]))
-                estimates[part], deviations[part] = shrunken(weights[part], variance, np.column_stack(features))
+                estimates[part], left_open = shrunken(weights[part], variance, np.column_stack(features))
+                # A prediction alone is no sign of an itemset: its own weight has to stand a little out as well.
+                deviations[part] = np.where(weights[part] >= deviations[part], left_open, deviations[part])
         return CandidatePool(self.sets, estimates), deviations

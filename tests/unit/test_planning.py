@@ -238,7 +238,7 @@ def test_the_least_epsilon_is_planned_for() -> None:
 
 
 def test_the_json_form() -> None:
-    found = json.loads(json.dumps(plan(units=np.int64(1000), **EVERYTHING).to_dict()))  # type: ignore[arg-type]
+    found = json.loads(json.dumps(plan(units=np.int64(1000), **EVERYTHING).to_dict()))  # type: ignore[call-overload]
     of_customers = {"user_items", "top", "union"}
     asked = {*inspect.signature(plan).parameters} - of_customers
     assert set(found) == {*asked, "mechanisms", "recommended", "reason"}

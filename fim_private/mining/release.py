@@ -100,7 +100,8 @@ class Release(Pictured):
         if not told:
             return lots
         each = " of their size" if of_each else ""
-        return (*lots, wording.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}"))
+        alike = self.privacy_unit if self.counted else None
+        return (*lots, wording.doubt(sum(told), len(told), f"{self.top:,} most frequent{each}", alike))
 
     @cached_property
     def advice(self) -> Advice | None:
@@ -111,7 +112,9 @@ class Release(Pictured):
         """
         if self.request is None or self.min_support is not None:
             return None
-        return advice(self.request, self.units, len(self.itemsets))
+        low, high = self.units_interval or (0, 0)
+        is_clear = self.units is not None and high - low <= self.units / 5  # else a share of it would say nothing
+        return advice(self.request, self.units if is_clear else None, len(self.itemsets))
 
     @property
     def _least(self) -> str:

@@ -83,14 +83,23 @@ def chance(unit: str, shortfall: int | None, *, of_each: bool) -> str:
     )
 
 
-def doubt(marked: int, found: int, among: str) -> str:
-    """Return what the mark of doubtful itemsets means, or that there is none. among: what they may not be."""
+_ALIKE = {
+    "basket": "long baskets hold much the same items as short ones",
+    "user": "users with many items hold much the same as those with few, and buy it again about as often",
+}
+
+
+def doubt(marked: int, found: int, among: str, alike: str | None) -> str:
+    """Return what the mark of doubtful itemsets means, or that there is none.
+
+    among: what they may not be. alike: of which units it is taken that they hold much the same; None where nothing is.
+    """
     beyond = "leads what was left out by more than the noise explains"
+    # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
+    if alike is not None:
+        beyond += f", if {_ALIKE[alike]}"
     if not marked:
-        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        return (
-            f"Each of them {beyond}: if long baskets hold much the same items as short ones, it is among the {among}."
-        )
+        return f"Each of them {beyond}: it is among the {among}."
     others = "" if marked == found else f" Each of the others {beyond}."
     return (
         f"{MARK} may not be among the {among}: by the noise alone, what was left out, or lost on the way, may have as "

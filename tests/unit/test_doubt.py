@@ -234,9 +234,8 @@ def test_where_nothing_is_in_doubt_it_says_so() -> None:
     release = fim.mine(CORNER_SHOP, top=2, seed=1)
     assert [itemset.doubtful for itemset in release] == [False] * 2
     assert release.certainty == (
-        "Each of them leads what was left out by more than the noise explains: if long baskets hold much the same "
-        "items as short ones, it is among the 2 most "
-        "frequent.",
+        "Each of them leads what was left out by more than the noise explains, if long baskets hold much the same "
+        "items as short ones: it is among the 2 most frequent.",
     )
     of_each_size = fim.mine(CORNER_SHOP, top=2, size="1-2", seed=1)
     assert of_each_size.certainty[0].endswith("among the 2 most frequent of their size.")

@@ -226,7 +226,7 @@ def test_what_users_have_together_equals_brute_force(source: str, rule: str, siz
     expected = spectrum_of(brute_force_user_supports(united, size))
     data = read_transactions(table, missing_user=rule, **LONG)
     found = Scope.of(together="user", by_user=True).applied(data)
-    assert list(itemset_spectrum(found, size).levels()) == expected
+    assert list(itemset_spectrum(found.united(), size).levels()) == expected
     assert found.units == data.units
 
 

@@ -23,6 +23,7 @@ from fim_private.counting.source import LocalSource
 from fim_private.counting.universe import Catalogue, Universe, UnknownUniverse
 from fim_private.dp.accounting import root_below, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.gaussian_dp import gdp_mu
 from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
@@ -236,9 +237,14 @@ def test_no_allocation_spends_more_than_was_allowed(
     noise = None if allocation.supports is None else allocation.supports.noise(top * groups)
     concentrated = allocation.shares[0].rho is not None
     if noise is not None:
-        rho = noise.count / (2 * noise.parameter) if concentrated else nothing
-        spent.append((nothing if noise.cost is None else noise.cost.epsilon, nothing, rho))
-        spent.append((nothing, nothing if noise.cost is None else noise.cost.delta, nothing))
+        [own] = [share for share in allocation.shares if share.purpose == "supports"]
+        spent.append((own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing))
+        if noise.cost is not None:
+            assert (noise.cost.epsilon, noise.cost.delta) == (own.epsilon, own.delta)
+        elif not concentrated:  # normal noise, in a part of (ε, δ)
+            assert own.epsilon is not None
+            assert own.delta
+            assert 2 * noise.rho <= gdp_mu(Fraction(own.epsilon), Fraction(own.delta)) ** 2
     if concentrated:
         composing = selection_oracles.zcdp_delta(sum((rho for *_, rho in spent), nothing), 1.0)
         assert float(bottoms) + (1 - float(bottoms)) * composing <= 1e-6 * (1 + 1e-9)

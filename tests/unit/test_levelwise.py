@@ -749,7 +749,8 @@ def test_intervals_cover_and_supports_are_unbiased() -> None:
         published = made.published(made.selections[0].find(source, randomness), randomness)
         itemsets, noise = published.itemsets, published.noise
         assert noise is not None
-        sigma = math.sqrt(noise.parameter)
+        assert noise.of_units is not None
+        sigma = math.sqrt(noise.parameter + noise.of_units / 4)  # its own noise, and half of that of the units
         supports = [itemset.support or 0 for itemset in itemsets]
         assert supports == sorted(supports, reverse=True)
         for itemset in itemsets:

@@ -47,7 +47,7 @@ COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
     "rho": (VISITS, {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
     "rho of levelwise": (DATA, {"top": 3, "rho": 0.1}, NoiseKind.NORMAL),
-    "rho of users": (VISITS, {"top": 3, "rho": 0.1, "user": "customer"}, NoiseKind.NORMAL),
+    "rho of users": (VISITS, {"top": 3, "rho": 0.1, "user": "customer", "mechanism": "levelwise"}, NoiseKind.NORMAL),
     "pure": (DATA, {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True}, NoiseKind.LAPLACE),
 }
 # Those in which it comes with supports.
@@ -160,6 +160,7 @@ def test_it_is_drawn_from_its_law(name: str) -> None:
     if name == "users":
         data = read_transactions(data, user="customer")
         del asked["user"]
+        asked["mechanism"] = "levelwise"  # of so large a budget and so few itemsets it is not the default
     true = 700 if name == "users" else 1400 if data is VISITS else 2000
     noise = noise_bought(mined(data, **asked), kind)
     law = _law(noise)
@@ -242,7 +243,8 @@ def test_intervals_of_shares_of_what_was_selected_cover() -> None:
             told += 1
             covered += bounds[0] <= support / 2000 <= bounds[1]
     assert told > 3 * runs
-    assert covered >= 0.95 * told
+    # Those of one release have the noise of one number of units, so that they may miss together.
+    assert covered >= (0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)) * told
 
 
 def test_both_intervals_are_wider_than_of_95_per_cent() -> None:

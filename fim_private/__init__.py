@@ -28,15 +28,14 @@ if TYPE_CHECKING:
         PrivacyWarning,
         WorkLimitError,
     )
-    from fim_private.learning.bounded_rows import unit_rows
     from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear, unit_rows
     from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
     from fim_private.learning.quantile_search import quantiles
     from fim_private.learning.questions import HighestConfidence, HighestLift, MostFrequent
     from fim_private.learning.tuning import best_of, train_and_validate, validate
     from fim_private.learning.voting import vote
-    from fim_private.ledger import Ledger
+    from fim_private.ledger.ledger import Ledger
     from fim_private.mechanisms import (
         Choosing,
         Distance,
@@ -47,17 +46,17 @@ if TYPE_CHECKING:
         PermuteAndFlip,
         TightMargin,
     )
-    from fim_private.mining import mine
-    from fim_private.mining.counting_given import count
-    from fim_private.mining.loaded import load
-    from fim_private.mining.release import Itemset, Release
-    from fim_private.mining.segmented import SegmentedRelease
-    from fim_private.planning import Plan, plan
-    from fim_private.planning.top_plan import plan_top
-    from fim_private.planning.top_results import TopPlan
-    from fim_private.reading import read_catalogue, read_transactions
+    from fim_private.mining.count import count
+    from fim_private.mining.mine import mine
+    from fim_private.planning.plan import Plan, plan
+    from fim_private.planning.top_plan import TopPlan, plan_top
     from fim_private.reading.inspection import Inspection, inspect
-    from fim_private.reporting.page import report
+    from fim_private.reading.purchases import read_catalogue, read_transactions
+    from fim_private.release.page import report
+    from fim_private.release.release import Release
+    from fim_private.release.saved import load
+    from fim_private.release.segmented import SegmentedRelease
+    from fim_private.request.itemsets import Itemset
     from fim_private.selecting import select
     from fim_private.spectrum import SupportSpectrum
 
@@ -145,7 +144,7 @@ _HOME = {
     "linear_sensitivity": "learning.linear",
     "train_and_validate": "learning.tuning",
     "train_linear": "learning.linear",
-    "unit_rows": "learning.bounded_rows",
+    "unit_rows": "learning.linear",
     "validate": "learning.tuning",
     "ExponentialInterior": "learning.majority",
     "interior_point": "learning.majority",
@@ -153,22 +152,22 @@ _HOME = {
     "learn_box": "learning.concepts",
     "learn_point": "learning.concepts",
     "learn_threshold": "learning.concepts",
-    "Ledger": "ledger",
-    "count": "mining.counting_given",
-    "mine": "mining",
-    "Plan": "planning",
-    "plan": "planning",
+    "Ledger": "ledger.ledger",
+    "count": "mining.count",
+    "mine": "mining.mine",
+    "Plan": "planning.plan",
+    "plan": "planning.plan",
     "plan_top": "planning.top_plan",
-    "TopPlan": "planning.top_results",
+    "TopPlan": "planning.top_plan",
     "inspect": "reading.inspection",
     "Inspection": "reading.inspection",
-    "read_catalogue": "reading",
-    "read_transactions": "reading",
-    "Itemset": "mining.release",
-    "load": "mining.loaded",
-    "Release": "mining.release",
-    "report": "reporting.page",
-    "SegmentedRelease": "mining.segmented",
+    "read_catalogue": "reading.purchases",
+    "read_transactions": "reading.purchases",
+    "Itemset": "request.itemsets",
+    "load": "release.saved",
+    "Release": "release.release",
+    "report": "release.page",
+    "SegmentedRelease": "release.segmented",
     "select": "selecting",
     "SupportSpectrum": "spectrum",
 }

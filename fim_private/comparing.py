@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from fim_private.display import Glance
 from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.errors import ParameterError, parameter
-from fim_private.glance import Glance
 from fim_private.mechanisms import Mechanism
 from fim_private.spectrum import SupportSpectrum
 

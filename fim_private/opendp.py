@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.cost import Exact
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
-from fim_private.dp.randomness import Randomness
 from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.mechanisms.base import BoundedContribution

@@ -14,11 +14,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
-from fim_private.dp.given_lists import as_list
-from fim_private.dp.parameters import is_whole
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
+from fim_private.dp.parameters import as_list, cautions, is_whole
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK

@@ -13,9 +13,8 @@ from typing import Any
 
 import typer
 
-from fim_private.cli.commands import app
-from fim_private.cli.given import key_of, variable_of
-from fim_private.cli.typed_numbers import takes_numbers
+from fim_private.cli.app import app
+from fim_private.cli.given import key_of, takes_numbers, variable_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 

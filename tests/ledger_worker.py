@@ -28,7 +28,7 @@ from typing import Any
 from fim_private.dp.charge import Charge, Charged
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import LedgerError
-from fim_private.ledger import Ledger
+from fim_private.ledger.ledger import Ledger
 
 COST = PrivacyCost(0.1, 1e-7)
 CHARGE = Charge("mine", "sales", "basket", "replace-one", COST, ZcdpCost(0.005, 1e-7), {"size": 2})

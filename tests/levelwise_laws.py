@@ -16,7 +16,7 @@ import oracles
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from fim_private.mining.noisy_supports import SupportNoise
+from fim_private.request.supports import SupportNoise
 
 GRID = 1 << 16
 Floats = NDArray[np.float64]

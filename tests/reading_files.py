@@ -27,7 +27,7 @@ import pytest
 from hypothesis import strategies as st
 from reading_reference import Meaning, Row
 
-from fim_private.reading import chunk_sizes
+from fim_private.reading import memory as chunk_sizes
 
 Values = st.SearchStrategy[Any]
 

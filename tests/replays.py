@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fim_private.counting.weighted_items import LocalItems
-from fim_private.dp.randomness import Randomness
-from fim_private.levelwise import discovery, gaussian_budget
-from fim_private.mining import noisy_supports
-from fim_private.mining.noisy_supports import NoiseKind
+from fim_private.counting.registry import LocalItems
+from fim_private.dp.noise import Randomness
+from fim_private.levelwise import discovery
+from fim_private.levelwise import recipe as gaussian_budget
+from fim_private.request import supports as noisy_supports
+from fim_private.request.supports import NoiseKind
 
 # Where true values become noisy ones.
 DOORS = ((gaussian_budget, "noisy_sums"), (discovery, "noisy_sums"), (noisy_supports, "release"))

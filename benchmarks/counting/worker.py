@@ -29,7 +29,7 @@ def facts(transactions: Transactions, sizes: Iterable[int]) -> dict[str, Any]:
     """Return what a reader wants to know of the data, and how often an itemset of each size is met in a basket."""
     import numpy as np
 
-    from fim_private.counting.work_limit import itemset_occurrences
+    from fim_private.counting.work import itemset_occurrences
 
     lengths = np.diff(transactions.offsets)
     return {
@@ -89,7 +89,7 @@ def work() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (task["memory_limit"], task["memory_limit"]))
     contestant = CONTESTANTS[task["contestant"]]
     try:
-        from fim_private.reading import read_transactions
+        from fim_private.reading.purchases import read_transactions
 
         importlib.import_module(contestant.needs)
         transactions = read_transactions(task["file"], **task["columns"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.frame.datasets import Source
 from fim_private.counting import Effort, itemset_spectrum
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
 

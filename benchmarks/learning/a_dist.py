@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fim_private.mechanisms import Distance
-from fim_private.mechanisms.laplace_sum import LaplaceSum
+from fim_private.mechanisms.noisy_max import LaplaceSum
 
 # The probability that a leader with so large a margin is released; beyond MOST it is 1 for all that matters.
 Released = Callable[[int], float]

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.learning import rec_concave
 from fim_private.learning.majority import ExponentialInterior, MajorityPath
-from fim_private.mechanisms.laplace_sum import LaplaceSum
+from fim_private.mechanisms.noisy_max import LaplaceSum
 
 EPSILON, DELTA, SUCCESS = 1.0, 1e-6, 0.95
 # The relation of RecConcave, which the others are held against.

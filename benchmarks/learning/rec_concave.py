@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.mechanisms import Distance
-from fim_private.mechanisms.laplace_sum import LaplaceSum
+from fim_private.mechanisms.noisy_max import LaplaceSum
 
 # No recursion below so many points: the exponential mechanism chooses among them.
 _BASE = 32

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.frame.bisection import least
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import Levels, levels_of, part, spectrum, transactions
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import (
     Exponential,
     LargeMargin,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from benchmarks.frame.datasets import Source
 from benchmarks.frame.support_spectra import transactions
 from fim_private.counting import itemset_spectrum
+from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import union
 
 Int64 = NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 
 # As in the paper: the shares of the stages.

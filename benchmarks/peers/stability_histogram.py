@@ -30,9 +30,9 @@ from benchmarks.peers.cut_baskets import Counted, Cut, counted, degree
 from benchmarks.peers.integer_noise import IntegerNoise, gaussian_tail
 from benchmarks.peers.item_matrix import Int64, item_matrix
 from benchmarks.peers.released import Released, nothing
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import zcdp_rho
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
-from fim_private.dp.randomness import Randomness
 
 # Shares of δ for the threshold; the rest turns zCDP into (ε, δ).
 _DELTA_SHARES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)

@@ -30,7 +30,7 @@ from benchmarks.peers.item_matrix import Int64, ItemMatrix, item_matrix, support
 from benchmarks.peers.released import Released, nothing
 from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions

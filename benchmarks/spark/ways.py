@@ -16,9 +16,9 @@ from fim_private.counting import Effort
 from fim_private.mining.engines import LOCAL as LOCAL_ENGINE
 from fim_private.mining.engines import SPARK as SPARK_ENGINE
 from fim_private.mining.engines import Engine
-from fim_private.mining.scope import Scope
 from fim_private.reading.options import Options
-from fim_private.spark.session import session
+from fim_private.request.request import Scope
+from fim_private.spark.dataframes import session
 from fim_private.spectrum import Level
 
 # So many of the most frequent pairs are asked for; ties count, so that there is one answer.
@@ -142,7 +142,7 @@ def counted(name: str, path: Path, baskets: int, folder: Path) -> dict[str, Any]
 @contextmanager
 def _noted() -> Iterator[Noted]:
     """Note the rounds of the counter on Spark."""
-    from fim_private.spark.spark_counter import SparkCounter
+    from fim_private.spark.source import SparkCounter
 
     noted, counts = Noted(), SparkCounter._round
 

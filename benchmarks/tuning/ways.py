@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tuning.labelled_rows import Labelled
-from fim_private.dp.randomness import Randomness, discrete_laplace_integer
+from fim_private.dp.noise import Randomness, discrete_laplace_integer
 from fim_private.learning import LinearClassifier, best_of, linear_sensitivity, train_and_validate, validate
 from fim_private.learning.linear import descend, grid_bits, noisy
 

@@ -19,14 +19,13 @@ from benchmarks.frame.support_spectra import levels_for, transactions
 from benchmarks.peers.item_matrix import item_matrix
 from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, label, measures
 from fim_private.counting import Effort
-from fim_private.counting.source import LocalSource
-from fim_private.counting.universe import UNKNOWN, Catalogue, Universe
-from fim_private.counting.weighted_items import LocalItems
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.registry import LocalItems
+from fim_private.counting.source import UNKNOWN, Catalogue, LocalSource, Universe
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import registry
-from fim_private.mining import mine
-from fim_private.mining.budget import allocation_of
-from fim_private.mining.options import MiningOptions
+from fim_private.mining.mine import mine
+from fim_private.request.budget import allocation_of
+from fim_private.request.request import MiningOptions
 
 WITH_ITEMS = "levelwise, catalogue"
 WITHOUT_SUPPORTS = "levelwise, no supports"

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.abstention import AbstentionWeight
-from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, exponential_rate
+from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, exponential_rate
 from fim_private.mechanisms.large_margin import SELECTION_RATE
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms.rank_search import OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 Picks = NDArray[np.int64]

@@ -29,13 +29,13 @@ from benchmarks.frame.datasets import Source, corner_shop, real_sources
 from benchmarks.frame.support_spectra import part, spectrum, transactions
 from fim_private.counting.source import LocalSource
 from fim_private.dp.parameters import Neighbors
-from fim_private.mechanisms.exponential_weights import exponential_rate, top
+from fim_private.mechanisms.exponential import exponential_rate, top
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining import size_choice
-from fim_private.mining.budget import allocate
-from fim_private.mining.needed_support import needed_support
-from fim_private.mining.options import MiningOptions, checked_options
+from fim_private.mining import mine as size_choice
 from fim_private.reading.transactions import Transactions
+from fim_private.request.advice import needed_support
+from fim_private.request.budget import allocate
+from fim_private.request.request import MiningOptions, checked_options
 
 DATA = ("groceries", "retail", "bms_webview_1", "corner_shop")
 BASKETS = (300, 700, 1_500, 3_000, 6_000, 9_800)

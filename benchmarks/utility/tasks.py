@@ -18,7 +18,7 @@ from benchmarks.frame.support_spectra import Levels, levels_for, transactions
 from benchmarks.utility import simulation
 from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, certain, measures
 from benchmarks.utility.runs import WITH_ITEMS
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -28,12 +28,11 @@ from fim_private.mechanisms import (
     TightMargin,
     registry,
 )
-from fim_private.mechanisms.exponential_weights import ExponentialWeights
+from fim_private.mechanisms.exponential import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining.allocation import BudgetAllocation, SupportsBudget
-from fim_private.mining.budget import allocate
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
-from fim_private.mining.options import MiningOptions
+from fim_private.request.budget import BudgetAllocation, SupportsBudget, allocate
+from fim_private.request.request import MiningOptions
+from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.spectrum import SupportSpectrum
 
 _SUPPORTS = 2  # the stream of supports: see measures.py

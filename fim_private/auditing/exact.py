@@ -1,20 +1,19 @@
-"""Output distributions of the mechanisms to thirty digits, for spectra of a few itemsets.
-
-What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
-that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
-infinite sums are in closed form (`exponential_sums`). NUMERICAL_ERROR bounds how far a divergence is off.
-"""
+"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from decimal import Decimal, localcontext
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache, lru_cache, reduce
+from typing import Any, Protocol
 
-from fim_private.auditing.digits import DIGITS, decay, laplace_tail
-from fim_private.auditing.highest_noisy import highest_shares, one_left_out
-from fim_private.auditing.stopping_ranks import Stops, ranks
-from fim_private.dp.parameters import exact_epsilon
+import numpy as np
+
+from fim_private.dp.noise import Randomness, distinct_integers
+from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,
@@ -25,10 +24,380 @@ from fim_private.mechanisms import (
     distance,
     large_margin,
 )
-from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights
-from fim_private.mechanisms.mechanism_spec import Audit, UniverseNeed
+from fim_private.mechanisms.base import Audit, RankCapped, UniverseNeed
+from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
+from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.mechanisms.registry import spec_of
 from fim_private.spectrum import Level, SupportSpectrum
+
+# -------------------- digits
+# Decimals of sixty digits: the arithmetic of the audit.
+
+DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
+
+
+def number(x: Fraction) -> Decimal:
+    """Return x as a decimal, to the digits of the current context."""
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+@lru_cache(maxsize=1 << 18)
+def decay(rate: Fraction, distance: int) -> Decimal:
+    """Return e^{-rate * distance}, to 60 digits."""
+    with localcontext(DIGITS):
+        return (-number(rate * distance)).exp()
+
+
+@lru_cache(maxsize=1 << 18)
+def laplace_tail(scale: Fraction, k: int) -> Decimal:
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0 (docs/privacy.md, equation (1))."""
+    with localcontext(DIGITS):
+        if k <= 0:
+            return 1 - laplace_tail(scale, 1 - k)
+        return decay(1 / scale, k) / (1 + decay(1 / scale, 1))
+
+
+# -------------------- divergence
+# The hockey-stick divergence of two output distributions: how far a pair of neighbours is from being private.
+
+
+def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q.
+
+    p, q: probabilities by outcome; one that is not there has probability 0.
+    """
+    with localcontext(DIGITS):
+        growth = number(epsilon).exp()
+        zero = Decimal(0)
+        return sum((max(zero, chance - growth * q.get(o, zero)) for o, chance in p.items()), zero)
+
+
+# -------------------- exponential sums
+# Sums over integers of products of exponentials, in closed form: what noise on supports is averaged by.
+#
+# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
+# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
+# sum
+# of each over the stretch is a geometric one. So the time it takes does not depend on how wide the noise is, and
+# nothing
+# is cut off.
+
+# Σ C e^{-u (p + g x)} by slope g: (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
+Terms = dict[int, tuple[int, Decimal]]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The integers from first to last, both inclusive; None where there is no end."""
+
+    first: int | None
+    last: int | None
+
+
+def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
+    """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of the bounds."""
+    inside = sorted({bound for bound in bounds if end is None or bound <= end})
+    yield from (
+        Stretch(first, None if following is None else following - 1)
+        for first, following in zip([None, *inside], [*inside, None if end is None else end + 1], strict=True)
+    )
+
+
+class Exponentials:
+    """Exponentials of whole multiples of a unit rate u, to the digits of a context.
+
+    digits: the context. rates: positive rationals, which all become whole multiples of u.
+    """
+
+    def __init__(self, digits: Context, rates: Iterable[Fraction]) -> None:
+        self._digits = digits
+        first, *others = rates
+        for rate in others:
+            one, two = first.denominator, rate.denominator
+            first = Fraction(math.gcd(first.numerator * two, rate.numerator * one), one * two)
+        self._unit = first
+        self.decay = lru_cache(maxsize=1 << 16)(self._decay)
+        self._rest = lru_cache(maxsize=1 << 10)(self._one_less)
+
+    def multiple(self, rate: Fraction) -> int:
+        """Return how many units one of the rates is."""
+        whole = rate / self._unit
+        assert whole.denominator == 1
+        return whole.numerator
+
+    def _decay(self, units: int) -> Decimal:
+        """Return e^{-u units}, for units >= 0."""
+        with localcontext(self._digits):
+            exponent = self._unit * units
+            return (-(Decimal(exponent.numerator) / Decimal(exponent.denominator))).exp()
+
+    def _one_less(self, units: int) -> Decimal:
+        """Return 1 / (1 - e^{-u units}), for units > 0."""
+        with localcontext(self._digits):
+            return 1 / (1 - self.decay(units))
+
+    def times(self, terms: Terms, factor: Terms) -> Terms:
+        """Return the product of two sums."""
+        product: Terms = {}
+        decay: Callable[[int], Decimal] = self.decay
+        for slope, (exponent, coefficient) in factor.items():
+            for other, (power, number) in terms.items():
+                key, least, value = slope + other, exponent + power, coefficient * number
+                if key in product:
+                    before, known = product[key]
+                    if before <= least:
+                        least, value = before, known + value * decay(least - before)
+                    else:
+                        value += known * decay(before - least)
+                product[key] = least, value
+        return product
+
+    def power(self, terms: Terms, exponent: int) -> Terms:
+        """Return a sum to the power of a whole number >= 0."""
+        product: Terms = {0: (0, Decimal(1))}
+        for _ in range(exponent):
+            product = self.times(product, terms)
+        return product
+
+    def total(self, terms: Terms, stretch: Stretch) -> Decimal:
+        """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
+        found = Decimal(0)
+        first, last = stretch.first, stretch.last
+        for slope, (exponent, coefficient) in terms.items():
+            # From the end at which the term is largest.
+            start = last if slope < 0 else first
+            assert start is not None
+            value = coefficient * self.decay(exponent + slope * start)
+            if slope == 0:
+                assert last is not None
+                assert first is not None
+                value *= last - first + 1
+            else:
+                value *= self._rest(abs(slope))
+                if first is not None and last is not None:
+                    value *= 1 - self.decay(abs(slope) * (last - first + 1))
+            found += value
+        return found
+
+
+# -------------------- highest noisy
+# Who has the highest noisy support, to sixty digits: integrals of products, of which one factor is left out.
+
+
+def one_left_out(factors: Sequence[tuple[Decimal, Decimal, int]]) -> list[Decimal]:
+    """Return, for each factor (a, b, m), the integral over x in [0, 1] of Π_j (a_j + b_j x)^{m_j} / (a + bx).
+
+    The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
+    """
+    integrals = [Decimal(0) for _ in factors]
+    for x, weight in gauss(sum(m for _, _, m in factors)):
+        values = [a + b * x for a, b, _ in factors]
+        product = weight * math.prod(value**m for value, (_, _, m) in zip(values, factors, strict=True))
+        for place, value in enumerate(values):
+            integrals[place] += product / value
+    return integrals
+
+
+@lru_cache(maxsize=32)
+def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
+    """Return the nodes and weights of Gauss and Legendre on [0, 1], exact for polynomials below this degree."""
+    count = degree // 2 + 1
+    found = []
+    with localcontext(DIGITS):
+        for guess in np.polynomial.legendre.leggauss(count)[0].tolist():
+            x = Decimal(guess)
+            for _ in range(4):  # Newton's method doubles the 15 digits each time
+                before, here = Decimal(1), x
+                for k in range(2, count + 1):
+                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
+                slope = count * (x * here - before) / (x * x - 1)
+                x -= here / slope
+            found.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
+    """Return the probability that the highest noisy support is of each level: (distance from c(1), multiplicity).
+
+    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x with probability
+    F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral over x of m P(Z = …) / F Π F^m. On a
+    stretch of v on which no v + distance changes its sign, all of these are sums of exponentials of v.
+    """
+    with localcontext(DIGITS):
+        laplace = _Laplace(scale)
+        sums, shares = laplace.sums, [Decimal(0) for _ in levels]
+        for x, weight in gauss(sum(m for _, m in levels)):
+            for stretch in stretches({-distance for distance, _ in levels}):
+                below = [laplace.below(distance, x, stretch) for distance, _ in levels]
+                powers = [sums.power(terms, m - 1) for terms, (_, m) in zip(below, levels, strict=True)]
+                rest = reduce(sums.times, powers)
+                for place, (distance, m) in enumerate(levels):
+                    others = reduce(sums.times, below[:place] + below[place + 1 :], rest)
+                    product = sums.times(others, laplace.here(distance, stretch))
+                    shares[place] += weight * m * sums.total(product, stretch)
+        return shares
+
+
+class _Laplace:
+    """Discrete Laplace noise Z of a scale as exponentials of v, on stretches on which v + distance keeps its sign."""
+
+    def __init__(self, scale: Fraction) -> None:
+        self.sums = Exponentials(DIGITS, [1 / scale])
+        self._falls = decay(1 / scale, 1)
+
+    def below(self, distance: int, x: Decimal, stretch: Stretch) -> Terms:
+        """Return P(Z < v + distance) + x P(Z = v + distance), with 0 < x < 1."""
+        falls = self._falls
+        if stretch.first is None or stretch.first + distance < 0:
+            return {-1: (-distance, (falls + x * (1 - falls)) / (1 + falls))}
+        return {0: (0, Decimal(1)), 1: (distance, (x * (1 - falls) - 1) / (1 + falls))}
+
+    def here(self, distance: int, stretch: Stretch) -> Terms:
+        """Return P(Z = v + distance)."""
+        side = -1 if stretch.first is None or stretch.first + distance < 0 else 1
+        return {side: (side * distance, (1 - self._falls) / (1 + self._falls))}
+
+
+# -------------------- stopping ranks
+# At which rank a search stops, to sixty digits.
+#
+# Given the noise X that all steps share, the steps are independent (docs/privacy.md, "Exact distribution"): step ℓ
+# stops
+# with a probability, its hazard, that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of values
+# of X
+# on which no slack plus X changes its sign, hazards and the probabilities of X are exponentials of X.
+
+# The probability of each stopping rank; None is that no rank stops.
+Stops = dict[int | None, Decimal]
+
+
+def ranks(search: Search) -> Stops:
+    """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
+    assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
+    maximum = search.maximum
+    slacks = (
+        (rank, maximum - run.next_support - search.threshold(rank))
+        for run in search.runs()
+        for rank in range(run.first, run.last + 1)
+    )
+    return dict(_stops(search.noise, tuple(slacks)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], ...]) -> Stops:
+    """Return what ranks() returns, from each rank and its slack in units."""
+    with localcontext(DIGITS):
+        stops: Stops = {rank: Decimal(0) for rank, _ in slacks} | {None: Decimal(0)}
+        steps = _noise_of(noise)
+        sums = steps.sums
+        for stretch in stretches({0, *(-slack for _, slack in slacks)}, steps.last):
+            alive = steps.shared(stretch)
+            left = sums.total(alive, stretch)
+            for rank, slack in slacks:
+                if stretch.first is None or slack + stretch.first < 0:
+                    hazard = steps.hazard(slack)
+                    stop = sums.total(sums.times(alive, hazard), stretch)
+                    stays = {0: (0, Decimal(1))} | {slope: (p, -c) for slope, (p, c) in hazard.items()}
+                    alive = sums.times(alive, stays)
+                else:  # as likely as not it stops, so that no digits are lost
+                    alive = sums.times(alive, steps.stays(slack))
+                    stop = left - sums.total(alive, stretch)
+                stops[rank] += stop
+                left -= stop
+                if not alive:
+                    break
+            stops[None] += sums.total(alive, stretch)
+        return stops
+
+
+class _Noise(Protocol):
+    """The noise of a search as exponentials of X."""
+
+    @property
+    def sums(self) -> Exponentials:
+        """The exponentials that it is made of."""
+        ...
+
+    @property
+    def last(self) -> int | None:
+        """The largest value of X; None for no end."""
+        ...
+
+    def shared(self, stretch: Stretch) -> Terms:
+        """Return the probability of X, on a stretch that does not go on both sides of 0."""
+        ...
+
+    def hazard(self, slack: int) -> Terms:
+        """Return the probability that a step of this slack stops, for slack + X <= 0."""
+        ...
+
+    def stays(self, slack: int) -> Terms:
+        """Return the probability that a step of this slack does not stop, for slack + X >= 0."""
+        ...
+
+
+@lru_cache(maxsize=32)
+def _noise_of(noise: OneSidedSteps | TwoSidedSteps) -> _Noise:
+    """Return the noise of a search as exponentials."""
+    return _OneSided(noise) if isinstance(noise, OneSidedSteps) else _TwoSided(noise)
+
+
+class _OneSided:
+    """X = -G <= 0. A step stops with probability e^{rate (slack + X)}, and certainly from slack + X = 0 on."""
+
+    last = 0
+
+    def __init__(self, noise: OneSidedSteps) -> None:
+        self.sums = Exponentials(DIGITS, [noise.shared_rate, noise.step_rate])
+        self._shared = self.sums.multiple(noise.shared_rate)
+        self._step = self.sums.multiple(noise.step_rate)
+        self._weight = 1 - decay(noise.shared_rate, 1)
+
+    def shared(self, stretch: Stretch) -> Terms:
+        return {-self._shared: (0, self._weight)}
+
+    def hazard(self, slack: int) -> Terms:
+        return {-self._step: (-self._step * slack, Decimal(1))}
+
+    def stays(self, slack: int) -> Terms:
+        return {}
+
+
+class _TwoSided:
+    """X = Z - G, and a step stops with the probability that its own Laplace noise is below slack + X."""
+
+    last = None
+
+    def __init__(self, noise: TwoSidedSteps) -> None:
+        rates = [1 / noise.maximum_scale, 1 / noise.shared_scale]
+        self.sums = Exponentials(DIGITS, [*rates, 1 / noise.step_scale])
+        self._step, falls = self.sums.multiple(1 / noise.step_scale), decay(1 / noise.step_scale, 1)
+        self._below, self._above = falls / (1 + falls), 1 / (1 + falls)
+        # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
+        self._weights = []
+        for this, other in (rates, reversed(rates)):
+            a, b = decay(this, 1), decay(other, 1)
+            weight = (1 - a) / (1 + a) * (1 - b) ** 2 / ((1 - a * b) * (1 - b / a))
+            self._weights.append((self.sums.multiple(this), weight))
+
+    def shared(self, stretch: Stretch) -> Terms:
+        side = -1 if stretch.first is None or stretch.first < 0 else 1
+        return {side * rate: (0, weight) for rate, weight in self._weights}
+
+    def hazard(self, slack: int) -> Terms:
+        return {-self._step: (-self._step * slack, self._below)}
+
+    def stays(self, slack: int) -> Terms:
+        return {self._step: (self._step * slack, self._above)}
+
+
+# -------------------- exact
+# Output distributions of the mechanisms to thirty digits, for spectra of a few itemsets.
+#
+# What a mechanism computes in whole and rational numbers (candidates, thresholds, scales, rates) is taken from it, so
+# that a broken mechanism is audited as it is. The arithmetic on them is done here once more, in decimals of 60 digits;
+# infinite sums are in closed form (`exponential_sums`). NUMERICAL_ERROR bounds how far a divergence is off.
 
 NUMERICAL_ERROR = 1e-30
 # The probability of each level, all its itemsets together; None is abstaining.
@@ -132,3 +501,299 @@ def _highest_noisy(counts: dict[int, int], mechanism: MaxOfLaplaces) -> Shares:
     """Return the distribution of the highest noisy support over a public universe."""
     shares = highest_shares(mechanism.scale, tuple((max(counts) - level, m) for level, m in counts.items()))
     return {None: Decimal(0)} | dict(zip(counts, shares, strict=True))
+
+
+# -------------------- pairs
+# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them.
+#
+# The structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
+# cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset. A
+# random search adds pairs that nobody thought of.
+
+Counts = dict[str, int]
+Pair = tuple[Counts, Counts]
+
+NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
+_RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
+_LOWERED = ("a", "ab", "bcd", "efgh")
+
+
+def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
+    """Yield pairs of neighbours, in one direction each.
+
+    scales: supports, in units, of a leader at which the mechanism's outcomes are of middling probability.
+    most: how many itemsets one unit supports at most, >= 1; None: no limit.
+    """
+    seen = set()
+    for base in _bases(scales):
+        for raised in _RAISED:
+            for lowered in ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())):
+                if pair := _pair(base, raised[:most], lowered[:most]):
+                    key = tuple(tuple(counts.values()) for counts in pair)
+                    if key not in seen:
+                        seen.add(key)
+                        yield pair
+
+
+def _bases(scales: Sequence[int]) -> Iterator[Counts]:
+    """Yield data to change: a leader, one or two runners-up, and one itemset just below them."""
+    for leader in dict.fromkeys((*scales, 0, 1, 2)):
+        for runner in dict.fromkeys((0, 1, leader // 2, max(leader - 1, 0), leader)):
+            for ties in (1, 2):
+                tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
+                yield dict.fromkeys(NAMES, 0) | {"a": leader, **tied, "d": max(runner - 1, 0)}
+
+
+def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
+    """Return data before and after a unit with the lowered itemsets becomes one with the raised; None if equal."""
+    one = {name: support + (name in lowered and not support) for name, support in base.items()}
+    two = {name: support + (name in raised) - (name in lowered) for name, support in one.items()}
+    return (one, two) if one != two else None
+
+
+def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
+    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap.
+
+    scales, most: as in structured_pairs. seed: of the random choices.
+    """
+    randomness = Randomness.seeded(seed)
+
+    def one_of(choices: Sequence[int]) -> int:
+        return choices[randomness.below(len(choices))]
+
+    def some(least: int, largest: int) -> str:
+        count = least + randomness.below(largest - least + 1)
+        return "".join(NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness))[:most]
+
+    centres = (0, 1, *scales, *(scale // 2 for scale in scales))
+    for _ in range(trials):
+        near = [one_of(centres) for _ in range(3)]
+        base = {name: max(one_of(near) + one_of((-1, 0, 0, 1)), 0) for name in NAMES}
+        raised = some(1, len(NAMES))
+        lowered = some(0, 4) if neighbors == Neighbors.REPLACE_ONE else ""
+        if pair := _pair(base, raised, lowered):
+            yield pair
+
+
+def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = None) -> bool:
+    """Tell whether two data sets are neighbours; `most`: how many itemsets a unit supports at most, None: no limit."""
+    moves = [two.get(name, 0) - one.get(name, 0) for name in {**one, **two}]
+    up, down = moves.count(1), moves.count(-1)
+    if up + down + moves.count(0) != len(moves) or max(up, down) > (len(moves) if most is None else most):
+        return False
+    return neighbors == Neighbors.REPLACE_ONE or not (up and down)
+
+
+# -------------------- outcomes
+# Output distributions of mechanisms and of their stages, over named itemsets with supports in units.
+
+# The probability of each outcome, whatever stands for it.
+Outcomes = dict[Any, Decimal]
+OutputDistribution = Callable[[Counts], Outcomes]
+Spent = Callable[[Counts, Counts], Decimal]
+
+# From this x on, e^-x is below 1e-36.
+_REACH = 83
+# Stands for infinity where a finite number is needed that a float can hold.
+_UNBOUNDED = Decimal("1e300")
+
+
+def _levels(counts: Counts) -> tuple[Level, ...]:
+    """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
+    supports = [support for support in counts.values() if support]
+    return tuple((support, supports.count(support)) for support in sorted(set(supports), reverse=True))
+
+
+def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
+    """Return the probabilities by name: the itemsets of a level share its probability equally."""
+    tied = list(counts.values())
+    with localcontext(DIGITS):
+        named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
+    return {**named, None: shares.get(None, Decimal(0))}
+
+
+class OutputDistributions:
+    """The output distributions of one audit. It remembers those of the ranks, which are most of the work.
+
+    They are not remembered beyond the audit, for the code of a mechanism may be changed before the next one.
+    """
+
+    def __init__(self) -> None:
+        self._stops: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Stops] = {}
+        self._shares: dict[tuple[Mechanism, int | None, tuple[Level, ...]], Shares] = {}
+
+    def itemsets(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+        """Return the output distribution of the mechanism over a universe of that size; None: an unknown one."""
+        return lambda counts: _named(self._of_levels(mechanism, universe, counts), counts, universe)
+
+    def in_order(
+        self, mechanism: Mechanism, universe: int | None, counts: Counts, order: Sequence[str], cap: int | None
+    ) -> Outcomes:
+        """Return the probabilities by name, None for abstaining, with ties at the cap broken in this order of names.
+
+        mechanism, universe: as for itemsets. counts: the data. cap: the mechanism's on ranks, None for none.
+        """
+        able = [name for name in order if counts[name] or universe]
+        able.sort(key=lambda name: -counts[name])  # stable: ties keep their order
+        taken = {name: counts[name] for name in able[:cap]}
+        shares, tied = self._of_levels(mechanism, universe, counts), list(taken.values())
+        named = {name: shares[support] / tied.count(support) for name, support in taken.items() if support in shares}
+        return {**named, None: shares.get(None, Decimal(0))}
+
+    def _of_levels(self, mechanism: Mechanism, universe: int | None, counts: Counts) -> Shares:
+        """Return the probabilities of levels, remembered."""
+        key = mechanism, universe, _levels(counts)
+        if key not in self._shares:
+            searched = isinstance(mechanism, LargeMargin | TightMargin)
+            stops = self.ranks(mechanism, universe)(counts) if searched else None
+            self._shares[key] = distribution(mechanism, key[2], universe, stops)
+        return self._shares[key]
+
+    def ranks(self, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
+        """Return the distribution of the rank at which the search stops, None for none."""
+        assert isinstance(mechanism, LargeMargin | TightMargin)
+
+        def distribution(counts: Counts) -> Outcomes:
+            """Return the distribution for some data, remembered."""
+            key = mechanism, universe, _levels(counts)
+            if key not in self._stops:
+                spectrum = SupportSpectrum(key[2], universe_size=universe)
+                self._stops[key] = ranks(mechanism.search(spectrum))
+            return self._stops[key]
+
+        return distribution
+
+    def bad_stop(self, mechanism: LargeMargin, universe: int | None) -> Spent:
+        """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
+        ranks = self.ranks(mechanism, universe)
+
+        def spent(one: Counts, two: Counts) -> Decimal:
+            stops = ranks(one).items()
+            bad = (chance for rank, chance in stops if rank is not None and not _is_good(mechanism, one, rank))
+            with localcontext(DIGITS):
+                return sum(bad, Decimal(0))
+
+        return spent
+
+
+def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released."""
+
+    @cache
+    def spent(moved: int) -> Decimal:
+        """Return the divergence of the noise from itself, moved."""
+        return hockey_stick(_noise(0, mechanism.scales[0]), _noise(moved, mechanism.scales[0]), epsilon)
+
+    return lambda one, two: spent(max(two.values()) - max(one.values()))
+
+
+def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
+    """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem 2), else 0."""
+    distribution = _draw(mechanism, universe, rank)
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        """Return the divergence from one to two where the rank is good, else 0."""
+        return (
+            hockey_stick(distribution(one), distribution(two), epsilon)
+            if _is_good(mechanism, one, rank)
+            else Decimal(0)
+        )
+
+    return spent
+
+
+def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
+    """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
+    distribution = _draw(mechanism, None, rank)
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        p, q = distribution(one), distribution(two)
+        return hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
+
+    return spent
+
+
+def excess_range(
+    distributions: OutputDistributions, mechanism: Mechanism, universe: int | None, epsilon: Fraction
+) -> Spent:
+    """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
+
+    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Which of the itemsets tied
+    at the rank cap are candidates goes by name, in both directions: the theorem is about each order, not about their
+    mixture.
+    """
+
+    cap = mechanism.max_rank if isinstance(mechanism, RankCapped) else None
+
+    def spent(one: Counts, two: Counts) -> Decimal:
+        """Return the largest excess over both orders of names."""
+        with localcontext(DIGITS):
+            changes = (
+                _change(*(distributions.in_order(mechanism, universe, counts, order, cap) for counts in (one, two)))
+                for order in (sorted(one), sorted(one, reverse=True))
+            )
+            return max(Decimal(0), *(change / number(epsilon).exp() - 1 for change in changes))
+
+    return spent
+
+
+def _change(p: Outcomes, q: Outcomes) -> Decimal:
+    """Return by what factor the odds of two outcomes change at most."""
+    both = [name for name in p if name is not None and p[name] and q.get(name)]
+    rest = [
+        sum((chance for name, chance in distribution.items() if name not in both), Decimal(0))
+        for distribution in (p, q)
+    ]
+    if min(rest) < max(rest) and not min(rest):
+        return _UNBOUNDED  # one of the two data never abstains
+    ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
+    return max(ratios) / min(ratios) if ratios else Decimal(1)
+
+
+def _draw(mechanism: LargeMargin, universe: int | None, rank: int) -> OutputDistribution:
+    """Return the distribution of the last stage at a rank, by name."""
+
+    def distribution(counts: Counts) -> Outcomes:
+        spectrum = SupportSpectrum(_levels(counts), universe_size=universe)
+        return _named(draw(mechanism, spectrum, rank), counts, universe)
+
+    return distribution
+
+
+def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
+    """Tell whether c(1) - c(ℓ+1) is above t(ℓ)."""
+    supports = [*sorted(counts.values(), reverse=True), *[0] * rank]
+    return supports[0] - supports[rank] > margin_certified(mechanism, rank)
+
+
+@lru_cache(maxsize=1 << 8)
+def margin_certified(mechanism: LargeMargin, rank: int) -> float:
+    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
+    return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
+
+
+def _noise(moved: int, scale: Fraction) -> dict[int, Decimal]:
+    """Return the distribution of moved + Z but for tails below 1e-36."""
+    reach = math.ceil(_REACH * scale)
+    with localcontext(DIGITS):
+        return {moved + k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
+
+
+def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
+    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem 2).
+
+    That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is at most δ/6.
+    """
+    epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
+    maximum, shared, step = mechanism.scales
+    total = Decimal(0)
+    with localcontext(DIGITS):
+        for rank in range(1, last + 1):
+            margin = 6 * (1 + number(3 * rank / delta).ln() / number(epsilon))
+            left = mechanism.integer_threshold(rank) - margin
+            for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
+                # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
+                left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
+            tail = (-left / number(step)).exp() / (1 + decay(1 / step, 1)) if left > 0 else Decimal(1)
+            total += tail
+    return total

@@ -1,35 +1,15 @@
 """The command line: the only place that prints, exits and offers a seed.
 
-commands        The commands, and what becomes of their errors.
-inspect         `fim-private inspect`.
+app             The application: its commands, and what becomes of their errors.
+command         What all commands have: files of options, environment variables, help.
+given           How a parameter got its value, numbers as they are typed, and completion in shells.
+options         The options that several commands share; progress and notes on standard error.
+writing         Where output goes, the screen or a file, and in which form.
 mine            `fim-private mine`.
 count           `fim-private count`.
-vote            `fim-private vote`.
-show            `fim-private show`.
-report          `fim-private report`.
-budget          `fim-private budget create` and `budget show`.
 plan            `fim-private plan`.
-audit           `fim-private audit`.
-release_options The options that mine and count share.
-rule_options    The options of association rules.
-source_options  How a file is read, for all commands that read one.
-segment_options What is left out, and the segments of mine.
-catalogue_options  The public list of items of mine.
-engine_options  What reads and counts, for both.
-destination     Where output goes, the screen or a file.
-release_output  How a release is written, and what --format takes.
-command         What all commands have: --config, --quiet, the environment, help for any screen.
-given           How a parameter got its value: typed, from the environment, a file or by default.
-options_file    A file of options, which --config names.
-completion      Completion of what is typed, in shells.
-mechanism_help  What help texts say of mechanisms.
-narrow_help     Help for narrow screens.
-retyped         The command that was typed, with some options changed.
-notes           What is said beside the output, and --quiet.
-progress        A progress bar, on terminals only.
-signals         What ends a command from outside.
-typed_numbers   Numbers as they are typed.
-process_memory  The process held to its memory by the system.
+vote            `fim-private vote`.
+small_commands  `fim-private inspect`, `show`, `report`, `budget` and `audit`.
 """
 
 from __future__ import annotations
@@ -42,10 +22,14 @@ import sys
 def main() -> None:
     """Run the command line and exit; every expected failure is one line on standard error and an exit code."""
     try:
-        from fim_private.cli.signals import end_on_signals
+        import signal
 
-        end_on_signals()
-        from fim_private.cli.commands import run
+        # Ctrl-C is Python's own affair. A signal that is ignored, as after nohup, stays ignored.
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # not every system has each
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, lambda number, frame: sys.exit(128 + number))
+        from fim_private.cli.app import run
 
         code = run()
     except KeyboardInterrupt:

@@ -6,44 +6,51 @@ from typing import Annotated
 
 import typer
 
-from fim_private import defaults
-from fim_private.cli.destination import destination, ledger_at
-from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
-from fim_private.cli.release_options import (
+from fim_private import options
+from fim_private.cli.options import (
     ASKED,
+    BasketColumn,
     Count,
     DataSet,
-    Delta,
-    Epsilon,
-    LedgerFile,
-    MaxWork,
-    MinBasket,
-    Neighbors,
-    OtherUnit,
-    Rho,
-    Seed,
-    Together,
-    unless,
-)
-from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, write_release
-from fim_private.cli.source_options import (
-    BasketColumn,
     Delimiter,
+    Delta,
     Encoding,
+    EngineName,
+    Epsilon,
     FoldCase,
     HasHeader,
     InputFormat,
     ItemColumn,
     ItemsColumn,
+    LedgerFile,
     MaxMemory,
+    MaxWork,
+    MinBasket,
     MissingUserRule,
+    Neighbors,
+    OtherUnit,
     Purchases,
     Query,
+    Rho,
+    Seed,
     SkipRows,
+    SparkConf,
     Split,
+    Together,
     UserColumn,
     Where,
     reading_is_told,
+    spark_settings,
+    unless,
+)
+from fim_private.cli.writing import (
+    ReleaseFile,
+    ReleaseFormat,
+    ReleaseFormatOption,
+    destination,
+    form_of,
+    ledger_at,
+    write_release,
 )
 
 EPILOG = (
@@ -65,10 +72,10 @@ def count(
             rich_help_panel=ASKED,
         ),
     ],
-    epsilon: Epsilon = defaults.EPSILON,
-    delta: Delta = defaults.DELTA,
+    epsilon: Epsilon = options.EPSILON,
+    delta: Delta = options.DELTA,
     rho: Rho = None,
-    neighbors: Neighbors = defaults.NEIGHBORS,
+    neighbors: Neighbors = options.NEIGHBORS,
     user: UserColumn = None,
     missing_user: MissingUserRule = None,
     basket: BasketColumn = None,
@@ -86,11 +93,11 @@ def count(
     min_basket: MinBasket = None,
     together: Together = None,
     count: Count = False,
-    max_work: MaxWork = defaults.MAX_WORK,
+    max_work: MaxWork = options.MAX_WORK,
     max_memory: MaxMemory = None,
     engine: EngineName = None,
     spark_conf: SparkConf = None,
-    output_format: Format = ReleaseFormat.TABLE,
+    output_format: ReleaseFormatOption = ReleaseFormat.TABLE,
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
@@ -101,8 +108,8 @@ def count(
 
     The itemsets must be public: do not take them from the data (`fim-private mine` does that with a guarantee).
     """
-    from fim_private.cli.progress import progress_bar
-    from fim_private.mining.counting_given import count as count_release
+    from fim_private.cli.options import progress_bar
+    from fim_private.mining.count import count as count_release
 
     form = form_of(context, output_format, output)
     with destination(output, inputs=[data, itemsets, ledger]) as write:  # fails before any privacy is spent

@@ -2,65 +2,154 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fim_private import defaults
-from fim_private.cli.catalogue_options import (
+from fim_private import options
+from fim_private.cli.given import kept, mechanism_names, path_of, source_of
+from fim_private.cli.options import (
+    ASKED,
+    PUBLIC,
+    WRITTEN,
+    BasketColumn,
     CatalogueFile,
     CatalogueItem,
     CatalogueLabel,
     CatalogueQuery,
-    ItemsArePublic,
-)
-from fim_private.cli.completion import mechanism_names
-from fim_private.cli.destination import destination, ledger_at, output_path
-from fim_private.cli.engine_options import EngineName, SparkConf, spark_settings
-from fim_private.cli.mechanism_help import mechanisms_by_need, what_max_rank_caps, whom_max_basket_serves
-from fim_private.cli.release_options import (
-    ASKED,
-    PUBLIC,
-    WRITTEN,
     Count,
     DataSet,
-    Delta,
-    Epsilon,
-    LedgerFile,
-    MaxWork,
-    MinBasket,
-    Neighbors,
-    OtherUnit,
-    Rho,
-    Seed,
-    Together,
-    unless,
-)
-from fim_private.cli.release_output import Format, ReleaseFile, ReleaseFormat, form_of, page_at, write_release
-from fim_private.cli.rule_options import MinConfidence, MinLift, WithRules, rule_limits
-from fim_private.cli.segment_options import ExcludeFile, MaxSegments, SegmentColumn, SegmentNames
-from fim_private.cli.source_options import (
-    BasketColumn,
     Delimiter,
+    Delta,
     Encoding,
+    EngineName,
+    Epsilon,
+    ExcludeFile,
     FoldCase,
     HasHeader,
     InputFormat,
     ItemColumn,
+    ItemsArePublic,
     ItemsColumn,
+    LedgerFile,
     MaxMemory,
+    MaxSegments,
+    MaxWork,
+    MinBasket,
+    MinConfidence,
+    MinLift,
     MissingUserRule,
+    Neighbors,
+    OtherUnit,
     Purchases,
     Query,
+    Rho,
+    Seed,
+    SegmentColumn,
+    SegmentNames,
     SkipRows,
+    SparkConf,
     Split,
+    Together,
     UserColumn,
     Where,
+    WithRules,
+    mechanisms_by_need,
     reading_is_told,
+    rule_limits,
+    spark_settings,
+    unless,
+    what_max_rank_caps,
+    whom_max_basket_serves,
+)
+from fim_private.cli.writing import (
+    ReleaseFile,
+    ReleaseFormat,
+    ReleaseFormatOption,
+    destination,
+    form_of,
+    ledger_at,
+    output_path,
+    page_at,
+    write_release,
 )
 from fim_private.errors import OutputError, parameter
+from fim_private.reading.files import shown_source
+
+# -------------------- retyped
+# The command that was typed, with some options changed: for whoever copies it.
+
+
+def retyped(context: typer.Context, changes: Mapping[str, Any]) -> str:
+    """Return the command of a context as it was given, but for what changes: parameters and their values.
+
+    False or None leaves an option out. What nobody gave, and is not changed, stays away. What the environment gave is
+    typed. A file of options is named again; where it says what is to be left out, its other options are typed instead.
+    A variable that says so is emptied in front of the command.
+    """
+    emptied, words = _retyped(context, changes)
+    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
+    return " ".join([*(f"{name}=" for name in emptied), *start, *map(shlex.quote, words)])
+
+
+def _retyped(context: Any, changes: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the environment's variables that must be empty, and the arguments and options as they are typed."""
+    file = kept(context, "config")
+    typed, emptied = {}, []
+    for given in context.command.params:
+        name, source = given.name, source_of(context, given.name)
+        if name in changes or source not in ("DEFAULT", "DEFAULT_MAP"):
+            value = changes[name] if name in changes else _value(context, given)
+            typed[name] = [*_words(given, value, is_changed=name in changes)]
+            if name in changes and source == "ENVIRONMENT" and not typed[name]:
+                emptied.append(str(given.envvar))
+    if file is not None:
+        # Nothing that is typed can take away what the file says.
+        if all(typed.get(name, True) for name in file.values):
+            typed["config"] = ["--config", file.name]
+        else:
+            typed["config"] = []
+            for given in context.command.params:
+                if given.name == "config" and source_of(context, "config") == "ENVIRONMENT":
+                    emptied.append(str(given.envvar))
+                elif given.name in file.values and given.name not in typed:
+                    typed[given.name] = [*_words(given, _value(context, given))]
+    return emptied, [word for given in context.command.params for word in typed.get(given.name, [])]
+
+
+def _value(context: Any, given: Any) -> Any:
+    """Return the value of a parameter."""
+    return context.params.get(given.name, kept(context, given.name))
+
+
+def _words(given: Any, value: Any, *, is_changed: bool = False) -> Iterator[str]:
+    """Yield a parameter as it is typed: nothing where it is to be left out."""
+    if value is False and given.secondary_opts and not is_changed:
+        yield given.secondary_opts[0]
+    if value is None or value is False:
+        return
+    for part in value if isinstance(value, list | tuple) else [value]:
+        if given.param_type_name == "option":
+            yield given.opts[0]
+        if part is not True:
+            yield _typed(part)
+
+
+def _typed(value: Any) -> str:
+    """Return a value as text; an address without its password."""
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    return shown_source(str(value.value if isinstance(value, Enum) else value))
+
+
+# -------------------- mine
+# `fim-private mine`.
 
 EPILOG = (
     "Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
@@ -87,15 +176,15 @@ def mine(
             help="Items per itemset, or a range of sizes; with auto: one of them, chosen for a tenth of the budget.",
             rich_help_panel=ASKED,
         ),
-    ] = str(defaults.SIZE),
+    ] = str(options.SIZE),
     top: Annotated[
         int,
         typer.Option(
             help="How many itemsets (of each size); with --min-support at most how many (of all sizes): "
-            f"{defaults.TOP_REACHING:,}, or {defaults.TOP_PICKED_REACHING} where they are picked.",
+            f"{options.TOP_REACHING:,}, or {options.TOP_PICKED_REACHING} where they are picked.",
             rich_help_panel=ASKED,
         ),
-    ] = defaults.TOP,
+    ] = options.TOP,
     min_support: Annotated[
         str | None,
         typer.Option(
@@ -137,8 +226,8 @@ def mine(
     rules: WithRules = False,
     min_confidence: MinConfidence = None,
     min_lift: MinLift = None,
-    epsilon: Epsilon = defaults.EPSILON,
-    delta: Delta = defaults.DELTA,
+    epsilon: Epsilon = options.EPSILON,
+    delta: Delta = options.DELTA,
     rho: Rho = None,
     mechanism: Annotated[
         str,
@@ -147,8 +236,8 @@ def mine(
             autocompletion=mechanism_names,
             rich_help_panel=PUBLIC,
         ),
-    ] = defaults.MECHANISM,
-    neighbors: Neighbors = defaults.NEIGHBORS,
+    ] = options.MECHANISM,
+    neighbors: Neighbors = options.NEIGHBORS,
     max_rank: Annotated[
         int | None,
         typer.Option(
@@ -202,11 +291,11 @@ def mine(
         int | None,
         typer.Option(help="Public number of items, for exponential without a catalogue.", rich_help_panel=PUBLIC),
     ] = None,
-    max_work: MaxWork = defaults.MAX_WORK,
+    max_work: MaxWork = options.MAX_WORK,
     max_memory: MaxMemory = None,
     engine: EngineName = None,
     spark_conf: SparkConf = None,
-    output_format: Format = ReleaseFormat.TABLE,
+    output_format: ReleaseFormatOption = ReleaseFormat.TABLE,
     output: ReleaseFile = None,
     ledger: LedgerFile = None,
     dataset: DataSet = None,
@@ -224,10 +313,10 @@ def mine(
     seed: Seed = None,
 ) -> None:
     """Release the most frequent itemsets of a size, differentially private per basket or, with --user, per user."""
-    from fim_private.cli.progress import progress_bar
-    from fim_private.mining import mine as typed_mine
-    from fim_private.mining.segmented import rules_by_segment
-    from fim_private.reading import reads_users
+    from fim_private.cli.options import progress_bar
+    from fim_private.mining.mine import mine as typed_mine
+    from fim_private.reading.purchases import reads_users
+    from fim_private.release.segmented import rules_by_segment
 
     mine_release: Any = typed_mine  # whether there are segments shows when it runs
     lifts = together != "basket" or not reads_users(data, user, input_format, basket)
@@ -292,7 +381,6 @@ def mine(
                 dataset=dataset,
                 seed=seed,
             )
-        from fim_private.cli.retyped import retyped
 
         made = None if limits is None else rules_by_segment(release, *limits)
         write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fim_private import defaults
-from fim_private.cli.completion import relations
-from fim_private.cli.destination import (
-    Format,
+from fim_private import options
+from fim_private.cli.given import relations, typed_number, typed_whole
+from fim_private.cli.options import BUDGET, PUBLIC, WRITTEN
+from fim_private.cli.writing import (
     OutputFile,
     TableOrJson,
+    TextFormat,
     destination,
     output_path,
     screen_for,
     table_or_json,
 )
-from fim_private.cli.release_options import BUDGET, PUBLIC, WRITTEN
-from fim_private.cli.typed_numbers import typed_number, typed_whole
 from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
-    from fim_private.planning import CustomerPlan, Plan
-    from fim_private.planning.top_results import TopPlan
+    from fim_private.planning.plan import CustomerPlan, Plan
+    from fim_private.planning.top_plan import TopPlan
 
 EPILOG = (
     "Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
@@ -51,13 +50,13 @@ def plan(
             help="Items per itemset; for many itemsets also a range, such as 2-4.",
             rich_help_panel=_PLANNED,
         ),
-    ] = str(defaults.SIZE),
+    ] = str(options.SIZE),
     top: Annotated[
         str | None,
         typer.Option(
             metavar="K1,K2,…",
             help="Plan for so many itemsets; with --typical-basket alone, for "
-            f"{', '.join(map(str, defaults.PLANNED_TOPS))}.",
+            f"{', '.join(map(str, options.PLANNED_TOPS))}.",
             show_default=False,
             rich_help_panel=_PLANNED,
         ),
@@ -74,7 +73,7 @@ def plan(
         float | None,
         typer.Option(
             help="For customers: how many different items one has bought in all, on average. Shows the share that is "
-            f"found, of the top {defaults.PLANNED_TOPS[1]} or --top.",
+            f"found, of the top {options.PLANNED_TOPS[1]} or --top.",
             show_default=False,
             rich_help_panel=_PLANNED,
         ),
@@ -93,12 +92,12 @@ def plan(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="Privacy loss; smaller is more private.", show_default=str(defaults.EPSILON), rich_help_panel=BUDGET
+            help="Privacy loss; smaller is more private.", show_default=str(options.EPSILON), rich_help_panel=BUDGET
         ),
     ] = None,
     delta: Annotated[
         float, typer.Option(help="Probability allowed to the guarantee's exception.", rich_help_panel=BUDGET)
-    ] = defaults.DELTA,
+    ] = options.DELTA,
     neighbors: Annotated[
         str,
         typer.Option(
@@ -106,7 +105,7 @@ def plan(
             autocompletion=relations,
             rich_help_panel=BUDGET,
         ),
-    ] = defaults.NEIGHBORS,
+    ] = options.NEIGHBORS,
     universe_size: Annotated[
         int | None,
         typer.Option(
@@ -131,7 +130,7 @@ def plan(
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="Probability with which an itemset is to be found.", rich_help_panel=_PLANNED)
-    ] = defaults.CONFIDENCE,
+    ] = options.CONFIDENCE,
     epsilons: Annotated[
         str | None,
         typer.Option(
@@ -155,7 +154,7 @@ def plan(
     output: OutputFile = None,
 ) -> None:
     """Tell what each mechanism needs to find an itemset, or many, and which to take. No data is read."""
-    from fim_private import planning
+    from fim_private.planning import plan as planning
 
     customers = user_items is not None
     many = not customers and (
@@ -174,7 +173,7 @@ def plan(
             f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to compare, and where "
             "to draw them"
         )
-    if figure is not None and (output is not None or output_format not in (None, Format.TABLE)):
+    if figure is not None and (output is not None or output_format not in (None, TextFormat.TABLE)):
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out {parameter('output')} and "
             f"{parameter('output_format')}"
@@ -193,29 +192,29 @@ def plan(
         "confidence": confidence,
     }
     if epsilons is not None and figure is not None:
-        from fim_private.output.plan_figure import draw_plan_figure
+        from fim_private.output.figures import draw_plan_figure
 
         draw_plan_figure(
             planning.plan_grid([typed_number(part, "epsilons") for part in epsilons.split(",")], **public), figure
         )
         return
-    public["epsilon"] = defaults.EPSILON if epsilon is None else epsilon
+    public["epsilon"] = options.EPSILON if epsilon is None else epsilon
     if many:
         from fim_private.planning.top_plan import plan_top
 
-        tops = defaults.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
+        tops = options.PLANNED_TOPS if top is None else tuple(typed_whole(part, "top") for part in top.split(","))
         public |= {"top": tops, "typical_basket": typical_basket, "union": union, "supports": supports}
     if customers:
         public |= {"user_items": user_items, "top": None if top is None else typed_whole(top, "top"), "union": union}
     if figure is not None:
-        from fim_private.output.top_plan_figure import draw_top_plan_figure
+        from fim_private.output.figures import draw_top_plan_figure
 
         draw_top_plan_figure(plan_top(**public), figure)
         return
     form = table_or_json(output_format, output)
     with destination(output) as write:
         found = plan_top(**public) if many else planning.plan(**public)
-        if form is Format.JSON:
+        if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict()))
         else:
             write(_rendered(found, screen_for(output)))
@@ -223,10 +222,8 @@ def plan(
 
 def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text."""
-    from fim_private.output.customer_plan_table import render_customer_plan
-    from fim_private.output.plan_table import render_plan
-    from fim_private.output.top_plan_table import render_top_plan
-    from fim_private.planning import CustomerPlan, Plan
+    from fim_private.output.tables import render_customer_plan, render_plan, render_top_plan
+    from fim_private.planning.plan import CustomerPlan, Plan
 
     if isinstance(found, CustomerPlan):
         return render_customer_plan(found, screen)

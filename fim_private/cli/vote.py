@@ -7,49 +7,47 @@ from typing import Annotated
 
 import typer
 
-from fim_private import defaults
-from fim_private.cli.completion import questions
-from fim_private.cli.destination import (
-    Format,
-    OutputFile,
-    TableOrJson,
-    destination,
-    ledger_at,
-    screen_for,
-    table_or_json,
-)
-from fim_private.cli.release_options import (
+from fim_private import options
+from fim_private.cli.given import questions
+from fim_private.cli.options import (
     ASKED,
     PUBLIC,
-    DataSet,
-    Delta,
-    Epsilon,
-    LedgerFile,
-    MinBasket,
-    Neighbors,
-    OtherUnit,
-    Seed,
-    Together,
-)
-from fim_private.cli.segment_options import ExcludeFile
-from fim_private.cli.source_options import (
     BasketColumn,
+    DataSet,
     Delimiter,
+    Delta,
     Encoding,
+    Epsilon,
+    ExcludeFile,
     FoldCase,
     HasHeader,
     InputFormat,
     ItemColumn,
     ItemsColumn,
+    LedgerFile,
     MaxMemory,
+    MinBasket,
     MissingUserRule,
+    Neighbors,
+    OtherUnit,
     Purchases,
     Query,
+    Seed,
     SkipRows,
     Split,
+    Together,
     UserColumn,
     Where,
     reading_is_told,
+)
+from fim_private.cli.writing import (
+    OutputFile,
+    TableOrJson,
+    TextFormat,
+    destination,
+    ledger_at,
+    screen_for,
+    table_or_json,
 )
 
 EPILOG = (
@@ -85,20 +83,20 @@ def vote(
     size: Annotated[
         int | None,
         typer.Option(
-            help=f"For most-frequent: items per itemset, {defaults.SIZE} unless given.",
+            help=f"For most-frequent: items per itemset, {options.SIZE} unless given.",
             show_default=False,
             rich_help_panel=ASKED,
         ),
     ] = None,
     blocks: Annotated[
         int, typer.Option(help="How many blocks baskets (or users) are dealt to.", rich_help_panel=PUBLIC)
-    ] = defaults.BLOCKS,
+    ] = options.BLOCKS,
     votes: Annotated[
         int, typer.Option(help="How many of its best answers each block names.", rich_help_panel=PUBLIC)
-    ] = defaults.VOTES,
-    epsilon: Epsilon = defaults.EPSILON,
-    delta: Delta = defaults.DELTA,
-    neighbors: Neighbors = defaults.NEIGHBORS,
+    ] = options.VOTES,
+    epsilon: Epsilon = options.EPSILON,
+    delta: Delta = options.DELTA,
+    neighbors: Neighbors = options.NEIGHBORS,
     user: UserColumn = None,
     missing_user: MissingUserRule = None,
     basket: BasketColumn = None,
@@ -128,7 +126,7 @@ def vote(
 
     Each of some random blocks of baskets (or users) answers by itself. An answer is released if enough blocks agree.
     """
-    from fim_private.cli.progress import progress_bar
+    from fim_private.cli.options import progress_bar
     from fim_private.learning.questions import named_question
     from fim_private.learning.voting import voted
 
@@ -167,9 +165,9 @@ def vote(
                 dataset=dataset,
                 seed=seed,
             )
-        if form is Format.JSON:
+        if form is TextFormat.JSON:
             write.json(json.dumps(found.to_dict(), ensure_ascii=False))
         else:
-            from fim_private.output.vote_table import render_vote
+            from fim_private.output.tables import render_vote
 
             write(render_vote(found, screen_for(output)))

@@ -1,8 +1,4 @@
-"""What every counter of itemsets does, whatever it is made of.
-
-Levels are produced lazily and in descending order, no itemset is kept, and the one itemset to be named is found by a
-second scan down to its level only.
-"""
+"""What every counter of itemsets does, and shards of itemsets."""
 
 from __future__ import annotations
 
@@ -13,9 +9,33 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.work_limit import Effort, itemset_occurrences
+from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
+
+# -------------------- item ranks
+# Items by rank: 0 is the most frequent. All counters go through them in this order.
+
+
+def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
+    """Return the codes of at least that support by descending support, ties by ascending code: (ranks,) int64.
+
+    supports: (vocabulary,) units that have each item.
+    """
+    codes = np.flatnonzero(supports >= min_support)
+    return codes[np.argsort(-supports[codes], kind="stable")]
+
+
+def at_least(support: int, ranked: NDArray[np.int64]) -> int:
+    """Return how many of the supports, (ranks,) descending, are at least support."""
+    return int(np.searchsorted(-ranked, -support, side="right"))
+
+
+# -------------------- counter
+# What every counter of itemsets does, whatever it is made of.
+#
+# Levels are produced lazily and in descending order, no itemset is kept, and the one itemset to be named is found by a
+# second scan down to its level only.
 
 
 @dataclass(frozen=True)
@@ -95,3 +115,86 @@ def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
     """
     supports = np.flatnonzero(histogram[floor:])[::-1] + floor
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
+
+
+# -------------------- item counter
+# The counter of single items: their supports are all there is to know, nothing is scanned.
+
+
+class ItemCounter:
+    """Counts itemsets of size 1; see `counter.Counter`.
+
+    counter: of the same transactions, for the supports of items. min_support: units, >= 1.
+    """
+
+    def __init__(self, counter: Counter, min_support: int) -> None:
+        self._counter = counter
+        self._min_support = min_support
+
+    @property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,)."""
+        return self._counter.item_supports
+
+    @property
+    def most_work(self) -> int:
+        """No step: the supports are counted anyway."""
+        return 0
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Return all levels from the minimum support on: there are not many."""
+        return Top(levels_of(np.bincount(self.item_supports), self._min_support), self._min_support)
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the code of the index-th item of that support, by code."""
+        return [int(np.flatnonzero(self.item_supports == support)[index])]
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the items of supports lowest..highest: (m, 1) codes, ascending, and (m,) supports."""
+        codes = np.flatnonzero((self.item_supports >= lowest) & (self.item_supports <= highest))
+        return codes[:, None], self.item_supports[codes]
+
+
+# -------------------- shards
+# Shards: of all itemsets those whose least frequent item has one of some neighbouring ranks.
+#
+# Every itemset is in one shard, and all that is needed to count a shard are the baskets that have one of its ranks,
+# up to
+# the last of these. (Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008, groups items
+# likewise.)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The baskets that a shard needs.
+
+    transactions: whose codes are ranks, 0 for the most frequent item, ties by code; with all entries below high of each
+    basket that has a rank in low..high - 1, by unit. low, high: the ranks of the shard. supports: (ranks,) int64, how
+    many units have each of the ranks below high or more, descending, wherever these units are.
+    """
+
+    transactions: Transactions
+    low: int
+    high: int
+    supports: NDArray[np.int64]
+
+
+class ShardCounter(Protocol):
+    """What counts the itemsets of one size, >= 2, in one shard. Each method raises WorkLimitError as a counter does."""
+
+    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+        """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th (None: all), or so.
+
+        ceiling, floor: units, >= 1. wanted: itemsets, >= 1. The levels are complete down to the floor that is returned,
+        which is at least the given one.
+        """
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the ranks of the shard's index-th itemset of that support in scan order; see `counter.Counter`."""
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shard's itemsets of supports lowest..highest: (m, size) ranks in scan order, and (m,) supports."""
+
+
+# A counter of a shard, of itemsets of a size >= 2, with some effort.
+MakeShardCounter = Callable[[Shard, int, Effort], ShardCounter]

@@ -1,18 +1,89 @@
-"""The door from data to supports: whoever selects itemsets asks a source, and need not know where the baskets are."""
+"""The source of supports: whoever selects itemsets asks it, and need not know where the baskets are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from fim_private.counting.itemset_spectra import catalogue_spectrum, itemset_spectrum
-from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
-from fim_private.counting.weighted_items import ItemSource, LocalItems
-from fim_private.counting.work_limit import Effort
+from fim_private.counting.registry import ItemSource, LocalItems
+from fim_private.counting.spectra import catalogue_spectrum, itemset_spectrum
+from fim_private.counting.work import Effort
 from fim_private.errors import ParameterError, parameter
+from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import SupportSpectrum, union
+from fim_private.spectrum import SupportSpectrum, candidate_itemsets, union
+
+# -------------------- universe
+# What is publicly known about the item universe.
+#
+# The universe is never derived from the data: which items occur at all is somebody's purchase.
+
+
+@dataclass(frozen=True)
+class UnknownUniverse:
+    """Nothing is known: any item may occur. Itemsets that nobody has are no candidates."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Every item is listed publicly; what the list lacks is dropped from the baskets before counting.
+
+    items: the list. Candidates are all itemsets of it, those that nobody has being level 0.
+    """
+
+    items: Vocabulary
+
+    def candidates(self, size: int) -> int:
+        """Return C(N, size) for itemsets of size >= 1 items.
+
+        Raises ParameterError when the catalogue has fewer than size items, or there are too many to write down.
+        """
+        return candidate_itemsets(len(self.items), size, "catalogue")
+
+
+@dataclass(frozen=True)
+class SizedUniverse:
+    """Only the number of items is public.
+
+    count: items, >= 1. A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict
+    it, so the unit is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no
+    other data, so nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however
+    many baskets it has, which is what Theorem 5 asks for.
+    """
+
+    count: int
+
+    def candidates(self, size: int) -> int:
+        """Return C(N, size) for itemsets of size >= 1 items.
+
+        Raises ParameterError when there are fewer than size items, or too many candidates to write down.
+        """
+        return candidate_itemsets(self.count, size, "universe_size")
+
+
+Universe = UnknownUniverse | Catalogue | SizedUniverse
+UNKNOWN = UnknownUniverse()
+
+
+# -------------------- found
+# An itemset that a selection found.
+
+
+class Found(NamedTuple):
+    """An itemset that a selection found. Its support is the true one: it must not leave.
+
+    items: in the order of labels; None for the outcome without a name. support: in units.
+    doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
+    """
+
+    items: tuple[Item, ...] | None
+    support: int
+    doubtful: bool | None = None
+
+
+# -------------------- source
+# The door from data to supports: whoever selects itemsets asks a source, and need not know where the baskets are.
 
 
 class SupportSource(Protocol):

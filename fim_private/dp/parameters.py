@@ -1,19 +1,123 @@
-"""Privacy parameters, checked and made exact: epsilon, delta, rho, and which data sets are neighbours."""
+"""Privacy parameters, checked and exact; what promises little; lists that a caller gives."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import operator
+from collections.abc import Collection, Iterator, Mapping, Set
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fim_private.dp.cost import by_digits
+from fim_private.dp.cost import PrivacyCost, at_least, by_digits
 from fim_private.errors import ParameterError, parameter, shown
+
+# -------------------- given lists
+# Lists and arrays that a caller gives, one element or row for each unit or candidate: what is taken for one.
+#
+# Data frames are tables: to iterate over one would give the names of its columns, and in the place of the data.
+
+
+def as_list(name: str, values: Any) -> list[Any]:
+    """Return a list or an array of one dimension as a list, in its order; elements keep their types.
+
+    name: of the parameter, for the ParameterError that is raised for anything else: what has no order, what can be read
+    but once, texts, tables, and an array with a mask.
+    """
+    _check_unmasked(name, values)
+    is_collection = isinstance(values, Collection)
+    if not is_collection or isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
+        raise ParameterError(f"{parameter(name)} must be a list or an array, not {type(values).__name__}")
+    if (dimensions := _dimensions(values)) != 1:
+        raise ParameterError(f"{parameter(name)} must be a list or an array of one dimension, not of {dimensions}")
+    return list(values)
+
+
+def as_rows(name: str, values: Any) -> list[Any]:
+    """Return the rows of a table: a list of rows, an array of two dimensions, or a data frame. The rows are unchecked.
+
+    name: of the parameter, for the ParameterError that is raised for anything else.
+    """
+    return as_list(name, values) if _dimensions(values) != 2 else [*as_array(name, values)]
+
+
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """Return a list, an array or a data frame, of any dimensions, as an array of numpy, whose type is unchecked.
+
+    name: of the parameter, for the ParameterError that is raised for an array with a mask, and a list of such; what it
+    hides would be there again; and for rows of different lengths.
+    """
+    _check_unmasked(name, values)
+    for row in values if isinstance(values, list | tuple) else ():
+        _check_unmasked(name, row)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ParameterError(f"{parameter(name)} must have as many numbers in each row") from None
+
+
+def _check_unmasked(name: str, values: Any) -> None:
+    """Raise ParameterError for an array with a mask, whatever is hidden by it."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ParameterError(f"{parameter(name)} must be an array without a mask: none may be missing")
+
+
+def _dimensions(values: Any) -> int:
+    """Return how many dimensions there are: 1 for what does not say."""
+    shape = getattr(values, "shape", None)
+    return len(shape) if isinstance(shape, tuple) else 1
+
+
+# -------------------- cautions
+# What is allowed but promises little: an ε, or a δ, that is larger than a guarantee should have.
+
+# Above these it is said that little is promised.
+_LARGE_EPSILON, _LARGE_DELTA = 10, Fraction(1, 1000)
+
+
+def cautions(cost: PrivacyCost, *, rho: Fraction | None = None) -> Iterator[str]:
+    """Yield what is to be said of what a release spends, with parameters marked as in errors. rho: if it was given."""
+    if cost.epsilon > _LARGE_EPSILON:
+        name, epsilon = parameter("epsilon"), at_least(cost.epsilon)
+        given = f"{name} {epsilon}" if rho is None else f"{parameter('rho')} {at_least(rho)}, an {name} of {epsilon},"
+        yield (
+            f"{given} promises next to nothing: it lets the probability of a result change by a factor of e^{epsilon}; "
+            "1 or less is a strong promise"
+        )
+    if cost.delta > _LARGE_DELTA:
+        yield (
+            f"{parameter('delta')} {at_least(cost.delta)} promises little: so probable it is allowed to be that "
+            "somebody's data is simply published; choose it far below 1 / (how many they are)"
+        )
+
+
+def chosen_units_show(unit: str) -> str:
+    """Return what is to be said under replace-one where a condition, a query or segments choose units.
+
+    unit: "basket" or "user".
+    """
+    return (
+        f"{parameter('neighbors')} replace-one does not hide which {unit}s are chosen by a condition, a query or "
+        f"segments; {parameter('neighbors')} add-remove hides that, too"
+    )
+
+
+def cautions_of_units(cost: PrivacyCost, units: int, unit: str) -> Iterator[str]:
+    """Yield what is to be said where the number of units, >= 0, is public. unit: "basket" or "user"."""
+    if _LARGE_DELTA >= cost.delta > 0 and cost.delta * units >= 1:
+        yield (
+            f"{parameter('delta')} {at_least(cost.delta)} is not below 1 / (number of {unit}s): to publish one {unit} "
+            "that is drawn by lot would be within it; choose it far below"
+        )
+
+
+# -------------------- parameters
+# Privacy parameters, checked and made exact: epsilon, delta, rho, and which data sets are neighbours.
 
 
 class Neighbors(StrEnum):

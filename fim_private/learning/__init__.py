@@ -1,20 +1,12 @@
 """Private learning, validation and aggregation, of the same exact parts as the mining of itemsets.
 
-Nothing here is imported before it is used.
-
-voting           A vote of blocks of units on any question: vote.
-blocks           Units dealt to blocks by lot.
-ballots          What blocks answer, and which answers are the same.
-questions        Questions with a name: highest lift, highest confidence, most frequent.
-vote_result      The answer, and the guarantee it is released under.
-quantile_search  Quantiles of whole numbers, by the exponential mechanism: quantiles.
-pieces           A domain of whole numbers cut into runs of equal score, and an exact draw from it.
-tuning           validate, train_and_validate and best_of: which of several parameters to train with.
-linear           train_linear: a linear classifier, and how far one row can move it.
-bounded_rows     Rows of whole numbers no longer than 1, which it is trained on.
-majority         A point inside the data: MajorityPath, and the exponential mechanism on points.
+voting           Sample and aggregate: blocks of units answer a question, and their votes choose one answer.
+questions        Questions with a name, to ask of each block.
+quantile_search  Quantiles of whole numbers by the exponential mechanism, exactly.
+tuning           Which of several parameters to train with, chosen privately.
+linear           A linear classifier, trained privately, and the rows it is trained on.
+majority         A point inside the data.
 concepts         Concepts learned of labelled rows: a point, a threshold, a box.
-given_values     What learners of these are given, checked.
 """
 
 from __future__ import annotations
@@ -23,9 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fim_private.learning.bounded_rows import unit_rows
     from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear
+    from fim_private.learning.linear import LinearClassifier, linear_sensitivity, train_linear, unit_rows
     from fim_private.learning.majority import ExponentialInterior, MajorityPath, interior_point
     from fim_private.learning.quantile_search import quantiles
     from fim_private.learning.questions import HighestConfidence, HighestLift, MostFrequent
@@ -49,7 +40,7 @@ _HOME = {
     "quantiles": "quantile_search",
     "train_and_validate": "tuning",
     "train_linear": "linear",
-    "unit_rows": "bounded_rows",
+    "unit_rows": "linear",
     "validate": "tuning",
     "vote": "voting",
 }

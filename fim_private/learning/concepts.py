@@ -16,18 +16,15 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
-from fim_private import defaults
-from fim_private.dp.cautions import cautions
+from fim_private import options
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
-from fim_private.dp.randomness import Randomness
-from fim_private.dp.weighted_choice import choose_level
+from fim_private.dp.noise import Randomness, choose_level
+from fim_private.dp.parameters import Neighbors, cautions, exact_epsilon, exact_neighbors, exact_number
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.given_values import checked_bits, points, table, truths
-from fim_private.learning.pieces import Pieces
+from fim_private.learning.quantile_search import Pieces, checked_bits, points, table, truths
 from fim_private.mechanisms.distance import Distance
-from fim_private.mechanisms.exponential_weights import exponential_rate
+from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
 
 Interval = tuple[int, int]
@@ -40,7 +37,7 @@ def learn_point(
     bits: int,
     epsilon: float | Fraction,
     delta: float | Fraction,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,
@@ -100,7 +97,7 @@ def learn_threshold(
     bits: int,
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,
@@ -174,7 +171,7 @@ def learn_box(
     bits: int,
     error: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,

@@ -19,19 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fim_private import defaults
-from fim_private.dp.cautions import cautions
+from fim_private import options
+from fim_private.dp.bounds import laplace_threshold
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.intervals import laplace_threshold
-from fim_private.dp.parameters import exact_delta, exact_epsilon, exact_neighbors
-from fim_private.dp.randomness import Randomness, discrete_laplace_integer
-from fim_private.dp.weighted_choice import choose_level
+from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
+from fim_private.dp.parameters import cautions, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter, warn
-from fim_private.learning.given_values import checked_bits, points
-from fim_private.learning.pieces import Pieces
-from fim_private.mechanisms.exponential_weights import exponential_rate
-from fim_private.mechanisms.laplace_sum import LaplaceSum
+from fim_private.learning.quantile_search import Pieces, checked_bits, points
+from fim_private.mechanisms.exponential import exponential_rate
+from fim_private.mechanisms.noisy_max import LaplaceSum
 
 # The parts of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
@@ -120,7 +117,7 @@ class MajorityPath:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     bits: int = 64
-    neighbors: str = defaults.NEIGHBORS
+    neighbors: str = options.NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -223,7 +220,7 @@ class ExponentialInterior:
 
     epsilon: float | Fraction = 1.0
     bits: int = 64
-    neighbors: str = defaults.NEIGHBORS
+    neighbors: str = options.NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)

@@ -1,28 +1,201 @@
-"""Quantiles of whole numbers by the exponential mechanism, exactly, over domains of up to 2^65,536 points.
-
-A middle of all values is drawn first; then one of those below it and one of those above, and so on, level by level.
-(The module has a longer name than its function, which would hide it.)
-"""
+"""Quantiles of whole numbers by the exponential mechanism, exactly."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from fim_private import defaults
-from fim_private.dp.cautions import cautions
+from fim_private import options
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.given_lists import as_list
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, is_whole, whole_number
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level
+from fim_private.dp.parameters import (
+    Neighbors,
+    as_list,
+    as_rows,
+    cautions,
+    exact_epsilon,
+    exact_neighbors,
+    is_whole,
+    whole_number,
+)
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.given_values import MOST_BITS, check_some
-from fim_private.learning.pieces import Pieces
+
+# -------------------- given values
+# What learners are given, checked: whole numbers of a public domain, and labels. No error tells one of them.
+
+# Far above what anybody measures in. A choice among the depths of such a domain is quick; one among its points takes
+# some ten seconds, and in wider ones soon for ever.
+MOST_BITS = 1 << 16
+
+
+def checked_bits(bits: int) -> int:
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536. Raises ParameterError for anything else."""
+    return whole_number("bits", bits, least=1, most=MOST_BITS)
+
+
+def points(name: str, values: Iterable[int], bits: int, neighbors: str) -> list[int]:
+    """Return the values as Python integers, in their order.
+
+    name: of the parameter, for the ParameterError that is raised for what is no list or array of whole numbers in
+    [0, 2**bits), and for an empty one where the relation makes it public how many there are.
+    """
+    listed = as_list(name, values)
+    check_some(name, listed, neighbors)
+    return _points(name, listed, bits)
+
+
+def check_some(name: str, values: Sized, neighbors: str) -> None:
+    """Raise ParameterError for no values at all under replace-one; else how many there are is for nobody to know."""
+    if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
+        raise ParameterError(f"{parameter(name)} must hold at least one number")
+
+
+def _points(name: str, listed: Sequence[Any], bits: int) -> list[int]:
+    """Return values that were listed as `points` does, also where there are none."""
+    domain = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
+    for kind in dict.fromkeys(map(type, listed)):
+        if not is_whole(kind):
+            raise ParameterError(f"{domain}, not {kind.__name__}")
+    numbers = [*map(int, listed)]
+    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
+        raise ParameterError(f"{domain}: one is not")
+    return numbers
+
+
+def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
+    """Return one label for each of so many rows.
+
+    name: of the parameter, for the ParameterError that is raised for another number of them, and for what is neither
+    True nor False, nor 1 or 0.
+    """
+    listed = as_list(name, labels)
+    for kind in dict.fromkeys(map(type, listed)):
+        if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
+            raise ParameterError(f"{parameter(name)} must be True or False, not {kind.__name__}")
+    if any(label not in (0, 1) for label in listed):
+        raise ParameterError(f"{parameter(name)} must be True or False, or 1 or 0: one is not")
+    if len(listed) != rows:
+        raise ParameterError(f"{parameter(name)} must be one for each row: there are more or fewer of them")
+    return [bool(label) for label in listed]
+
+
+def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
+    """Return rows of equally many whole numbers, and how many: of a list, an array or a data frame.
+
+    name: of the parameter, for the ParameterError that is raised for anything else, and for no rows under replace-one
+    or in a list, which does not say then how many numbers each would have.
+    """
+    listed = [_points(name, as_list(name, row), bits) for row in as_rows(name, rows)]
+    check_some(name, listed, neighbors)
+    shape: Any = getattr(rows, "shape", ())
+    columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
+    if not columns:
+        raise ParameterError(
+            f"{parameter(name)} must have at least one number each; where there may be none of them, give an array of "
+            "the shape (rows, columns)"
+        )
+    if any(len(row) != columns for row in listed):
+        raise ParameterError(f"{parameter(name)} must have equally many numbers each")
+    return listed, columns
+
+
+# -------------------- pieces
+# Pieces: a domain of whole numbers, cut into runs on which a score does not change, and an exact draw from it.
+#
+# A score that counts values below and above a point changes at the values alone. So n values cut any domain into at
+# most
+# 2n + 1 runs, and the exponential mechanism over 2**64 points draws one of these, and then a point in it.
+
+# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many of them.
+_SPARE = 40
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """m >= 1 runs of points, in ascending order: the i-th is starts[i], starts[i] + 1, ..., lengths[i] of them, >= 1.
+
+    below, above: (m,) how many values are smaller than any of these points, and larger.
+    """
+
+    starts: list[int]
+    lengths: list[int]
+    below: list[int]
+    above: list[int]
+
+    @classmethod
+    def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
+        """Cut the points low, ..., high - 1: every value is a piece, and what lies between two of them.
+
+        values: (n,) ascending, each in low, ..., high - 1; low < high. The integers may be of any size.
+
+        >>> Pieces.of([2, 2, 5], 0, 6)
+        Pieces(starts=[0, 2, 3, 5], lengths=[2, 1, 2, 1], below=[0, 0, 2, 2], above=[3, 1, 1, 0])
+        """
+        starts, lengths, smaller, larger = [], [], [], []
+        start, below, n = low, 0, len(values)
+        for value, number in Counter(values).items():  # in the order in which they came
+            if value > start:
+                starts.append(start)
+                lengths.append(value - start)
+                smaller.append(below)
+                larger.append(n - below)
+            starts.append(value)
+            lengths.append(1)
+            smaller.append(below)
+            start, below = value + 1, below + number
+            larger.append(n - below)
+        if high > start:
+            starts.append(start)
+            lengths.append(high - start)
+            smaller.append(n)
+            larger.append(0)
+        return cls(starts, lengths, smaller, larger)
+
+    def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly.
+
+        distances: (m,) integers, of any point of each piece; only their differences matter. rate: > 0.
+
+        Pieces far from the least distance are drawn together, as if they were at the nearest of these distances, and
+        one of them is then kept with the probability that makes it right; else all is drawn anew.
+        """
+        least = min(distances)
+        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
+        near = [place for place, distance in enumerate(distances) if distance - least <= reach]
+        far = [place for place, distance in enumerate(distances) if distance - least > reach]
+        ends = list(accumulate(self.lengths[place] for place in far))
+        beyond = [(reach + 1, ends[-1])] if far else []
+        levels = [(distances[place] - least, self.lengths[place]) for place in near] + beyond
+        while True:
+            chosen = choose_level(
+                [distance for distance, _ in levels], [length for _, length in levels], rate, randomness=randomness
+            )
+            if chosen < len(near):
+                place = near[chosen]
+                return self.starts[place] + randomness.below(self.lengths[place])
+            point = randomness.below(ends[-1])
+            which = bisect_right(ends, point)
+            place = far[which]
+            excess = distances[place] - least - (reach + 1)
+            if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
+                return self.starts[place] + ends[which] - 1 - point
+
+
+# -------------------- quantile search
+# Quantiles of whole numbers by the exponential mechanism, exactly, over domains of up to 2^65,536 points.
+#
+# A middle of all values is drawn first; then one of those below it and one of those above, and so on, level by level.
+# (The module has a longer name than its function, which would hide it.)
 
 _MOST_LEVELS = 16
 # Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
@@ -36,7 +209,7 @@ def quantiles(
     low: int,
     high: int,
     epsilon: float | Fraction,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,

@@ -16,16 +16,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private import defaults
+from fim_private import options
 from fim_private.counting.counter import Counter
-from fim_private.counting.counter_registry import counter_for
+from fim_private.counting.registry import counter_for
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import whole_number
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.mining.min_support import exact_share
-from fim_private.mining.wording import braces
+from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
+from fim_private.release.words import braces
+from fim_private.request.supports import exact_share
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much memory.
 _MOST_LISTED = 1 << 21
@@ -191,7 +191,7 @@ class MostFrequent(Question):
     [('milk',)]
     """
 
-    size: int = defaults.SIZE
+    size: int = options.SIZE
     name: ClassVar[str] = "most-frequent"
 
     def __post_init__(self) -> None:
@@ -234,7 +234,7 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
             raise ParameterError(
                 f"leave out {parameter('min_share')}: {parameter('question')} {name} has no use for it"
             )
-        return MostFrequent(defaults.SIZE if size is None else size)
+        return MostFrequent(options.SIZE if size is None else size)
     if size is not None:
         raise ParameterError(f"leave out {parameter('size')}: {parameter('question')} {name} is about pairs")
     if min_share is None:

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeGuard, TypeVar
 
-from fim_private import defaults
-from fim_private.dp.cautions import cautions
+from fim_private import options
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
     Neighbors,
+    cautions,
     check_function,
     exact_epsilon,
     exact_neighbors,
@@ -28,7 +29,6 @@ from fim_private.dp.parameters import (
     is_whole,
     positive_integer,
 )
-from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import Scores, choose_index, scaled
@@ -47,7 +47,7 @@ def validate(
     *,
     stability: int | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,
@@ -136,7 +136,7 @@ def train_and_validate(
     epsilon: float | Fraction,
     retrain: bool = True,
     training: float | Fraction | None = None,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,
@@ -215,7 +215,7 @@ def best_of(
     *,
     stop: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = defaults.NEIGHBORS,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     unit: str | None = None,

@@ -1,46 +1,351 @@
-"""Sample and aggregate: each block of units answers a question by itself, and their votes choose one answer.
-
-(The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
-"""
+"""Sample and aggregate: blocks of units answer a question, and their votes choose one answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
-from fim_private import defaults
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private import options
 from fim_private.counting import Progress
-from fim_private.dp.cautions import cautions, cautions_of_units, chosen_units_show
-from fim_private.dp.charge import account_of
-from fim_private.dp.cost import ZcdpCost, at_least
+from fim_private.display import printable
+from fim_private.dp.charge import Charged, account_of
+from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.noise import Randomness, uniform_integers
 from fim_private.dp.parameters import (
     Neighbors,
+    cautions,
+    cautions_of_units,
     check_function,
+    chosen_units_show,
     exact_delta,
     exact_epsilon,
     exact_neighbors,
     whole_number,
 )
-from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter, shown, warn
-from fim_private.learning.ballots import Ballots
-from fim_private.learning.blocks import blocks_of
 from fim_private.learning.questions import Question
-from fim_private.learning.vote_result import Vote
 from fim_private.mechanisms import Choosing
-from fim_private.mining.charging import bill, rows_asked, unit_columns
-from fim_private.mining.mine_options import SourceOptions
-from fim_private.mining.scope import Scope, read_by
-from fim_private.mining.wording import NOT_INDEPENDENCE
-from fim_private.reading import read_parts, reads_users
+from fim_private.mechanisms.needs import prospects
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import Dialect
 from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import Options
+from fim_private.reading.options import Dialect, Options
+from fim_private.reading.purchases import read_parts, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
+from fim_private.release import words
+from fim_private.release.forms import SCHEMA
+from fim_private.release.words import NOT_INDEPENDENCE
+from fim_private.request.budget import bill, rows_asked, unit_columns
+from fim_private.request.request import Scope, SourceOptions, read_by
 from fim_private.spectrum import SupportSpectrum
+
+# -------------------- vote result
+# What a vote gives: an answer, or none, and the guarantee that it is released under.
+
+
+@dataclass(frozen=True, repr=False)
+class Vote:
+    """What leaves of a vote. How many blocks gave the answer, or any other, does not.
+
+    answer: None where the vote abstained. question: what was asked, if that has a name; None for a function.
+    blocks, votes: how many blocks there were, and how many answers each of them could give. mechanism: what chose.
+    neighbors: the neighbour relation. privacy_unit: "basket", or "user". private: False where a seed was given.
+    units: how many there are, which is public under replace-one; None under add-remove. missing_user, where, scope: as
+    in a release. charged: what a ledger said; None where there was none.
+    """
+
+    answer: Any
+    question: Question | None
+    blocks: int
+    votes: int
+    mechanism: Choosing
+    neighbors: str
+    privacy_unit: str
+    private: bool
+    units: int | None = None
+    missing_user: str | None = None
+    where: str | None = None
+    scope: Scope = field(default_factory=Scope)
+    charged: Charged | None = None
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the vote gave no answer, which is a valid private answer."""
+        return self.answer is None
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """The (epsilon, delta) that was spent."""
+        return self.mechanism.cost
+
+    @property
+    def needed(self) -> int:
+        """How many blocks must give an answer for it to come out with 95 % probability, if none has another rival."""
+        support = prospects(self.mechanism, options.CONFIDENCE).support
+        assert support is not None  # enough votes always are enough
+        return support
+
+    @property
+    def title(self) -> str:
+        """What was asked, and of whom, in a line."""
+        asked = "The answer" if self.question is None else self.question.told(self.privacy_unit)
+        return f"{asked[0].upper()}{asked[1:]}, by a vote of {self.blocks:,} blocks"
+
+    @property
+    def text(self) -> str:
+        """The answer as text."""
+        if self.abstained:
+            return "The vote abstained: too few blocks agree on an answer."
+        if self.question is None:
+            return printable(str(self.answer))
+        return self.question.text(self.answer, self.privacy_unit)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """How the vote was held, and what it takes, in sentences."""
+        which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
+        held = f"Each {self.privacy_unit} went to one block by lot, and each block gave {which}."
+        names = f"About {self.needed:,} blocks must give the same answer for it to come out with 95 % probability"
+        if self.needed > self.blocks:
+            return held, f"{names}: more than there are. Take more blocks, or a larger ε."
+        if self.abstained:
+            return held, f"{names}: more blocks, or more answers of each, find more."
+        return held, f"{names}; the likelier, the more do."
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee, in one sentence."""
+        if not self.private:
+            return words.SEEDED
+        protected = words.protected(self.privacy_unit, self.missing_user)
+        return words.guarantee(
+            "vote",
+            self.cost,
+            words.change(self.neighbors, protected, where=self.where is not None, query=self.scope.query),
+        )
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Which rows were read, and what of them counted, in sentences."""
+        return (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in JSON (docs/architecture.md)."""
+        question: dict[str, Any] = {}
+        if self.question is not None:
+            numbers = self.question.asked.items()
+            question = {"question": self.question.name}
+            question |= {name: number if isinstance(number, int) else float(number) for name, number in numbers}
+        optional = {"units": self.units, "where": self.where}
+        answer = self.answer if self.question is None or self.abstained else self.question.plain(self.answer)
+        return {
+            "schema": SCHEMA,
+            "private": self.private,
+            "mechanism": "vote",
+            **question,
+            "blocks": self.blocks,
+            "votes": self.votes,
+            "epsilon": float(self.cost.epsilon),
+            "delta": float(self.cost.delta),
+            "neighbors": str(self.neighbors),
+            "privacy_unit": self.privacy_unit,
+            "guarantee": self.guarantee,
+            **{name: value for name, value in optional.items() if value is not None},
+            **self.scope.to_dict(),
+            "abstained": self.abstained,
+            "answer": answer,
+            **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
+        }
+
+
+# -------------------- ballots
+# What blocks answer: at most so many answers each, no matter what a question does, and which answers are the same.
+#
+# Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are three answers, and so
+# are 0.0 and -0.0; and so are their parts, of tuples, frozensets and dataclasses, also those that a dataclass leaves
+# out
+# of its == or of what it prints. Otherwise the one that is returned could tell which block gave it.
+
+# Sees one block, and returns its answers.
+Ask = Callable[[Transactions], Iterable[Hashable]]
+_Key = tuple[Any, ...]
+
+
+@dataclass
+class Ballots:
+    """How many blocks gave each answer.
+
+    most: how many different answers a block may give, >= 1. One that gives more has no vote.
+    """
+
+    most: int
+    _counts: Counter[_Key] = field(default_factory=Counter)
+    _answers: dict[_Key, Hashable] = field(default_factory=dict)
+
+    def ask(self, question: Ask, block: Transactions) -> None:
+        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None.
+
+        Raises MemoryError, and what is no Exception, such as KeyboardInterrupt.
+        """
+        try:
+            answers = _given(question(block), self.most)
+        except MemoryError:
+            raise
+        except Exception:  # whether it fails follows from the block alone, and so must not show
+            return
+        self._counts.update(answers.keys())
+        for key, answer in answers.items():
+            self._answers.setdefault(key, answer)
+
+    @property
+    def counts(self) -> list[int]:
+        """How many blocks gave each answer, >= 1, in any order."""
+        return list(self._counts.values())
+
+    def given_by(self, count: int) -> list[Hashable]:
+        """Return the answers that so many blocks gave, in any order."""
+        return [self._answers[key] for key, number in self._counts.items() if number == count]
+
+
+def _given(answers: Any, most: int) -> dict[_Key, Hashable]:
+    """Return different answers by their keys; nothing where they are more than most, or one of them is None.
+
+    A text is one answer, not one for each letter.
+    """
+    found: dict[_Key, Hashable] = {}
+    for answer in (answers,) if isinstance(answers, str | bytes) else answers:
+        if answer is None:
+            return {}
+        found[_key(answer)] = _canonical(answer)
+        if len(found) > most:
+            return {}
+    return found
+
+
+def _key(answer: Hashable) -> _Key:
+    """Return what is equal for the same answers only. Raises TypeError for what has no hash."""
+    if type(answer) is tuple:
+        return (tuple, *map(_key, answer))
+    if type(answer) is frozenset:
+        return frozenset, frozenset(map(_key, answer))
+    hash(answer)
+    return type(answer), repr(answer), answer, *map(_key, _parts(answer))
+
+
+def _parts(answer: Any) -> Iterable[Any]:
+    """Return what a named tuple or a dataclass holds, of which its own == and repr may leave some out."""
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return [getattr(answer, part.name) for part in fields(answer)]
+    return answer if isinstance(answer, tuple) else ()
+
+
+def _canonical(answer: Hashable) -> Hashable:
+    """Return the same answer, made anew: the order in a set may tell how it was made."""
+    if type(answer) is tuple:
+        return tuple(map(_canonical, answer))
+    if type(answer) is frozenset:
+        return frozenset(map(_canonical, sorted(answer, key=lambda part: (type(part).__name__, _text(part)))))
+    return answer
+
+
+def _text(answer: Hashable) -> str:
+    """Return an answer as text that is the same for the same answers."""
+    if type(answer) is tuple:
+        return f"({', '.join(map(_text, answer))})"
+    if type(answer) is frozenset:
+        return f"{{{', '.join(sorted(map(_text, answer)))}}}"
+    return f"{type(answer).__name__} {answer!r}"
+
+
+# -------------------- blocks
+# Blocks: every privacy unit goes to one of them by lot, and each block is purchases of its own.
+#
+# A block follows from the units in it, and from the lot, alone: it has no label that only other blocks have, and the
+# order of its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
+
+# Baskets without an item have no place of their own, and there may be any number of them.
+_LOTS_AT_ONCE = 1 << 20
+
+
+def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
+    """Yield `count` blocks, >= 1, to one of which each unit goes: any of them with the same probability, independently.
+
+    All lots are drawn before the first block is made. A unit keeps all it has; a block may have no unit.
+    """
+    if data.unit_offsets is None:
+        units = np.arange(data.kept, dtype=np.int64)
+        first, number = units, np.ones(data.kept, dtype=np.int64)
+    else:
+        units = np.arange(data.units, dtype=np.int64)
+        first, number = data.unit_offsets[:-1], np.diff(data.unit_offsets)
+    block = uniform_integers(count, len(units), randomness=randomness)
+    units = units[np.lexsort((_keys(len(units), randomness), block))]
+    ends = np.cumsum(np.bincount(block, minlength=count))
+    blank = _blank(data.blank, count, randomness)
+    basket_key = None if data.unit_offsets is None else _keys(data.kept, randomness)
+    begin = 0
+    for place, end in enumerate(ends.tolist()):
+        own = units[begin:end]
+        begin = end
+        baskets, unit_offsets = _ranges(first[own], number[own])
+        if basket_key is None:
+            yield _block(data, baskets, None, int(blank[place]))
+        else:
+            unit = np.repeat(np.arange(len(own)), number[own])
+            yield _block(data, baskets[np.lexsort((basket_key[baskets], unit))], unit_offsets, 0)
+
+
+def _block(
+    data: Transactions, baskets: NDArray[np.int64], unit_offsets: NDArray[np.int64] | None, blank: int
+) -> Transactions:
+    """Return some baskets, in this order, as purchases of their own, with the labels that occur in them alone."""
+    first = data.offsets[baskets]
+    entries, offsets = _ranges(first, data.offsets[baskets + 1] - first)
+    return Transactions(
+        offsets,
+        data.items[entries],
+        data.vocabulary,
+        unit_offsets,
+        missing_user=data.missing_user,
+        blank=blank,
+        where=data.where,
+        query=data.query,
+    ).of_occurring_items()
+
+
+def _ranges(first: NDArray[np.int64], number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the members of ranges, one range after the other, and where each range begins among them, and the end."""
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(number)])
+    return np.repeat(first - offsets[:-1], number) + np.arange(offsets[-1]), offsets
+
+
+def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
+    """Return random numbers, all different: sorted by them, things stand in uniformly random order."""
+    while True:
+        keys = randomness.words(count, 8)
+        if len(np.unique(keys)) == count:  # but for one time in 10^7 where there are a million
+            return keys
+
+
+def _blank(blank: int, count: int, randomness: Randomness) -> NDArray[np.int64]:
+    """Return how many of the baskets without an item go to each block: (count,)."""
+    found = np.zeros(count, dtype=np.int64)
+    for done in range(0, blank, _LOTS_AT_ONCE):
+        lots = uniform_integers(count, min(_LOTS_AT_ONCE, blank - done), randomness=randomness)
+        found += np.bincount(lots, minlength=count)
+    return found
+
+
+# -------------------- voting
+# Sample and aggregate: each block of units answers a question by itself, and their votes choose one answer.
+#
+# (The module's name is a gerund because `fim.vote` is a function, which would hide a module of that name.)
 
 _MOST_BLOCKS, _MOST_VOTES = 1_000_000, 1_000_000
 
@@ -49,11 +354,11 @@ def vote(
     data: Any,
     question: Callable[[Transactions], Iterable[Hashable]],
     *,
-    blocks: int = defaults.BLOCKS,
+    blocks: int = options.BLOCKS,
     votes: int | None = None,
-    epsilon: float | Fraction = defaults.EPSILON,
-    delta: float | Fraction = defaults.DELTA,
-    neighbors: str = defaults.NEIGHBORS,
+    epsilon: float | Fraction = options.EPSILON,
+    delta: float | Fraction = options.DELTA,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     progress: Progress | None = None,
@@ -122,11 +427,11 @@ def voted(
     data: Any,
     question: Callable[[Transactions], Iterable[Hashable]],
     *,
-    blocks: int = defaults.BLOCKS,
+    blocks: int = options.BLOCKS,
     votes: int | None = None,
-    epsilon: float | Fraction = defaults.EPSILON,
-    delta: float | Fraction = defaults.DELTA,
-    neighbors: str = defaults.NEIGHBORS,
+    epsilon: float | Fraction = options.EPSILON,
+    delta: float | Fraction = options.DELTA,
+    neighbors: str = options.NEIGHBORS,
     ledger: Any = None,
     dataset: str | None = None,
     progress: Progress | None = None,
@@ -142,7 +447,7 @@ def voted(
         raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
     blocks = whole_number("blocks", blocks, least=1, most=_MOST_BLOCKS)
     if votes is None:
-        votes = defaults.VOTES if isinstance(question, Question) else 1
+        votes = options.VOTES if isinstance(question, Question) else 1
     votes = whole_number("votes", votes, least=1, most=_MOST_VOTES)
     if progress is not None:
         check_function("progress", progress)

@@ -1,20 +1,331 @@
-"""What a ledger says: its terms, what its entries add up to under each composition, and what that leaves."""
+"""What a ledger says: its terms, its entries in a hash chain, what they add up to, and what is left."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
-from fim_private.dp.accounting import root_below
-from fim_private.dp.charge import Charge, Left
+from fim_private.display import Glance
+from fim_private.dp.charge import UNITS, Charge, Left
+from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_least, at_most, rounded_down
-from fim_private.dp.parameters import Neighbors
-from fim_private.errors import LedgerError, parameter, shown
-from fim_private.glance import Glance
-from fim_private.ledger.entry import Entry
-from fim_private.ledger.terms import SCHEMA, Composition, Terms
+from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, exact_neighbors
+from fim_private.errors import LedgerError, ParameterError, parameter, shown
+
+# -------------------- rationals
+# Exact numbers and records as text: what is hashed must be written in one way only.
+
+# Python itself writes no integer of more than 4,300 digits.
+_MOST_DIGITS = 1_000
+_TOO_LARGE = 10**_MOST_DIGITS
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_RATIONAL = re.compile(r"[0-9]+(/[1-9][0-9]*)?")
+
+
+def written(value: Fraction, name: str = "epsilon") -> str:
+    """Return a number >= 0 as "p" or "p/q", in lowest terms.
+
+    Raises ParameterError, which names the parameter, where p or q has more than 1,000 digits.
+    """
+    if max(value.numerator, value.denominator) >= _TOO_LARGE:
+        raise ParameterError(
+            f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a ledger does not hold; "
+            "give a shorter number"
+        )
+    return str(Fraction(value.numerator, value.denominator))
+
+
+def read(text: Any) -> Fraction:
+    """Return the number that `written` wrote. Raises ValueError for anything else."""
+    if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1 or not _RATIONAL.fullmatch(text):
+        raise ValueError("no rational number")
+    value = Fraction(text)
+    if str(value) != text:
+        raise ValueError("no rational number in lowest terms")
+    return value
+
+
+def canonical(record: Mapping[str, Any]) -> str:
+    """Return a record as one line of JSON: the same text for the same record, in ASCII, with sorted keys."""
+    return _CANONICAL.encode(record)
+
+
+# -------------------- terms
+# What a ledger is of: the guarantee that was chosen when it was created, and does not change.
+
+SCHEMA = 1
+_LONGEST_NAME = 200
+# Half of it is the least that ρ is converted with.
+_LEAST_DELTA = Fraction(10, 10**300)
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Composition(StrEnum):
+    """How what releases spend adds up (docs/privacy.md, Theorem 18)."""
+
+    BASIC = "basic"
+    ZCDP = "zcdp"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a ledger; `of` checks what an owner gives.
+
+    id: 32 hexadecimal digits, drawn when it was created. created: when, as text; informational.
+    epsilon, delta: all releases together are (epsilon, delta)-private. composition: how they add up.
+    rho, zcdp_delta: what zCDP composition allows within that: each release is δ-approximately ρ-zCDP, and the ρ add up
+    to at most rho, the δ to at most zcdp_delta. Both are 0 where delta is, or next to it.
+    dataset, neighbors, privacy_unit: None where it was not said: the first entry then decides.
+    """
+
+    id: str
+    created: str
+    epsilon: Fraction
+    delta: Fraction
+    composition: Composition
+    rho: Fraction
+    zcdp_delta: Fraction
+    dataset: str | None = None
+    neighbors: str | None = None
+    privacy_unit: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        id: str,
+        created: str,
+        epsilon: Any,
+        delta: Any,
+        composition: str,
+        dataset: str | None,
+        neighbors: str | None,
+        unit: str | None,
+    ) -> Terms:
+        """Return checked terms. Raises ParameterError for what is out of range, or in contradiction."""
+        exact, exact_delta = exact_epsilon(epsilon), exact_delta_or_zero(delta)
+        if not isinstance(composition, str) or composition not in [*Composition]:
+            raise ParameterError(
+                f"{parameter('composition')} must be one of {', '.join(Composition)}, not {shown(composition)}"
+            )
+        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
+            raise ParameterError(f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299")
+        if unit is not None and unit not in UNITS:
+            raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
+        for name, value in (("epsilon", exact), ("delta", exact_delta)):
+            written(value, name)
+        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem 18).
+        naming = rho = Fraction(0)
+        if exact_delta >= _LEAST_DELTA:
+            naming = exact_delta / 2
+            rho = zcdp_rho(exact, (exact_delta - naming) / (1 - naming))
+        return cls(
+            id,
+            created,
+            exact,
+            exact_delta,
+            Composition(composition),
+            rho,
+            naming,
+            None if dataset is None else checked_name(dataset),
+            None if neighbors is None else str(exact_neighbors(neighbors)),
+            unit,
+        )
+
+    def record(self) -> str:
+        """Return the terms as a record, the first of the chain."""
+        return canonical(
+            {
+                "schema": SCHEMA,
+                "id": self.id,
+                "created": self.created,
+                "epsilon": written(self.epsilon),
+                "delta": written(self.delta),
+                "composition": str(self.composition),
+                "rho": written(self.rho),
+                "zcdp_delta": written(self.zcdp_delta),
+                "dataset": self.dataset,
+                "neighbors": self.neighbors,
+                "privacy_unit": self.privacy_unit,
+            }
+        )
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the record, in hexadecimal: what the first entry follows."""
+        return hashed(self.record())
+
+    @classmethod
+    def read(cls, text: str) -> Terms:
+        """Return the terms of a record. Raises ValueError, KeyError or TypeError for what is none."""
+        record = json.loads(text)
+        terms = cls(
+            record["id"],
+            record["created"],
+            read(record["epsilon"]),
+            read(record["delta"]),
+            Composition(record["composition"]),
+            read(record["rho"]),
+            read(record["zcdp_delta"]),
+            record["dataset"],
+            record["neighbors"],
+            record["privacy_unit"],
+        )
+        if not _ID.fullmatch(terms.id) or terms.record() != text:
+            raise ValueError("no terms of a ledger")
+        return terms
+
+
+def hashed(record: str) -> str:
+    """Return SHA-256 of a record, in hexadecimal."""
+    return hashlib.sha256(record.encode("ascii")).hexdigest()
+
+
+def checked_name(dataset: Any) -> str:
+    """Return the name of a data set. Raises ParameterError unless it is a text of 1 to 200 characters on one line."""
+    if not isinstance(dataset, str) or not dataset.strip() or len(dataset) > _LONGEST_NAME or not _is_line(dataset):
+        raise ParameterError(
+            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 to {_LONGEST_NAME} "
+            f"characters on one line, not {shown(dataset)}"
+        )
+    return dataset
+
+
+def _is_line(text: str) -> bool:
+    """Tell whether a text can be shown on one line."""
+    return all(character.isprintable() for character in text)
+
+
+# -------------------- entry
+# One entry of a ledger: what a release was charged with, and the entry that it follows.
+
+# What the record of every entry has.
+_KEYS = {
+    *("number", "time", "command", "dataset", "privacy_unit", "neighbors", "parameters", "previous"),
+    *("epsilon", "delta", "rho", "zcdp_delta"),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry, as it is kept: public parameters and costs, and nothing that depends on the data.
+
+    number: >= 1, in the order charged. time: of the clock then, as text; informational, for clocks can be wrong.
+    cost: (epsilon, delta). zcdp: the same release in zero-concentrated privacy. previous: the hash of the entry before,
+    or of the terms. hash: of this entry. unit_columns: which columns named the unit; None where none was named, and in
+    entries of earlier versions.
+    """
+
+    number: int
+    time: str
+    command: str
+    dataset: str
+    privacy_unit: str
+    neighbors: str
+    parameters: Mapping[str, Any]
+    cost: PrivacyCost
+    zcdp: ZcdpCost
+    previous: str
+    unit_columns: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, charge: Charge, *, number: int, time: str, previous: str) -> Entry:
+        """Return the entry for a charge."""
+        return cls(
+            number,
+            time,
+            charge.command,
+            charge.dataset,
+            charge.privacy_unit,
+            str(charge.neighbors),
+            charge.parameters,
+            charge.cost,
+            charge.zcdp,
+            previous,
+            charge.unit_columns,
+        )
+
+    def record(self) -> str:
+        """Return the entry as the text that is kept, and hashed. Raises ParameterError for numbers of vast length."""
+        columns = self.unit_columns
+        return canonical(
+            {
+                "number": self.number,
+                "time": self.time,
+                "command": self.command,
+                "dataset": self.dataset,
+                "privacy_unit": self.privacy_unit,
+                "neighbors": self.neighbors,
+                "parameters": dict(self.parameters),
+                "epsilon": written(self.cost.epsilon),
+                "delta": written(self.cost.delta, "delta"),
+                "rho": written(self.zcdp.rho),
+                "zcdp_delta": written(self.zcdp.delta, "delta"),
+                "previous": self.previous,
+                **({} if columns is None else {"unit_columns": [*columns]}),
+            }
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the record, in hexadecimal."""
+        return hashed(self.record())
+
+    @classmethod
+    def read(cls, text: str) -> Entry:
+        """Return the entry of a record. Raises ValueError, KeyError or TypeError for what is none."""
+        record = json.loads(text)
+        if canonical(record) != text or record.keys() - {"unit_columns"} != _KEYS:
+            raise ValueError("no entry of a ledger")
+        cost, zcdp = _costs(record["epsilon"], record["delta"], record["rho"], record["zcdp_delta"])
+        return cls(
+            record["number"],
+            record["time"],
+            record["command"],
+            record["dataset"],
+            record["privacy_unit"],
+            record["neighbors"],
+            record["parameters"],
+            cost,
+            zcdp,
+            record["previous"],
+            None if (columns := record.get("unit_columns")) is None else tuple(columns),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
+        costs: dict[str, Fraction] = {
+            "epsilon": self.cost.epsilon,
+            "delta": self.cost.delta,
+            "rho": self.zcdp.rho,
+            "zcdp_delta": self.zcdp.delta,
+        }
+        return {
+            "number": self.number,
+            "time": self.time,
+            "command": self.command,
+            "parameters": dict(self.parameters),
+            **({} if self.unit_columns is None else {"unit_columns": [*self.unit_columns]}),
+            **{name: float(value) for name, value in costs.items()},
+            "exact": {name: written(value) for name, value in costs.items()},
+        }
+
+
+@lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
+def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
+    """Return the costs of a record. Raises ValueError or TypeError for what are none."""
+    return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))
+
+
+# -------------------- statement
+# What a ledger says: its terms, what its entries add up to under each composition, and what that leaves.
 
 _NOTHING = Fraction(0)
 # What is added up.

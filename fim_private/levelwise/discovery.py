@@ -1,24 +1,91 @@
-"""The items, and the candidates of each size: found under noise, so public from here on."""
+"""Discovery of items and of candidates of each size, under noise."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf, sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.candidate_counts import CandidateSource
-from fim_private.counting.weighted_items import ItemSource
-from fim_private.dp.randomness import Randomness
-from fim_private.levelwise.closed_sets import Itemsets, closed_sets, pairs_of
-from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget, noisy_sums, noisy_weights
-from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.levelwise.shrinkage import shrunken
+from fim_private.counting.candidates import CandidateSource
+from fim_private.counting.registry import ItemSource
+from fim_private.dp.noise import Randomness
+from fim_private.levelwise.recipe import (
+    GRID,
+    GaussianBudget,
+    Itemsets,
+    closed_sets,
+    item_threshold,
+    noisy_sums,
+    noisy_weights,
+    pairs_of,
+)
+
+# -------------------- shrinkage
+# Noisy weights drawn towards what others predict of them: post-processing, which costs nothing.
+#
+# The model of Fay and Herriot ("Estimates of income for small places", 1979) with a logarithmic link: weight i is
+# p_i = exp(b · x_i), times a factor of its own of variance c, plus noise of a known variance.
+
+_STEPS = 12
+_RIDGE = 1e-3
+# Fewer weights than coefficients and so many more tell nothing.
+_SPARE = 5
+# The variance c, and logarithms, stay in these ranges.
+_LEAST_SPREAD, _LARGEST_SPREAD = 1e-3, 10.0
+_BELOW_NOISE, _LARGEST_LOG = 8.0, 40.0
+# No step moves a logarithm further than by a weight that is this much of its prediction off.
+_LEAST_RATIO, _LARGEST_RATIO = -1.0, 3.0
+
+
+def shrunken(
+    weights: NDArray[np.float64], variance: float, features: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
+
+    weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
+    Both are (n,): the estimates, and the standard deviation of each. A weight has σ √(c p² / (σ² + c p²)), given its
+    prediction, and the prediction has an error of its own, by the curvature of what was fitted. With few weights,
+    n < q + 6, they are returned as they are, with the σ of the noise.
+    """
+    n, q = features.shape
+    if n < q + 1 + _SPARE:
+        return weights.copy(), np.full(n, math.sqrt(variance))
+    x = np.column_stack([np.ones(n), (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)])
+    noise = math.sqrt(variance)
+    coefficients = np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0]
+    spread = 0.3
+    for _ in range(_STEPS):  # iterated weighted least squares, and moments for the spread
+        logs = _logs(x, coefficients, noise)
+        p = np.asarray(np.exp(logs), dtype=np.float64)
+        precision = p * p / (variance + spread * p * p)
+        aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
+        normal = x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1)
+        coefficients = np.linalg.solve(normal, x.T @ (precision * aim))
+        p = np.exp(_logs(x, coefficients, noise))
+        trust = (p / (variance + spread * p * p)) ** 2
+        moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
+        spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
+    drawn: NDArray[np.float64] = variance / (variance + spread * p * p)
+    precision = p * p / (variance + spread * p * p)
+    covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + _RIDGE * np.eye(q + 1))
+    of_prediction = drawn * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
+    return weights + drawn * (p - weights), np.hypot(noise * np.sqrt(1 - drawn), of_prediction)
+
+
+def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> NDArray[np.float64]:
+    """Return the logarithms of the predictions, (n,), within a range that keeps arithmetic sound."""
+    return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
+
+
+# -------------------- discovery
+# The items, and the candidates of each size: found under noise, so public from here on.
 
 # Of so many pairs at most, what their items predict of them helps to rank them; of more that takes too long.
 _SHRUNKEN_CELLS = 50_000
@@ -206,3 +273,77 @@ def parts_features(sets: Itemsets, levels: Mapping[int, Level]) -> NDArray[np.fl
 def nothing(size: int) -> Level:
     """Return no itemsets of a size."""
     return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
+
+
+# -------------------- candidate pool
+# Candidates of several sizes, their estimates, and the best of them.
+
+
+@dataclass(frozen=True)
+class CandidatePool:
+    """Candidates of one or more sizes: K in all.
+
+    sets: for each size (n, size), any number of them. estimates: (K,) of their supports, in units, in that order.
+    """
+
+    sets: tuple[Itemsets, ...]
+    estimates: NDArray[np.float64]
+
+    @classmethod
+    def of_levels(cls, levels: Mapping[int, Level], sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
+        """Return the most[i] candidates of the highest weights of each size."""
+        best = [levels.get(size, nothing(size)).best(count) for size, count in zip(sizes, most, strict=True)]
+        return cls(tuple(level.sets for level in best), np.concatenate([level.weights for level in best]))
+
+    @property
+    def parts(self) -> Iterator[tuple[Itemsets, slice]]:
+        """The candidates of each size, and where their estimates stand."""
+        begin = 0
+        for sets in self.sets:
+            yield sets, slice(begin, begin + len(sets))
+            begin += len(sets)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def rivals(self, *, union: bool) -> list[slice]:
+        """Return the places of those that are ranked together: of all, or without union of each size."""
+        return [slice(0, len(self))] if union else [part for _, part in self.parts]
+
+    def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
+        """Return the places of the `count` highest estimates, of all or without union of each size; ascending."""
+        ranked = self.rivals(union=union)
+        chosen = [part.start + np.argsort(-self.estimates[part], kind="stable")[:count] for part in ranked]
+        return np.sort(np.concatenate(chosen))
+
+    def at(self, places: NDArray[np.intp]) -> CandidatePool:
+        """Return the candidates at these places, ascending."""
+        sets = tuple(
+            own[places[(places >= part.start) & (places < part.stop)] - part.start] for own, part in self.parts
+        )
+        return CandidatePool(sets, self.estimates[places])
+
+    def shrunken(
+        self,
+        weights: NDArray[np.float64],
+        variance: float,
+        levels: Mapping[int, Level],
+        counted: NDArray[np.float64] | None = None,
+    ) -> tuple[CandidatePool, NDArray[np.float64]]:
+        """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
+
+        variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive, if there are any.
+        """
+        estimates, deviations = weights.copy(), np.full(len(weights), variance**0.5)
+        for sets, part in self.parts:
+            if len(sets):
+                own = levels[sets.shape[1]].logs
+                features = [np.array([own[tuple(row)] for row in sets.tolist()])]
+                if sets.shape[1] > 1:
+                    features.append(parts_features(sets, levels))
+                if counted is not None:
+                    features.append(np.log(counted[part]))
+                estimates[part], left_open = shrunken(weights[part], variance, np.column_stack(features))
+                # A prediction alone is no sign of an itemset: its own weight has to stand a little out as well.
+                deviations[part] = np.where(weights[part] >= deviations[part], left_open, deviations[part])
+        return CandidatePool(self.sets, estimates), deviations

@@ -1,19 +1,150 @@
-"""The parts of the budget and the numbers of candidates, from public numbers alone.
-
-Tuned on four of seven public data sets and checked on the others (docs/benchmarks.md); within a third of these numbers,
-either way, hardly anything changes.
-"""
+"""The recipe: steps of the budget and numbers of candidates, from public numbers alone; the noise of a step."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from itertools import combinations
+from math import comb, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.dp.bounds import least_integer
+from fim_private.dp.noise import Integers, Randomness, least_exceeding, rounded_normal, rounded_normal_tail
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
-from fim_private.levelwise.closed_sets import most_of_size
+
+# -------------------- closed sets
+# Candidates: itemsets all of whose parts were found, as Apriori makes them (Agrawal and Srikant, 1994).
+#
+# Itemsets of one size are an array (n, size) int32 of item numbers, ascending in a row.
+
+Itemsets = NDArray[np.int32]
+
+
+def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
+    """Return the pairs a < b at the cells b(b - 1)/2 + a: (n, 2)."""
+    larger = np.floor((1 + np.sqrt(1 + 8 * cells.astype(np.float64))) / 2).astype(np.int64)
+    larger -= larger * (larger - 1) // 2 > cells  # the root may be off by a rounding
+    larger += larger * (larger + 1) // 2 <= cells
+    return np.column_stack([cells - larger * (larger - 1) // 2, larger]).astype(np.int32)
+
+
+def closed_sets(parts: Itemsets) -> Itemsets:
+    """Return the itemsets all of whose subsets with one item less are among the parts, in lexicographic order.
+
+    parts: (n, r), all different, r >= 1. The result is (m, r + 1).
+    """
+    rows = sorted(map(tuple, parts.tolist()))
+    known, size = set(rows), parts.shape[1] + 1
+    by_prefix: dict[tuple[int, ...], list[int]] = {}
+    for row in rows:
+        by_prefix.setdefault(row[:-1], []).append(row[-1])
+    joined = ((*prefix, low, high) for prefix, lasts in by_prefix.items() for low, high in combinations(lasts, 2))
+    # The two that were joined are parts; the others lack an item of the prefix.
+    found = [s for s in joined if all(s[:i] + s[i + 1 :] in known for i in range(size - 2))]
+    return np.array(found, dtype=np.int32).reshape(-1, size)
+
+
+def most_of_size(count: int, sizes: Sequence[int], size: int) -> int:
+    """Return about how many itemsets of a size can be among the `count` most frequent ones of these sizes.
+
+    With an itemset its subsets are among them, so all sets of x items, x the most that fit; one item more is allowed
+    for those that are not. count: >= 1. sizes: consecutive, size among them.
+    """
+    smaller = [other for other in sizes if other <= size]
+    items = size
+    while sum(comb(items + 1, other) for other in smaller) <= count:
+        items += 1
+    return min(count, comb(items + 1, size))
+
+
+# -------------------- gaussian budget
+# The noise of a step that has a part of the budget, and noisy weights.
+
+# Weights are whole multiples of 1/GRID of a unit.
+GRID = 1 << 16
+
+
+@dataclass(frozen=True)
+class GaussianBudget:
+    """A budget of Gaussian differential privacy, of which each step has a part fixed beforehand (Theorem 13).
+
+    mu_squared: μ² > 0, of the whole release. neighbors: the neighbour relation.
+    part: of μ², > 0, <= 1, for these steps together.
+    """
+
+    mu_squared: Fraction
+    neighbors: str
+    part: Fraction = Fraction(1)
+
+    def spent(self, share: Fraction) -> Fraction:
+        """Return what a step with this share of the part adds to μ²."""
+        return share * self.part * self.mu_squared
+
+    def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
+        """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².
+
+        share: the step's, > 0, <= 1. bound: of the squared L2 norm of a unit's weights.
+        candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither does their number.
+        """
+        squared = bound if self.neighbors == Neighbors.ADD_REMOVE else 2 * bound
+        return (squared if candidates is None else min(squared, candidates)) / self.spent(share)
+
+
+def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
+    """Return each sum with noise of its own, in multiples of 1/GRID of a unit: (n,) whole numbers.
+
+    sums: (n,) int64, in multiples of 1/GRID. variance: of the noise, > 0, in units squared. The noise is normal and
+    rounded to the grid, so this is the sum with normal noise, rounded.
+    """
+    return np.asarray(sums + rounded_normal(variance * GRID**2, len(sums), randomness=randomness))
+
+
+def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> NDArray[np.float64]:
+    """Return the noisy sums in units, as floats, for whatever needs no exact comparison: (n,). See `noisy_sums`."""
+    return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
+
+
+# -------------------- item threshold
+# The noisy weight from which on an item that nobody listed may be named.
+
+# Up to this δ the threshold follows from the largest weights that one item, or all items, can have: g(1) <= δ gives
+# T - 1 >= 1.64 σ (Theorem 14).
+LARGEST_DELTA = Fraction(1, 20)
+
+
+def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
+    """Return T, in multiples of 1/GRID, with which items of one unit alone come out with probability delta at most.
+
+    variance: of the noise, in units squared, > 0. delta: > 0, <= LARGEST_DELTA. most: items that a unit may have, >= 1.
+    Their squared weights add up to 1 at most. Then one comes out with probability p + max(p, q) at most: p is that of
+    one item of weight 1, q the sum of those of `most` items of weight 1/√most. Where T is at most 1 + σ², q alone is
+    enough (Theorem 14, equation 10). All roundings are upwards.
+    """
+    sigma2, root = variance * GRID**2, math.isqrt((GRID**2 - 1) // most) + 1
+
+    def one(t: int) -> Fraction:
+        return rounded_normal_tail(sigma2, t - GRID)
+
+    def spread(t: int) -> Fraction:
+        return most * rounded_normal_tail(sigma2, t - root)
+
+    least = max(GRID + least_exceeding(sigma2, delta), root + least_exceeding(sigma2, delta / most))
+    if most == 1 or least - GRID <= variance * GRID:
+        return least
+    return least_integer(lambda t: one(t) + max(one(t), spread(t)) <= delta, least)
+
+
+# -------------------- recipe
+# The parts of the budget and the numbers of candidates, from public numbers alone.
+#
+# Tuned on four of seven public data sets and checked on the others (docs/benchmarks.md); within a third of these
+# numbers,
+# either way, hardly anything changes.
 
 # The largest itemsets that can be found: for one of 21 items, C(21, 10) = 352,716 of its parts would have to be among
 # those that are kept, which are 50,000 at most.
@@ -192,3 +323,78 @@ def _level_shares(sizes: Sequence[int], *, few: bool, together: bool) -> tuple[F
 def _rounded(share: float) -> Fraction:
     """Return a part as a rational with three decimals, at least one thousandth."""
     return Fraction(max(round(1000 * share), 1), 1000)
+
+
+# -------------------- threshold recipe
+# The parts of the budget for itemsets that reach a threshold, and the numbers of candidates: public numbers.
+#
+# Chosen on five public data sets and the corner shop; within a third of these numbers, either way, hardly anything
+# changes.
+
+# Of items alone: the part that finds them. With sets: that, what counts the items, what each level of sets has, and all
+# levels together at most. Of each histogram, of which there is one before each count.
+_ITEMS_ALONE = Fraction(35, 100)
+_ITEMS, _ITEM_COUNT, _LEVEL, _LEVELS = Fraction(23, 100), Fraction(8, 100), Fraction(20, 100), Fraction(36, 100)
+_HISTOGRAM = Fraction(15, 1000)
+# The same for users: without a list of items, and with one.
+_USERS_ITEMS, _USERS_LISTED_ITEMS = Fraction(50, 100), Fraction(30, 100)
+_USERS_LEVEL, _USERS_LISTED_LEVEL, _USERS_LEVELS = Fraction(17, 100), Fraction(26, 100), Fraction(26, 100)
+_USERS_ITEM_COUNT = Fraction(6, 100)
+
+
+@dataclass(frozen=True)
+class ThresholdRecipe:
+    """What a run spends, and on how many candidates.
+
+    items, item_count, levels, set_count: parts of μ², which with those of the histograms add up to 1: for finding
+    items; for counting them; for the sets of 2, 3, … items; for counting the sets. histogram: of each of the
+    histograms, one before each count. Without sets there are no levels, and set_count is 0.
+    own_items: how many items of a unit count where items are found. most_items: how many items are counted.
+    most_closed: how many candidates of a size are weighed. kept: how many of each size are counted.
+    """
+
+    items: Fraction
+    item_count: Fraction
+    levels: tuple[Fraction, ...]
+    set_count: Fraction
+    histogram: Fraction = _HISTOGRAM
+    own_items: int = OWN_ITEMS
+    most_items: int = 1_500
+    most_closed: int = 8_000
+    kept: int = 2_000
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> ThresholdRecipe:
+        """Return the recipe for itemsets of baskets, of these sizes, consecutive, and for single items of users.
+
+        Raises ParameterError for a size above 20.
+        """
+        if sizes[-1] > LARGEST_SIZE:
+            raise ParameterError(
+                f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
+            )
+        if not (levels := sizes[-1] - 1):
+            return cls(_ITEMS_ALONE, 1 - _ITEMS_ALONE - _HISTOGRAM, (), Fraction(0))
+        each = min(_LEVEL, _LEVELS / levels)
+        rest = 1 - _ITEMS - _ITEM_COUNT - 2 * _HISTOGRAM - levels * each
+        return cls(_ITEMS, _ITEM_COUNT, (each,) * levels, rest)
+
+    @classmethod
+    def of_users(cls, sizes: Sequence[int], *, epsilon: Fraction, neighbors: str, listed: bool) -> ThresholdRecipe:
+        """Return the recipe for itemsets of users, of these sizes, the largest >= 2. Raises as `of` does."""
+        levels = sizes[-1] - 1
+        usual = _USERS_LISTED_ITEMS if listed else _USERS_ITEMS
+        items = usual if listed else unlisted_items_share(usual, epsilon, neighbors)
+        # What the items take more, all others give in proportion: none is left with nothing.
+        left = (1 - items) / (1 - usual)
+        item_count = left * _USERS_ITEM_COUNT
+        each = left * min(_USERS_LISTED_LEVEL if listed else _USERS_LEVEL, _USERS_LEVELS / levels)
+        rest = 1 - items - item_count - 2 * _HISTOGRAM - levels * each
+        return replace(
+            cls.of(sizes),
+            items=items,
+            item_count=item_count,
+            levels=(each,) * levels,
+            set_count=rest,
+            own_items=OWN_ITEMS_OF_USER,
+        )

@@ -1,15 +1,12 @@
 """Private selection mechanisms: each takes a support spectrum, and gives one level or abstains.
 
-registry             What each mechanism is, one entry each, as a mechanism_spec; each has a file of its own here.
-base                 The protocol: what every mechanism takes and gives.
-public_parameters    What a mechanism may be built from, besides its part of the budget.
-exponential_weights  A choice by weight, the step that most mechanisms end with.
-abstention           The weight of abstaining in it.
-rank_search          The first rank with a large margin; rank_search_noise is its noise.
-noisy_max            The highest of many noisy keys, exactly; laplace_sum: sums of Laplace noise, in closed form.
-prospects            The least support and the least margin with which a mechanism succeeds.
-shortfall            How much less support a pick has than what was passed over.
-top_k                Several selections by one mechanism, composed.
+registry     What each mechanism is, one entry each.
+base         What every mechanism takes and gives; its public parameters; its entry in the registry.
+exponential  Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining.
+noisy_max    Noisy max over levels: Laplace noise, and permute-and-flip.
+rank_search  Rank search: the first rank with a large margin, drawn exactly, and its noise.
+needs        The least support, and the least margin, with which a mechanism succeeds.
+top_k        Several selections by one mechanism, composed; and how much support a pick may lack.
 """
 
 from __future__ import annotations
@@ -21,13 +18,10 @@ from fim_private.mechanisms.registry import REGISTRY
 
 if TYPE_CHECKING:
     from fim_private.mechanisms.base import ABSTAIN, Mechanism, OutcomeDistribution, Selection
-    from fim_private.mechanisms.choosing import Choosing
     from fim_private.mechanisms.distance import Distance
-    from fim_private.mechanisms.exponential import Exponential, NamedExponential
+    from fim_private.mechanisms.exponential import Choosing, Exponential, LimitedDomain, NamedExponential
     from fim_private.mechanisms.large_margin import LargeMargin
-    from fim_private.mechanisms.limited_domain import LimitedDomain
-    from fim_private.mechanisms.max_of_laplaces import MaxOfLaplaces
-    from fim_private.mechanisms.permute_and_flip import PermuteAndFlip
+    from fim_private.mechanisms.noisy_max import MaxOfLaplaces, PermuteAndFlip
     from fim_private.mechanisms.tight_margin import TightMargin
 
 __all__ = [

@@ -1,19 +1,67 @@
-"""What every selection mechanism takes and gives: the contract that its callers and its tests are written against."""
+"""What every mechanism takes and gives; its public parameters; its entry in the registry."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
-from typing import Protocol, Self, runtime_checkable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.spectrum import Level, SupportSpectrum
+from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+# -------------------- public parameters
+# The public parameters of one selection: all that a mechanism may be built from, besides its part of the budget.
+
+
+@dataclass(frozen=True)
+class PublicParameters:
+    """What is public about one selection.
+
+    sizes: of the itemsets it is among. top: how many itemsets it may select, >= 1. neighbors: the relation's name.
+    candidates: how many itemsets of those sizes a public universe has; None where the universe is unknown.
+    named: whether the items of that universe are listed, so that every candidate has a name.
+    max_rank: the public rank cap asked for, >= 1; None for the mechanism's own.
+    max_basket, max_baskets: how many items of a basket, and baskets of a unit, count at most, >= 1; None for no cap.
+    """
+
+    sizes: tuple[int, ...]
+    top: int
+    neighbors: str
+    candidates: int | None = None
+    named: bool = False
+    max_rank: int | None = None
+    max_basket: int | None = None
+    max_baskets: int | None = None
+
+    @property
+    def max_itemsets(self) -> int | None:
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket.
+
+        Raises ParameterError for more than can be reckoned with.
+        """
+        if self.max_basket is None:
+            return None
+        able = [size for size in self.sizes if size <= self.max_basket]
+        return (self.max_baskets or 1) * sum(candidate_itemsets(self.max_basket, size, "max_basket") for size in able)
+
+    def rank(self, default: int) -> int:
+        """Return max_rank as it was asked for, or the default."""
+        return default if self.max_rank is None else self.max_rank
+
+
+# -------------------- base
+# What every selection mechanism takes and gives: the contract that its callers and its tests are written against.
 
 # No distribution is computed over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300
@@ -166,3 +214,135 @@ def check_countable(spectrum: SupportSpectrum, mechanism: str) -> None:
             f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {mechanism} "
             "(it can draw from more)"
         )
+
+
+# -------------------- mechanism spec
+# What the registry says of a mechanism: its names, needs, guarantee, looks and audit.
+
+
+class UniverseNeed(StrEnum):
+    """What must be public about the universe of items."""
+
+    UNKNOWN = "nothing"
+    COUNTED = "the number of items"
+    LISTED = "all items"
+
+
+class RankCap(StrEnum):
+    """What a public cap on ranks means to a mechanism."""
+
+    NONE = "it has none"
+    SEARCH = "it ends the search of an unknown universe, and nothing that could be found lies beyond"
+    CANDIDATES = "it decides how far down an itemset can be found"
+
+
+class BasketCap(StrEnum):
+    """What a public cap on baskets, and so on the itemsets that one unit supports, means to a mechanism."""
+
+    NONE = "it has no use for it"
+    OPTIONAL = "it makes abstaining lighter"
+    NEEDED = "its guarantee rests on it"
+
+
+class Audit(StrEnum):
+    """How a mechanism comes to its output: this tells the audit how to compute the distribution, and the stages."""
+
+    EXPONENTIAL_WEIGHTS = "one choice by exponential weights"
+    LEADER = "the leader, if its noisy margin is large enough"
+    FIRST_ACCEPTED = "the first candidate accepted in random order"
+    NOISY_MAX = "the highest noisy support"
+    LARGE_MARGIN = "a rank search, then a choice by exponential weights among the top ranks"
+    TIGHT_MARGIN = "a rank search, then the limited-domain mechanism at that rank"
+    COMPOSED = "of selections by other mechanisms, each audited by itself"
+
+
+def declared_bounded_range(mechanism: type[Any]) -> str | None:
+    """Return the theorem by which a class declares its selections bounded-range; none is inherited."""
+    theorem = vars(mechanism).get("bounded_range")
+    return theorem if isinstance(theorem, str) else None
+
+
+class LineStyle(NamedTuple):
+    """How a mechanism is drawn in figures: matplotlib's names. Colours are Okabe and Ito's, told apart by everybody."""
+
+    colour: str
+    line: str
+    marker: str
+
+
+class MechanismSpec(NamedTuple):
+    """One mechanism.
+
+    name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
+    description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
+    spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
+    audit: how it is audited. universe, rank_cap, basket_cap: what it must, or may, know.
+    one_leader: whether it finds an itemset only if that one alone has the highest support.
+    asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
+    composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
+    supports_ratio: the part of the budget that noisy supports have beside it, where none is given, as (numerator,
+    denominator): the command line reads this at start-up, and fractions take longer to import than all of it.
+    """
+
+    name: str
+    home: str
+    description: str
+    theorem: str
+    spends_delta: bool
+    style: LineStyle
+    audit: Audit
+    universe: UniverseNeed = UniverseNeed.UNKNOWN
+    rank_cap: RankCap = RankCap.NONE
+    basket_cap: BasketCap = BasketCap.NONE
+    one_leader: bool = False
+    asked_as: str | None = None
+    composed: bool = False
+    supports_ratio: tuple[int, int] = (1, 3)
+
+    def supports_share(self, neighbors: str) -> Fraction:
+        """The part of the budget that noisy supports have beside it, where none is given.
+
+        Under replace-one, where their noise is nearly twice as wide, half as much again where steps are composed.
+        """
+        from fractions import Fraction
+
+        share = Fraction(*self.supports_ratio)
+        return share * Fraction(3, 2) if self.composed and neighbors == "replace-one" else share
+
+    @property
+    def path(self) -> str:
+        """The full name of its class."""
+        return f"{'fim_private' if self.home.count('.') > 1 else __package__}.{self.home}"
+
+    @property
+    def mechanism(self) -> type[Any]:
+        """The class, imported when it is asked for."""
+        module, _, name = self.path.rpartition(".")
+        found: type[Any] = getattr(import_module(module), name)
+        return found
+
+    @property
+    def searches(self) -> bool:
+        """Whether it begins with a rank search."""
+        return self.audit in (Audit.LARGE_MARGIN, Audit.TIGHT_MARGIN)
+
+    @property
+    def guarantee(self) -> str:
+        """What it guarantees: (ε, δ), or (ε, 0) for a purely private mechanism."""
+        return "(ε, δ)" if self.spends_delta else "(ε, 0)"
+
+    @property
+    def bounded_range(self) -> str | None:
+        """The theorem by which its selections are bounded-range, as its class declares; None where they are not."""
+        return declared_bounded_range(self.mechanism)
+
+    @property
+    def must_know(self) -> str:
+        """What must be public, in words: for documents."""
+        if self.universe is not UniverseNeed.UNKNOWN:
+            return "catalogue of all items"
+        if self.basket_cap is BasketCap.NEEDED:
+            return "cap on basket size"
+        if self.rank_cap is RankCap.CANDIDATES:
+            return "nothing but a public rank cap"
+        return "nothing; a single leader" if self.one_leader else "nothing"

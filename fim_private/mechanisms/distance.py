@@ -15,13 +15,12 @@ from typing import Self
 
 import numpy as np
 
+from fim_private.dp.bounds import laplace_threshold
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.intervals import laplace_threshold
+from fim_private.dp.noise import Randomness, discrete_laplace_integer
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
-from fim_private.dp.randomness import Randomness, discrete_laplace_integer
-from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
-from fim_private.mechanisms.laplace_sum import LaplaceSum
-from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, PublicParameters, Selection
+from fim_private.mechanisms.noisy_max import LaplaceSum
 from fim_private.spectrum import SupportSpectrum
 
 

@@ -1,24 +1,253 @@
-"""The exponential mechanism (McSherry and Talwar, "Mechanism design via differential privacy", 2007) on support levels.
-
-P(i) ∝ exp(εc(i)) under add-remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
-``Exponential`` is for a public universe whose items are listed: ε-DP (docs/privacy.md, Theorem 4).
-``NamedExponential`` is for a universe of which only the size is public: (ε, δ)-DP (Theorem 5).
-"""
+"""Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private import options
+from fim_private.dp.bounds import exp_bounds
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness, choose_level
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.dp.randomness import Randomness
-from fim_private.mechanisms.abstention import AbstentionWeight
-from fim_private.mechanisms.base import PurelyPrivate, Selection, universe_levels
-from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, choose_many, named
-from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.spectrum import SupportSpectrum
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.base import OutcomeDistribution, PublicParameters, PurelyPrivate, Selection, universe_levels
+from fim_private.spectrum import Level, SupportSpectrum
+
+# -------------------- exponential weights
+# Exponential weights: P(outcome) ∝ multiplicity * exp(rate * support), the step that most mechanisms end with.
+#
+# Abstaining is a candidate like any other (`abstention.py`).
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Outcomes that are equally likely.
+
+    level: what is reported, None for abstaining. support: in units, from which each gets its weight. multiplicity: how
+    many outcomes there are, >= 0, of any size.
+    """
+
+    level: int | None
+    support: int
+    multiplicity: int
+
+
+def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
+    """Return the exponent per unit of support: ε under add-remove, where supports are monotone, else ε/2 (Theorem 4).
+
+    Raises ParameterError for an epsilon or a relation out of range.
+    """
+    exact = exact_epsilon(epsilon)
+    return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
+
+
+def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
+    """Return the levels of the `rank` itemsets of highest support, and the support of the next one, reading no further.
+
+    rank: >= 0. The next support is 0 where there is no further itemset. Over a known universe the last level may be 0;
+    over an unknown one, itemsets of support 0 have no names, and are left out.
+    """
+    levels: list[Level] = []
+    left = rank
+    for support, multiplicity in spectrum.levels():
+        if not left:
+            return levels, support
+        levels.append((support, min(multiplicity, left)))
+        if multiplicity > left:
+            return levels, support
+        left -= multiplicity
+    if left and spectrum.universe_size is not None and (zeros := spectrum.zero_multiplicity()):
+        levels.append((0, min(zeros, left)))
+    return levels, 0
+
+
+def named(levels: Iterable[Level]) -> list[Candidate]:
+    """Return one candidate for each level, weighted by its support."""
+    return [Candidate(support, support, multiplicity) for support, multiplicity in levels]
+
+
+def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
+    """Choose one outcome by weight, exactly. rate: > 0, per unit of support."""
+    distances, multiplicities = _weights(candidates)
+    return Selection(candidates[choose_level(distances, multiplicities, rate, randomness=randomness)].level)
+
+
+def choose_many(
+    candidates: list[Candidate], rate: Fraction, count: int, randomness: Randomness, *, last: int | None = None
+) -> list[Selection]:
+    """Choose by weight, without replacement, until `count` are chosen, none is left, or the level `last` is chosen.
+
+    rate: > 0, per unit of support. `last` itself is in the list. The sequence has the same distribution as the
+    candidates in descending order of rate * support plus Gumbel noise, drawn once for each.
+    """
+    chosen: list[Selection] = []
+    left = [candidate for candidate in candidates if candidate.multiplicity]
+    while len(chosen) < count and left:
+        distances, multiplicities = _weights(left)
+        place = choose_level(distances, multiplicities, rate, randomness=randomness)
+        picked = left[place]
+        chosen.append(Selection(picked.level))
+        if picked.level == last:
+            break
+        fewer = replace(picked, multiplicity=picked.multiplicity - 1)
+        left[place : place + 1] = [fewer] if fewer.multiplicity else []
+    return chosen
+
+
+class ExponentialWeights(ABC):
+    """A mechanism that is one choice by weight. Its subclasses differ in which candidates they have."""
+
+    epsilon: float | Fraction
+    neighbors: str
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    @abstractmethod
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every candidate, abstaining included. Weights are exact: supports and multiplicities are integers."""
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose one candidate with probability ∝ multiplicity * exp(rate * support), exactly."""
+        return choose(self.candidates(spectrum), self.rate, randomness)
+
+    def select_many(self, spectrum: SupportSpectrum, count: int, randomness: Randomness) -> list[Selection]:
+        """Choose up to `count` different itemsets, each as select does among those left; ends once it abstains.
+
+        The abstention, level None, then comes last in the list.
+        """
+        return choose_many(self.candidates(spectrum), self.rate, count, randomness)
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of every candidate level and of abstaining, exact up to floating point."""
+        return softmax(self.candidates(spectrum), self.rate)
+
+
+def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
+    """Return how far each candidate lies below the highest support, and the multiplicities."""
+    highest = max(candidate.support for candidate in candidates)  # weights relative to it cannot overflow
+    return [highest - candidate.support for candidate in candidates], [c.multiplicity for c in candidates]
+
+
+def softmax(candidates: list[Candidate], rate: Fraction) -> OutcomeDistribution:
+    """Return the distribution of choose, exact up to floating point."""
+    distances, multiplicities = _weights(candidates)
+    # Logarithms, as a multiplicity of 10**600 is no double.
+    logarithm = [math.log(m) if m else -math.inf for m in multiplicities]
+    exponents = np.array(logarithm) - float(rate) * np.array(distances, dtype=np.float64)
+    weights = np.exp(exponents - exponents.max())
+    shares = weights / weights.sum()
+    named = np.array([candidate.level is not None for candidate in candidates])
+    levels = np.array([candidate.level for candidate in candidates if candidate.level is not None], dtype=np.int64)
+    return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
+
+
+def expected_shares(
+    levels: NDArray[np.int64],
+    multiplicities: NDArray[np.float64],
+    ranks: NDArray[np.float64],
+    stops: NDArray[np.float64],
+    rate: float,
+    *,
+    bottoms: NDArray[np.float64] | float = 0.0,
+    zeros_weigh: bool = True,
+) -> tuple[NDArray[np.float64], float]:
+    """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for a random rank ℓ.
+
+    Among the top ℓ each itemset has the weight exp(rate * support).
+
+    levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
+    ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
+    bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to that of one itemset of
+    the first level. zeros_weigh: whether level 0 has any weight.
+    Returns (m,) float64 probabilities, and that of abstaining.
+
+    With W(ℓ) the weight of the top ℓ and of abstaining, a level of m itemsets wholly inside has the share m w / W(ℓ),
+    and the level in which rank ℓ falls has that of its itemsets inside.
+    """
+    weights = np.exp(-rate * (levels[0] - levels))
+    if not zeros_weigh:
+        weights = np.where(levels, weights, 0.0)
+    counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
+    masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
+    # The level in which rank ℓ falls: all before it are wholly inside, and it with what is left of ℓ.
+    last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
+    partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
+    per_weight = stops / (masses[last] + partial + bottoms)
+    shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
+    ending = np.bincount(last, weights=per_weight, minlength=len(levels))
+    beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])  # ranks that fall in a later level
+    finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
+    return np.asarray(shares + beyond * finite * weights), float((per_weight * bottoms).sum())
+
+
+# -------------------- abstention
+# The weight of abstaining: a candidate like any other, as heavy as some number of itemsets near the cut.
+#
+# It is so heavy that an itemset which only one unit has is hardly ever named (docs/privacy.md, "Choosing by weight, and
+# the weight of abstaining", equation (7)).
+
+
+@dataclass(frozen=True)
+class AbstentionWeight:
+    """The weight of abstaining when one unit can make at most M candidates new (Theorems 5 and 6, equation (7)).
+
+    Add-remove: that of M/δ' itemsets of support c + 1, where c is the support next below the candidates and
+    δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x = ε/2 for ε and δ/(1 + e^x) for δ. There
+    M (1 + e^x)/δ itemsets of support c + 1 weigh as much as M (1 + e^{-x})/δ of support c + 2; there are at least
+    M e^{-x}/x of these.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove". The properties raise
+    ParameterError for others. All rounding makes abstaining heavier.
+    """
+
+    epsilon: float | Fraction
+    delta: float | Fraction
+    neighbors: str
+
+    @property
+    def offset(self) -> int:
+        """How many units above the support next below the candidates it stands: 1 for add-remove, 2 for replace-one."""
+        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+
+    @property
+    def factor(self) -> Fraction:
+        """How many itemsets it weighs as much as, for each candidate that one unit can make new."""
+        epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
+        if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
+            return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
+        x = epsilon / 2
+        decay = Fraction(exp_bounds(x.numerator, x.denominator, 256)[1], 1 << 256)  # >= e^{-x}
+        return max((1 + decay) / delta, decay / x)
+
+    def candidate(self, itemsets: int, following: int, *, zeros_left_out: bool = False) -> Candidate:
+        """Return abstaining as a candidate.
+
+        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support next below the
+        candidates.
+        zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name. With c = 0 one unit can
+            then lift c and name up to M of them at once; M itemsets more keep the sum of all weights within the factor
+            of the Lemma before Theorem 6, which Theorem 8 rests on.
+        """
+        more = itemsets if zeros_left_out and not following else 0
+        return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
+
+
+# -------------------- exponential
+# The exponential mechanism (McSherry and Talwar, "Mechanism design via differential privacy", 2007) on support levels.
+#
+# P(i) ∝ exp(εc(i)) under add-remove, where supports are monotone, and exp(εc(i)/2) under replace-one.
+# ``Exponential`` is for a public universe whose items are listed: ε-DP (docs/privacy.md, Theorem 4).
+# ``NamedExponential`` is for a universe of which only the size is public: (ε, δ)-DP (Theorem 5).
 
 
 @dataclass(frozen=True)
@@ -100,3 +329,122 @@ class NamedExponential(ExponentialWeights):
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
         return [*named(spectrum.all_levels()), Candidate(0, *self.unnamed_weight)]
+
+
+# -------------------- choosing
+# The choosing mechanism (Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
+# differential privacy", 2013): the exponential mechanism on every itemset that occurs, or abstaining.
+#
+# (ε, δ)-DP where no unit supports more than Δ itemsets (docs/privacy.md, Theorem 6), which the caller ensures by
+# cutting baskets.
+
+
+@dataclass(frozen=True)
+class Choosing(ExponentialWeights):
+    """The exponential mechanism among all itemsets that occur, and abstaining.
+
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if that is so.
+    Over a known universe it is the exponential mechanism.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
+
+    epsilon: float | Fraction
+    delta: float | Fraction
+    max_itemsets: int
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection. Raises ParameterError without a cap on baskets."""
+        if public.max_basket is None:
+            raise ParameterError(
+                f"the choosing mechanism needs {parameter('max_basket')}: how many items of a basket count at most"
+            )
+        if not public.max_itemsets:
+            size = min(public.sizes)
+            raise ParameterError(f"{parameter('max_basket')} must be at least the size {size}, not {public.max_basket}")
+        return cls(epsilon, delta, public.max_itemsets, public.neighbors)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(self.epsilon, self.delta)
+
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads every level."""
+        levels = named(spectrum.all_levels())
+        if spectrum.universe_size is not None:
+            return [*levels, Candidate(0, 0, spectrum.zero_multiplicity())]
+        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        return [*levels, bottom.candidate(self.max_itemsets, 0)]
+
+
+# -------------------- limited domain
+# The limited-domain mechanism (Durfee and Rogers, "Practical differentially private top-k selection with
+# pay-what-you-get composition", 2019): the exponential mechanism on the top k̄, or abstaining.
+#
+# (ε, δ)-DP (docs/privacy.md, Theorem 6; Theorem 8 for several selections). Nothing about the universe needs to be
+# known.
+
+# More candidates than selections: their number adds but its logarithm to the margin needed over the support next below
+# them, which falls far more quickly in purchase data.
+_RANKS_PER_SELECTION = 10
+
+
+@dataclass(frozen=True)
+class LimitedDomain(ExponentialWeights):
+    """The exponential mechanism among the max_rank itemsets of highest support, and abstaining.
+
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. neighbors: "replace-one" or "add-remove".
+    max_rank: k̄, the public number of candidates, >= 1.
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1, where that is limited; below max_rank it makes
+        abstaining lighter, and the guarantee holds only if it is true. None for no limit.
+    Over a known universe of no more than max_rank candidates it is the exponential mechanism.
+    Raises ParameterError for a parameter outside its range.
+    """
+
+    bounded_range: ClassVar[str] = "Theorem 8"
+
+    epsilon: float | Fraction = 1.0
+    delta: float | Fraction = 1e-6
+    neighbors: str = Neighbors.ADD_REMOVE
+    max_rank: int = options.MAX_RANK
+    max_itemsets: int | None = None
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_delta(self.delta)
+        exact_neighbors(self.neighbors)
+        object.__setattr__(self, "max_rank", positive_integer("max_rank", self.max_rank))
+        if self.max_itemsets is not None:
+            object.__setattr__(self, "max_itemsets", positive_integer("max_itemsets", self.max_itemsets))
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; max_rank is 10,000 unless given, or ten times a larger top."""
+        rank = public.rank(max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top))
+        return cls(epsilon, delta, public.neighbors, rank, public.max_itemsets or None)
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """(epsilon, delta)."""
+        return PrivacyCost(self.epsilon, self.delta)
+
+    def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
+        """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank + 1."""
+        levels, following = top(spectrum, self.max_rank)
+        if spectrum.universe_size is not None and spectrum.universe_size <= self.max_rank:
+            return named(levels)
+        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        new = self.max_rank if self.max_itemsets is None else min(self.max_rank, self.max_itemsets)
+        unknown = spectrum.universe_size is None
+        return [*named(levels), bottom.candidate(new, following, zeros_left_out=unknown)]

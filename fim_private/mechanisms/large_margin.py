@@ -18,15 +18,13 @@ from typing import Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private import defaults
+from fim_private import options
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.dp.randomness import Randomness
-from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, Selection
-from fim_private.mechanisms.exponential_weights import Candidate, choose, expected_shares, named, top
-from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.rank_search import Search, Threshold, countable
-from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
+from fim_private.mechanisms.base import ABSTAIN, OutcomeDistribution, PublicParameters, Selection
+from fim_private.mechanisms.exponential import Candidate, choose, expected_shares, named, top
+from fim_private.mechanisms.rank_search import Search, Threshold, TwoSidedSteps, countable
 from fim_private.spectrum import SupportSpectrum
 
 # The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
@@ -49,7 +47,7 @@ class LargeMargin:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
-    max_rank: int = defaults.MAX_RANK
+    max_rank: int = options.MAX_RANK
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -60,7 +58,7 @@ class LargeMargin:
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
         """Return the mechanism for one selection; max_rank is its default unless given."""
-        return cls(epsilon, delta, public.neighbors, public.rank(defaults.MAX_RANK))
+        return cls(epsilon, delta, public.neighbors, public.rank(options.MAX_RANK))
 
     @property
     def cost(self) -> PrivacyCost:

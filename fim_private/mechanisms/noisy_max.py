@@ -1,25 +1,82 @@
-"""Noisy max over levels: every itemset has a random key of its own, and the itemset with the highest key is selected.
-
-Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
-the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
-digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
-A level of 10**60 itemsets takes no longer than one of 2.
-"""
+"""Noisy max over levels: Laplace noise, and permute-and-flip."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import Protocol
+from fractions import Fraction
+from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fim_private.dp.intervals import Bounds, precisions
-from fim_private.dp.randomness import Randomness, UniformReal
-from fim_private.mechanisms.base import universe_levels
+from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, precisions
+from fim_private.dp.noise import Randomness, UniformReal
+from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors
+from fim_private.errors import ParameterError, parameter
+from fim_private.mechanisms.base import (
+    OutcomeDistribution,
+    PublicParameters,
+    PurelyPrivate,
+    Selection,
+    check_countable,
+    universe_levels,
+)
+from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.spectrum import SupportSpectrum
+
+# -------------------- laplace sum
+# Sums of independent discrete Laplace variables of different scales, in closed form.
+#
+# The generating function of a sum is a product of simple fractions. Split into a sum of them it gives the
+# probabilities P(k) = Σ_i A_i e^{-r_i |k|}, with r_i = 1 / scale_i and
+#
+#     A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i)),   a_i = e^{-r_i}
+#
+# (docs/privacy.md, equation (6)).
+
+
+@dataclass(frozen=True)
+class LaplaceSum:
+    """The sum of m independent discrete Laplace variables.
+
+    rates: (m,) float64, 1/scale for each, all different. weights: (m,) float64, A_i. Build it with `of`.
+    """
+
+    rates: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, scales: Sequence[Fraction]) -> LaplaceSum:
+        """Return the sum of one variable for each scale > 0, in units; no two scales may be equal."""
+        rates = np.array([float(1 / scale) for scale in scales])
+        this, other = rates[:, None], rates[None, :]
+        with np.errstate(over="ignore", divide="ignore"):  # an infinite divisor: the factor is 0
+            factors = np.expm1(-other) ** 2 / (np.expm1(-this - other) * np.expm1(this - other))
+        np.fill_diagonal(factors, 1)
+        return cls(rates, np.tanh(rates / 2) * factors.prod(axis=1))
+
+    def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
+        """Return P(sum = k) for each integer k: float64, in the shape of k."""
+        distance = np.abs(np.asarray(k, dtype=np.float64))[..., None]
+        return np.asarray((self.weights * np.exp(-self.rates * distance)).sum(axis=-1))
+
+    def tail(self, k: int) -> float:
+        """Return P(sum >= k), for any integer k."""
+        if k < 1:
+            return 1 - self.tail(1 - k)
+        return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
+
+
+# -------------------- noisy max
+# Noisy max over levels: every itemset has a random key of its own, and the itemset with the highest key is selected.
+#
+# Only the best key of each level matters. It is drawn by inversion: if one itemset's key has distribution function G,
+# the best of m has G^m, so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many
+# digits as the decision takes: keys are intervals, and the choice is made when one lies above all others.
+# A level of 10**60 itemsets takes no longer than one of 2.
 
 # The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64
@@ -127,3 +184,267 @@ def root_complement(digits: int, count: int, bits: int) -> Bounds:
     lower = one - min(floor(root(digits + 1)) + 2, one) if digits + 1 < one else 0
     upper = one - max(floor(root(digits)) - 1, 0) if digits else one
     return lower, upper
+
+
+# -------------------- max of laplaces
+# Noisy max with Laplace noise (Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data",
+# 2010): the candidate of highest noisy support.
+#
+# ε-DP over a public universe (docs/privacy.md, Theorem 10). The noise is integer; equal noisy supports are put in a
+# uniformly random order.
+
+# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
+_MAX_OF_LAPLACES_NODES = 16
+# Array elements worked on at a time, and the most values of the highest noisy support that are summed over.
+_MAX_OF_LAPLACES_CHUNK = 1 << 20
+_LARGEST_VALUES = 1 << 20
+
+
+@dataclass(frozen=True)
+class MaxOfLaplaces(PurelyPrivate):
+    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
+
+    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
+    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    """
+
+    epsilon: float | Fraction
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise, in units: 1/ε under add-remove, else 2/ε (Theorem 10)."""
+        return 1 / exponential_rate(self.epsilon, self.neighbors)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
+        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
+        return Selection(
+            levels[noisy_argmax(_NoisySupports(self.scale), distances, multiplicities, randomness=randomness)]
+        )
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
+
+        Raises ParameterError where the universe is not public or has more than 1e300 candidates, and for an epsilon so
+        small that the values of the noise do not fit in memory.
+        """
+        check_countable(spectrum, "max-of-laplaces")
+        levels, distances, multiplicities = distances_below_first(spectrum, "max-of-laplaces")
+        logarithms = np.array([math.log(m) for m in multiplicities])
+        shares = _highest(np.array(distances, dtype=np.float64), logarithms, float(self.scale))
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
+
+
+@dataclass(frozen=True)
+class _NoisySupports:
+    """Keys Z - distance + U: integer noise, and a uniform U in [0, 1) that orders equal noisy supports.
+
+    scale: of Z, in units. P(Z + U > k + x) = (1 - x) P(Z >= k) + x P(Z >= k + 1).
+    """
+
+    scale: Fraction
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """As Keys.quantile; minus or plus 2**(3 bits) where nothing better is known."""
+        one = 1 << bits
+        unbounded = 1 << 4 * bits
+        lower = self._at_least(above[1], bits) if above[1] < one else -unbounded
+        upper = self._at_most(above[0], bits) if above[0] else unbounded
+        return lower - (distance << bits), upper - (distance << bits)
+
+    def _at_least(self, probability: int, bits: int) -> int:
+        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at least the probability, hardly more."""
+        k = self._guess(probability, bits)
+        while self._tail(k, bits)[0] < probability:
+            k -= 1
+        while self._tail(k + 1, bits)[0] >= probability:
+            k += 1
+        here, following = self._tail(k, bits), self._tail(k + 1, bits)
+        return (k << bits) + min((here[0] - probability << bits) // (here[1] - following[0] + 1), 1 << bits)
+
+    def _at_most(self, probability: int, bits: int) -> int:
+        """Return a k + x, times 2**bits, with P(Z + U > k + x) certainly at most the probability, hardly less."""
+        k = self._guess(probability, bits)
+        while self._tail(k + 1, bits)[1] > probability:
+            k += 1
+        while self._tail(k, bits)[1] <= probability:
+            k -= 1
+        here, following = self._tail(k, bits), self._tail(k + 1, bits)
+        gap = max(here[0] - following[1], 1)
+        return (k << bits) + min((here[1] - probability << bits) // gap + 1, 1 << bits)
+
+    def _guess(self, probability: int, bits: int) -> int:
+        """Return a k with P(Z >= k) next to the probability: it is e^{-k/b} / (1 + e^{-1/b}) for k > 0, and symmetric.
+
+        The guess has to be close: the callers walk from it in steps of 1, and b is in the thousands for many itemsets.
+        """
+        mirrored = min(probability, (1 << bits) - probability)
+        scale = float(self.scale)
+        normaliser = math.log1p(math.exp(-1 / scale))
+        distance = math.floor(scale * (bits * math.log(2) - math.log(max(mirrored, 1)) - normaliser))
+        return distance if mirrored == probability else 1 - distance
+
+    def _tail(self, k: int, bits: int) -> Bounds:
+        return laplace_tail_bounds(self.scale, k, bits)
+
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """As Keys.log_exceeds."""
+        # One below the floor, so that rounding never makes it too low.
+        return -_minus_log_tail(np.floor(key + distances) - 1, float(self.scale))
+
+
+def _minus_log_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return -ln P(Z >= k), which is k/b + ln(1 + e^{-1/b}) for k >= 1."""
+    normaliser = math.log1p(math.exp(-1 / scale))
+    below = -np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
+    return np.where(k >= 1, k / scale + normaliser, below)
+
+
+def _highest(distances: NDArray[np.float64], logarithms: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Return the probability that the highest key is of each level: (m,) float64.
+
+    It is the integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
+    function and the density of Z + U. distances: (m,) float64 d, the first 0. logarithms: (m,) float64 ln m.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_MAX_OF_LAPLACES_NODES)
+    x, weights = (nodes + 1) / 2, weights / 2
+    # Outside, some itemset is certainly above, or certainly none is.
+    first = math.floor(-42 * scale)
+    last = math.ceil((42 + np.logaddexp.reduce(logarithms - distances / scale)) * scale) + 1
+    if last - first > _LARGEST_VALUES:
+        raise ParameterError(
+            f"{parameter('epsilon')} is too small for the exact distribution to be held in memory; select still works"
+        )
+    shares = np.zeros(len(distances))
+    step = max(_MAX_OF_LAPLACES_CHUNK // (len(distances) * _MAX_OF_LAPLACES_NODES), 1)
+    for start in range(first, last, step):
+        values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
+        tails = np.exp(-_minus_log_tail(values, scale))
+        nexts = np.exp(-_minus_log_tail(values + 1, scale))
+        density = tails - nexts  # of the key, constant inside a value
+        # (values, nodes, levels): P(key > value + x), and its share of each level.
+        above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
+        with np.errstate(divide="ignore"):
+            log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
+        multiplicities = np.exp(logarithms)
+        below_all = np.exp((multiplicities * log_below).sum(axis=2))
+        shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
+    return shares
+
+
+# -------------------- permute and flip
+# Permute-and-flip: candidates come in random order, and the first that is accepted is released.
+#
+# Each is accepted with probability exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism
+# for
+# differentially private selection", 2020). ε-DP over a public universe (docs/privacy.md, Theorem 9), and never worse
+# than
+# the exponential mechanism.
+
+# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes on average.
+_PERMUTE_AND_FLIP_NODES, _INTERVALS = 24, 48
+# Array elements worked on at a time.
+_PERMUTE_AND_FLIP_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(PurelyPrivate):
+    """Permute-and-flip over every candidate of a public universe, of any size.
+
+    epsilon: 1e-9 to 1e9. neighbors: "replace-one" or "add-remove".
+    Raises ParameterError for a parameter outside its range, and when the spectrum's universe is not public.
+    """
+
+    epsilon: float | Fraction
+    neighbors: str = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        exact_neighbors(self.neighbors)
+
+    @classmethod
+    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+        """Return the mechanism for one selection; it spends no delta."""
+        return cls(epsilon, public.neighbors)
+
+    @property
+    def rate(self) -> Fraction:
+        """The exponent per unit of support: ε under add-remove, else ε/2 (Theorem 9)."""
+        return exponential_rate(self.epsilon, self.neighbors)
+
+    def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public.
+
+        The random order is a uniform arrival time in [0, 1] for each candidate: of m candidates that are each accepted
+        with probability p, none that is accepted arrives before t with probability (1 - pt)^m.
+        """
+        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
+        keys = _Arrivals(self.rate)
+        return Selection(levels[noisy_argmax(keys, distances, multiplicities, randomness=randomness)])
+
+    def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
+        """Return the probability of every level, by quadrature good to 1e-13; that of abstaining is 0.
+
+        Raises ParameterError where the universe is not public, or has more than 1e300 candidates.
+        """
+        check_countable(spectrum, "permute-and-flip")
+        levels, distances, multiplicities = distances_below_first(spectrum, "permute-and-flip")
+        accepted = np.exp(-float(self.rate) * np.array(distances, dtype=np.float64))
+        counts = np.array([float(m) for m in multiplicities])
+        shares = _first_accepted(accepted, counts)
+        return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
+
+
+@dataclass(frozen=True)
+class _Arrivals:
+    """Keys: minus the arrival times. One itemset is accepted and arrives before t with probability pt, p = e^{-rate d}.
+
+    rate: > 0, per unit of support.
+    """
+
+    rate: Fraction
+
+    def quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
+        """As Keys.quantile: minus the time at which pt is the probability."""
+        lower, upper = exp_bounds(self.rate.numerator * distance, self.rate.denominator, bits)
+        # The time is above / p, or later than any where p may be 0.
+        latest = (above[1] << bits) // lower + 1 if lower else 1 << 2 * bits
+        return -latest, -((above[0] << bits) // upper)
+
+    def log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
+        """As Keys.log_exceeds."""
+        return math.log(-key) - float(self.rate) * distances
+
+
+def _first_accepted(accepted: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that the first accepted candidate is of each level: (m,) float64.
+
+    It is the integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
+    accepted: (m,) float64 p, the first 1. counts: (m,) float64 m.
+    """
+    pace = float((counts * accepted).sum())
+    end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
+    intervals = max(math.ceil(end * pace), 4)
+    nodes, weights = np.polynomial.legendre.leggauss(_PERMUTE_AND_FLIP_NODES)
+    width = end / intervals
+    times = (width * (np.arange(intervals)[:, None] + (nodes + 1) / 2)).ravel()
+    weights = np.tile(weights, intervals) * width / 2
+    shares = np.zeros(len(accepted))
+    step = max(_PERMUTE_AND_FLIP_CHUNK // len(accepted), 1)
+    for start in range(0, len(times), step):
+        t = times[start : start + step, None]
+        survival = np.exp((counts * np.log1p(-accepted * t)).sum(axis=1))
+        shares += ((weights[start : start + step] * survival)[:, None] * (counts * accepted / (1 - accepted * t))).sum(
+            0
+        )
+    return shares

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
+from fim_private.mechanisms.base import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from fim_private.mechanisms.base import Buildable, Mechanism
-    from fim_private.mechanisms.public_parameters import PublicParameters
+    from fim_private.mechanisms.base import Buildable, Mechanism, PublicParameters
 
 __all__ = [
     "MECHANISMS",
@@ -75,7 +74,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "permute-and-flip",
-        "permute_and_flip.PermuteAndFlip",
+        "noisy_max.PermuteAndFlip",
         _OVER_CATALOGUE,
         theorem="9",
         spends_delta=False,
@@ -85,7 +84,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "max-of-laplaces",
-        "max_of_laplaces.MaxOfLaplaces",
+        "noisy_max.MaxOfLaplaces",
         _OVER_CATALOGUE,
         theorem="10",
         spends_delta=False,
@@ -95,7 +94,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "limited-domain",
-        "limited_domain.LimitedDomain",
+        "exponential.LimitedDomain",
         "it needs no list of items, only how many of the top itemsets it may choose from",
         theorem="6",
         spends_delta=True,
@@ -106,7 +105,7 @@ REGISTRY = (
     ),
     MechanismSpec(
         "choosing",
-        "choosing.Choosing",
+        "exponential.Choosing",
         "it needs no list of items, but cuts every basket to the cap",
         theorem="6",
         spends_delta=True,

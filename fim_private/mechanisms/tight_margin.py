@@ -18,18 +18,14 @@ from typing import Self
 
 import numpy as np
 
-from fim_private import defaults
+from fim_private import options
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
-from fim_private.dp.randomness import Randomness
 from fim_private.errors import ParameterError, parameter
-from fim_private.mechanisms.abstention import AbstentionWeight
-from fim_private.mechanisms.base import OutcomeDistribution, Selection
-from fim_private.mechanisms.exponential_weights import expected_shares, exponential_rate
-from fim_private.mechanisms.limited_domain import LimitedDomain
-from fim_private.mechanisms.public_parameters import PublicParameters
-from fim_private.mechanisms.rank_search import Search, Threshold, countable
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps
+from fim_private.mechanisms.base import OutcomeDistribution, PublicParameters, Selection
+from fim_private.mechanisms.exponential import AbstentionWeight, LimitedDomain, expected_shares, exponential_rate
+from fim_private.mechanisms.rank_search import OneSidedSteps, Search, Threshold, countable
 from fim_private.spectrum import SupportSpectrum
 
 # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
@@ -55,7 +51,7 @@ class TightMargin:
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     neighbors: str = Neighbors.ADD_REMOVE
-    max_rank: int = defaults.MAX_RANK
+    max_rank: int = options.MAX_RANK
     shared_share: Fraction = SHARED_SHARE
     step_share: Fraction = STEP_SHARE
 
@@ -72,7 +68,7 @@ class TightMargin:
     @classmethod
     def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
         """Return the mechanism for one selection; max_rank is its default unless given."""
-        return cls(epsilon, delta, public.neighbors, public.rank(defaults.MAX_RANK))
+        return cls(epsilon, delta, public.neighbors, public.rank(options.MAX_RANK))
 
     @property
     def cost(self) -> PrivacyCost:

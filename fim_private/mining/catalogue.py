@@ -15,18 +15,16 @@ import pyarrow.parquet
 from fim_private.dp.parameters import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
 from fim_private.mining.engines import LOCAL, Engine
-from fim_private.mining.listed import Listed, names_of
-from fim_private.mining.loaded import load
-from fim_private.mining.release import Release
-from fim_private.mining.release_files import METADATA
-from fim_private.mining.segmented import SegmentedRelease
-from fim_private.reading import read_every_item, read_item_list
-from fim_private.reading.addresses import is_database, scheme_of, shown_source
 from fim_private.reading.catalogue import ListColumns
-from fim_private.reading.dialect import DIALECT
-from fim_private.reading.options import Options
-from fim_private.reading.paths import expanded
-from fim_private.reading.vocabulary import Vocabulary
+from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
+from fim_private.reading.labels import Vocabulary
+from fim_private.reading.options import DIALECT, Options
+from fim_private.reading.purchases import read_every_item, read_item_list
+from fim_private.release.forms import METADATA
+from fim_private.release.release import Release
+from fim_private.release.saved import load
+from fim_private.release.segmented import SegmentedRelease
+from fim_private.request.itemsets import Listed, names_of
 from fim_private.spark.dataframes import is_dataframe
 
 _SEEDED = (

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading import chunk_sizes, memory
-from fim_private.reading.arrow_numpy import arrow_of, null_mask, numpy_of
-from fim_private.reading.canonical_baskets import Chunk, canonical_baskets
+from fim_private.reading import memory
+from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.labels import Codes, Labels
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import Chunk, Transactions, canonical_baskets
+from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
 # So many rows without items are kept in their place; a file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20

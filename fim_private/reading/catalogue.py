@@ -12,18 +12,23 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.arrow_labels import ArrowLabels, as_texts
-from fim_private.reading.arrow_numpy import arrow_strings
-from fim_private.reading.column_roles import Roles, listing
-from fim_private.reading.dialect import InputForm
-from fim_private.reading.file_tables import file_table
+from fim_private.reading.columns import Roles, listing
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
-from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.labels import (
+    ArrowLabels,
+    Codes,
+    Item,
+    Labels,
+    PythonLabels,
+    Vocabulary,
+    as_texts,
+    mixed_vocabulary,
+)
 from fim_private.reading.memory import read_whole
-from fim_private.reading.missing_values import present
-from fim_private.reading.python_labels import PythonLabels
+from fim_private.reading.options import InputForm
 from fim_private.reading.record_batches import ArrowSource, describe, plain
-from fim_private.reading.vocabulary import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.sources import file_table
+from fim_private.reading.values import arrow_strings, present
 
 _HEADERS = frozenset(
     [

@@ -20,11 +20,9 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
-from fim_private.reading.addresses import is_database, scheme_of, shown_source
-from fim_private.reading.arrow_labels import is_list_type
-from fim_private.reading.column_roles import Wanted
-from fim_private.reading.file_errors import file_errors
-from fim_private.reading.paths import expanded
+from fim_private.reading.columns import Wanted
+from fim_private.reading.files import expanded, file_errors, is_database, scheme_of, shown_source
+from fim_private.reading.labels import is_list_type
 from fim_private.reading.record_batches import ArrowSource
 
 _SQLITE_START = b"SQLite format 3\0"

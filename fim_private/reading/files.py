@@ -1,24 +1,189 @@
-"""Paths and standard input: which form a file has, and how its bytes become one of the other sources."""
+"""Paths, addresses, patterns and standard input, to files; their errors."""
 
 from __future__ import annotations
 
 import bz2
+import csv
+import errno
+import fnmatch
+import glob
 import gzip
 import os
 import re
 import stat
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
+from urllib.parse import unquote
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, parameter
-from fim_private.reading.paths import name_of
+from fim_private.errors import DataError, FimPrivateError, parameter
+from fim_private.reading.options import not_utf8
+
+# -------------------- addresses
+# Addresses: of databases and of files in object stores, told from paths, and shown without what is secret in them.
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_DATABASES = ("postgresql", "postgres", "sqlite")
+# What may be shown of what stands behind the question mark of an address: anything else may be a key or a password.
+_SHOWN_PARAMETERS = frozenset(
+    ("dbname", "host", "port", "region", "scheme", "service", "sslmode", "user", "endpoint_override", "mode")
+)
+
+
+def scheme_of(source: Any) -> str | None:
+    """Return the scheme of an address, in small letters; None for what is a path, or no text.
+
+    >>> scheme_of("s3://bucket/sales"), scheme_of("sales.parquet")
+    ('s3', None)
+    """
+    match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
+    return None if match is None else match[1].lower()
+
+
+def is_database(source: Any) -> bool:
+    """Tell whether a source is the address of a database."""
+    return scheme_of(source) in _DATABASES
+
+
+def shown_source(source: Any) -> str:
+    """Return a path as it is, an address without its passwords and keys, and of anything else the name of its type.
+
+    >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
+    'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
+    """
+    if not isinstance(source, str | os.PathLike):
+        return type(source).__name__
+    match = _ADDRESS.fullmatch(str(source))
+    if match is None:
+        return str(source)
+    if "@" in match[2].partition("?")[2]:  # a part of a password, before or behind it: nobody can tell
+        return f"{match[1]}://***"
+    secret, at, place = match[2].rpartition("@")
+    user, colon, _ = secret.partition(":")
+    if not colon:  # there is no password in front of a host, and what has an @ may be anything
+        user, at, place = "", "", match[2]
+    # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
+    rest, mark, query = place.partition("?")
+    given = [part.partition("=") for part in query.split("&")] if query else []
+    shown = [f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}" for name, equals, value in given]
+    password = ":***" if colon else ""
+    return f"{match[1]}://{user}{password}{at}{rest}{mark}{'&'.join(shown)}"
+
+
+# -------------------- paths
+# Paths as users write them, and as errors call them.
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path, in which a leading ~ is the home folder, as in a shell."""
+    found = Path(path)
+    with suppress(RuntimeError):  # there is no such home
+        return found.expanduser()
+    return found
+
+
+def name_of(path: Path) -> str:
+    """Return what errors call a file."""
+    # As a literal: a name with a line break in it still makes one line.
+    return "standard input" if str(path) == "-" else repr(str(path))
+
+
+# -------------------- file errors
+# What reading a file raises, as one line that quotes nothing of what is inside.
+
+# What the system says of a path, not of what is inside.
+_NOT_OPENED = {
+    errno.ENAMETOOLONG: "the name is too long; rename it",
+    errno.ELOOP: "its links lead back to themselves; name the file itself",
+    errno.EMFILE: "too many files are open; close some",
+    errno.ENXIO: "there is no such device; name a file",
+    errno.ENODEV: "there is no such device; name a file",
+}
+# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
+# its parts are, and so does a damaged one.)
+_BEYOND_ALL_MEMORY = 1 << 44
+# Nor, in one piece, for so many times its own size, and as much as few machines have.
+_BEYOND_ITS_SIZE, _MUCH = 10**6, 1 << 32
+
+
+@contextmanager
+def file_errors(path: Path | str) -> Iterator[None]:
+    """Turn what reading the file raises into one DataError that quotes nothing of what is inside: a context manager.
+
+    path: of the file; or, of one that is elsewhere, what errors call it.
+    """
+    name = path if isinstance(path, str) else name_of(path)
+    try:
+        yield
+    except FimPrivateError:
+        raise
+    except MemoryError as error:  # Arrow's is an ArrowException as well
+        asked = re.search(r" of size (\d+) failed", str(error))
+        if asked is None or not _is_absurd(int(asked[1]), path):
+            raise
+        raise _damaged(name) from None
+    except FileNotFoundError:
+        raise DataError(f"{name} does not exist; check the path") from None
+    except NotADirectoryError:
+        raise DataError(f"{name} does not exist: what stands before its last slash is no folder") from None
+    except IsADirectoryError:
+        raise DataError(f"{name} is a folder; name one file in it") from None
+    except PermissionError:
+        raise DataError(f"{name} may not be read by this user; check its permissions") from None
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
+    except UnicodeEncodeError:
+        raise DataError(f"{name} is no path: it has a character that no file name has") from None
+    except csv.Error:
+        raise DataError(f"{name} is not well-formed CSV; check its double quotes") from None
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"{name} has a column of a type that cannot be read; convert it to strings or integers"
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, OSError, ValueError, pa.ArrowException) as error:
+        number = getattr(error, "errno", None)
+        if number == errno.ENOMEM:  # to open a file takes room as well
+            raise MemoryError from None
+        if number in _NOT_OPENED:
+            raise DataError(f"{name} cannot be opened: {_NOT_OPENED[number]}") from None
+        if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+            if "\0" not in name and "\\x00" not in name:
+                raise
+            raise DataError(f"{name} is no path: it has a NUL in it") from None
+        if number is not None:  # the system refused: what is in the file was not looked at
+            raise DataError(f"{name} cannot be read: {os.strerror(number).lower()}; try again") from None
+        if isinstance(path, str):
+            raise DataError(
+                f"{name} cannot be read; check the address, your rights, the network, and that what is there is whole"
+            ) from None
+        raise _damaged(name) from None
+
+
+def _damaged(name: str) -> DataError:
+    """Return the error of a file whose bytes make no sense."""
+    return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
+
+
+def _is_absurd(size: int, path: Path | str) -> bool:
+    """Tell whether so many bytes in one piece can only come of damage. path: of the file, where it is one."""
+    if size >= _BEYOND_ALL_MEMORY:
+        return True
+    try:
+        own = path.stat().st_size if isinstance(path, Path) else None
+    except OSError:
+        own = None
+    return own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own)
+
+
+# -------------------- files
+# Paths and standard input: which form a file has, and how its bytes become one of the other sources.
 
 # Suffixes of text: in that of commas or tabs a line is split there, in others at white space.
 DELIMITER_OF_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -259,3 +424,162 @@ _FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "strea
 def empty(name: str) -> DataError:
     """Return the error for a source of no bytes."""
     return DataError(f"{name} is empty; check how it was written")
+
+
+# -------------------- locations
+# Where files are: a folder, a pattern, or an address of Arrow's own file systems, to the files it stands for.
+#
+# Which files these are follows from their names. Those whose name, or whose folder's name, begins with a dot or an
+# underscore are left out, as everywhere: they are what programs keep beside the data.
+
+# What the folder of a missing value is called, by Hive and all who followed it.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the files of a table. open: opens it, as text whatever its suffix where that is said. place: what
+    `file_errors` takes.
+
+    partitions: the columns that the names of its folders say, such as (("year", "2024"),), in order; "" for no value.
+    Only the folders below the one that was named count, or those from the first with a pattern in its name on.
+    """
+
+    open: Callable[[bool], File]
+    place: Path | str
+    partitions: tuple[tuple[str, str], ...] = ()
+
+
+def parts_of_path(path: Path) -> list[Part] | None:
+    """Return the files of a folder, or those that fit a pattern; None for what names a single file. Raises OSError.
+
+    Raises DataError where there are none.
+    """
+    first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
+    if path.is_dir():
+        found, first = sorted(_below(path)), len(path.parts)
+    elif glob.has_magic(str(path)) and not path.exists():
+        named = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
+        found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})
+        if not found:
+            raise DataError(f"no file fits the pattern {str(path)!r}; check the path")
+    else:
+        return None
+    if not found:
+        raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
+    return [Part(_opener(file), file, _partitions(file.parts[first:-1])) for file in found]
+
+
+def parts_of_address(address: str) -> list[Part]:
+    """Return the files that an address names: one, those of a folder, or those that fit a pattern.
+
+    Raises DataError where there are none, and for an address that no file system of Arrow is at;
+    OSError, ArrowException.
+    """
+    from pyarrow import fs
+
+    shown = shown_source(address)
+    place, mark, query = address.partition("?")
+    base, pattern = _split(place)
+    try:
+        system, root = fs.FileSystem.from_uri(base + mark + query)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"{shown!r} needs a file system that this pyarrow was built without; copy the files here"
+        ) from None
+    except (pa.ArrowInvalid, ValueError):
+        raise DataError(
+            f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
+            "databases postgresql:// and sqlite:///"
+        ) from None
+    kind = system.get_file_info(root).type
+    if kind == fs.FileType.NotFound:
+        raise FileNotFoundError
+    if kind == fs.FileType.File and pattern is None:
+        return [_remote_part(_Remote(system, root, repr(shown)))]
+    inside = [
+        info.path.removeprefix(root).lstrip("/")
+        for info in system.get_file_info(fs.FileSelector(root, recursive=True))
+        if info.type == fs.FileType.File
+    ]
+    fits = re.compile(_regular(pattern)).match if pattern is not None else bool
+    found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
+    if not found:
+        what = "no file fits the pattern {}" if pattern is not None else "{} is a folder without files to read"
+        raise DataError(f"{what.format(repr(shown))}; check the address")
+    return [
+        _remote_part(
+            _Remote(system, f"{root.rstrip('/')}/{path}", repr(f"{shown_source(base)}/{path}")),
+            _partitions(path.split("/")[:-1]),
+        )
+        for path in found
+    ]
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """A file of a file system of Arrow: `files.Remote`."""
+
+    system: Any
+    path: str
+    name: str
+
+    def native(self) -> pa.NativeFile:
+        """Open for reading at any place. Raises OSError."""
+        return self.system.open_input_file(self.path)
+
+
+def _opener(path: Path) -> Callable[[bool], File]:
+    """Return what opens a file."""
+    return lambda as_text: open_file(path, as_text=as_text)
+
+
+def _remote_part(remote: _Remote, partitions: tuple[tuple[str, str], ...] = ()) -> Part:
+    """Return a file that is elsewhere as part of a table."""
+    return Part(lambda as_text: open_remote(remote, Path(remote.path), as_text=as_text), remote.name, partitions)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder, at any depth. Raises OSError."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for above, folders, files in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not _is_hidden([name])]
+        yield from (Path(above, name) for name in files if not _is_hidden([name]))
+
+
+def _is_hidden(names: Iterable[str]) -> bool:
+    """Tell whether any of these names is one of what is left out. (_year=2024 is a column all the same.)"""
+    return any(name.startswith((".", "_")) and "=" not in name for name in names)
+
+
+def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the columns that names of folders say, as in year=2024: their values are texts, whatever others are."""
+    pairs = [unquote(name).partition("=") for name in folders if name.find("=") > 0]
+    return tuple({name: "" if value == _NO_VALUE else value for name, _, value in pairs}.items())
+
+
+def _split(place: str) -> tuple[str, str | None]:
+    """Cut an address in front of the first folder with a pattern in its name; None where there is no pattern."""
+    steps = place.split("/")
+    first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
+    if first is None or scheme_of(place) is None:
+        return place.rstrip("/"), None
+    return "/".join(steps[:first]), "/".join(steps[first:])
+
+
+def _regular(pattern: str) -> str:
+    """Return a pattern of paths as a regular expression: * stays inside a folder's name, ** means any folders."""
+    steps = pattern.split("/")
+    parts = []
+    for step in steps[:-1]:
+        parts.append("(?:[^/]+/)*" if step == "**" else _step(step) + "/")
+    return "".join(parts) + _step(steps[-1]) + r"(?:/.*)?\Z"
+
+
+def _step(step: str) -> str:
+    """Return the pattern of a name as a regular expression."""
+    # As fnmatch writes it, but that a star does not reach over a slash.
+    return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")

@@ -1,42 +1,82 @@
-"""Frames of pandas and polars, and their series.
-
-Neither library is ever imported: a frame can only be here if its library already is.
-"""
+"""Purchases in memory: lists, frames, Arrow objects."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading.arrow_labels import ArrowLabels, is_list_type
-from fim_private.reading.arrow_numpy import null_mask, numpy_of
+from fim_private.reading import matrices, memory
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.cell_lists import FirstCells, split_cells
-from fim_private.reading.column_roles import Column, Roles, choose
-from fim_private.reading.dialect import InputForm
-from fim_private.reading.joint_items import joint_ids, joint_items
-from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, shown_type
+from fim_private.reading.files import READABLE
+from fim_private.reading.labels import ArrowLabels, Codes, Labels, PythonLabels, is_list_type
 from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
-from fim_private.reading.missing_users import apply_rule
-from fim_private.reading.missing_values import is_missing, present
-from fim_private.reading.options import Options
-from fim_private.reading.other_readings import SAMPLE
-from fim_private.reading.python_labels import PythonLabels
-from fim_private.reading.read_as import ReadAs
-from fim_private.reading.record_batches import keyed, plain, read_arrow, table_source, wide_rows, with_keys
+from fim_private.reading.options import InputForm, Options, Segments, apply_rule
+from fim_private.reading.other_readings import SAMPLE, FirstCells, split_cells
+from fim_private.reading.record_batches import (
+    ArrowSource,
+    joint_ids,
+    joint_items,
+    keyed,
+    plain,
+    read_arrow,
+    table_source,
+    wide_rows,
+    with_keys,
+)
 from fim_private.reading.row_filter import passing
-from fim_private.reading.segment_members import segment_numbers
-from fim_private.reading.segments import Segments
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import Transactions, segment_numbers
+from fim_private.reading.values import is_missing, null_mask, numpy_of, present
 from fim_private.reading.where import columns_of
+
+# -------------------- basket lists
+# Baskets in memory that are lists: any iterable of collections of items, and Arrow arrays of lists.
+
+
+def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
+    """Read any iterable of collections of items, once, a chunk at a time.
+
+    Raises DataError for a basket that is no collection of integers and strings, ParameterError if columns were named.
+    """
+    options.refuse("an iterable of baskets")
+    labels = PythonLabels(fold_case=options.fold_case)
+    iterator = iter(baskets)
+    chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
+    return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
+
+
+def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
+    """Read an Arrow array of lists, each a basket; a null list is an empty one.
+
+    Raises DataError for an array of anything else, ParameterError if columns were named.
+    """
+    options.refuse("an array of baskets")
+    if not is_list_type(array.type):
+        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
+    labels = ArrowLabels("the array", fold_case=options.fold_case)
+    return assemble((KeyedRows(*labels.encode_lists(part)) for part in _parts(array)), labels)
+
+
+def _parts(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Yield the array a chunk at a time."""
+    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+        for start in range(0, len(chunk), memory.LIST_ROWS):
+            yield chunk[start : start + memory.LIST_ROWS]
+
+
+# -------------------- frames
+# Frames of pandas and polars, and their series.
+#
+# Neither library is ever imported: a frame can only be here if its library already is.
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -302,3 +342,147 @@ def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[KeyedRows]:
     key = (row << 32) | column
     key.sort()
     yield KeyedRows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])
+
+
+# -------------------- arrow objects
+# What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB, and all with an Arrow stream.
+
+
+def arrow_object(source: Any) -> ArrowSource | None:
+    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException.
+
+    Of a dataset, and of a relation, only the columns that are wanted are asked for, and they can be read again.
+    """
+    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        return table_source(source)
+    if is_instance(source, "pyarrow.dataset", "Dataset"):
+        return ArrowSource("the dataset", source.schema, lambda wanted: _scanned(source, wanted), kind="dataset")
+    if is_instance(source, "pyarrow.dataset", "Scanner"):
+        return table_source(source.to_reader())
+    if is_instance(source, "duckdb", "DuckDBPyRelation"):
+        return _relation(source)
+    return None
+
+
+def stream_source(source: Any) -> ArrowSource:
+    """Return what has an Arrow stream as a table that can be read once. Raises ArrowException."""
+    return table_source(pa.RecordBatchReader.from_stream(source))
+
+
+def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of a dataset that are wanted."""
+    # Little is read ahead: what is in flight stays small beside what was read.
+    scanner = dataset.scanner(
+        columns=wanted.names, batch_size=wanted.rows_at_a_time, batch_readahead=1, fragment_readahead=1
+    )
+    return iter(scanner.to_batches())
+
+
+def _relation(relation: Any) -> ArrowSource:
+    """Return a relation of DuckDB as a table: its columns are public, and the rows come when they are asked for."""
+    with _DuckErrors():
+        schema = _reader(relation.limit(0), 1).schema
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that are wanted."""
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
+        with _DuckErrors():
+            yield from _reader(relation.project(columns), wanted.rows_at_a_time)
+
+    return ArrowSource("the relation", schema, batches, kind="relation")
+
+
+def _reader(relation: Any, rows: int) -> pa.RecordBatchReader:
+    """Return what yields the rows of a relation. rows: at a time."""
+    # Its name before DuckDB 1.4.
+    method = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    return method(rows)
+
+
+class _DuckErrors:
+    """Turns DuckDB's errors, which may quote values, into a DataError: a context manager."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if kind is not None and kind.__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+            raise DataError(f"the relation cannot be read ({kind.__name__}); run it yourself to see why") from None
+
+
+# -------------------- in memory
+# Purchases in memory: which reader an object goes to, by its type.
+
+
+def read_object(source: Any, options: Options) -> Transactions:
+    """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
+    if (table := arrow_object(source)) is not None:
+        return read_arrow(table, options)
+    if is_instance(source, "pandas", "DataFrame"):
+        return read_pandas(source, options)
+    if is_instance(source, "polars", "LazyFrame"):
+        source = source.collect()
+    if is_instance(source, "polars", "DataFrame"):
+        return read_polars(source, options)
+    if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
+        return matrices.read_sparse(source, options)
+    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
+        return matrices.read_array(source, options)
+    if (instead := _instead_of(source)) is not None:
+        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
+    array = as_arrow(source) if is_series(source) else source
+    if isinstance(array, pa.Array | pa.ChunkedArray):
+        return read_list_array(array, options)
+    if hasattr(source, "__arrow_c_stream__") and not is_series(source):
+        return read_arrow(stream_source(source), options)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return read_iterable(source, options)
+    raise DataError(
+        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
+        f"or the path of one of: {READABLE}"
+    )
+
+
+def _instead_of(source: object) -> str | None:
+    """Return what to give instead of what can be iterated over, but not as baskets; None for anything else."""
+    if isinstance(source, Mapping):
+        return "give its values()"
+    if hasattr(source, "readline"):
+        return "give the path of the file"
+    if type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
+        return "give the items of each group: groupby(...)[...].agg(list)"
+    return None
+
+
+def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
+    """Return an object as a table that has a list of items; None for what is none. Raises ArrowException.
+
+    names: of the columns that are wanted, none where none are named. Raises DataError for columns that Arrow does not
+    have.
+    """
+    if (table := arrow_object(source)) is not None:
+        return table
+    if is_instance(source, "polars", "LazyFrame"):
+        source = source.collect()
+    if is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame"):
+        columns = [*source.columns]
+        if len({*columns}) < len(columns):
+            raise DataError("the catalogue has two columns of one name; give the column of items alone")
+        if names and {*names} <= {*columns}:
+            source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
+        return table_source(_table_of(source))
+    has_stream = hasattr(source, "__arrow_c_stream__") and not is_series(source)
+    return stream_source(source) if has_stream and not isinstance(source, pa.ChunkedArray) else None
+
+
+def _table_of(frame: Any) -> pa.Table:
+    """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
+    try:
+        return polars_to_arrow(frame) if hasattr(frame, "to_arrow") else pa.table(frame)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
+
+
+def is_series(source: object) -> bool:
+    """Tell whether a source is a series of pandas or polars."""
+    return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")

@@ -17,20 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
-from fim_private.reading import read_transactions
-from fim_private.reading.addresses import shown_source
-from fim_private.reading.cell_lists import ListsInCellsError
-from fim_private.reading.column_names import suggests_basket, suggests_date, suggests_user
+from fim_private.reading.columns import ReadAs, suggests_basket, suggests_date, suggests_user
 from fim_private.reading.databases import check_query
-from fim_private.reading.dialect import DIALECT, Dialect, InputForm
-from fim_private.reading.labels import folded
+from fim_private.reading.files import shown_source
+from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import Options
-from fim_private.reading.possible_readings import OTHER_ENCODING, possible_readings
-from fim_private.reading.read_as import ReadAs
-from fim_private.reading.table_heads import LAST_COLUMNS, TableHead, can_be_read_again, table_head
+from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
+from fim_private.reading.other_readings import OTHER_ENCODING, ListsInCellsError, possible_readings
+from fim_private.reading.purchases import LAST_COLUMNS, TableHead, can_be_read_again, read_transactions, table_head
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 from fim_private.reading.where import Condition, columns_of, where_of
 
 _EXAMPLES = 3

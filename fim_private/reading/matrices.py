@@ -11,16 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading import chunk_sizes
-from fim_private.reading.arrow_labels import ArrowLabels
-from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
+from fim_private.reading import memory
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.column_names import suggests_a_column
-from fim_private.reading.column_roles import shown_type
-from fim_private.reading.labels import Codes, Labels
-from fim_private.reading.missing_values import is_missing, present
+from fim_private.reading.columns import shown_type, suggests_a_column
+from fim_private.reading.labels import ArrowLabels, Codes, Labels
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing, null_mask, numpy_of, present
 
 # What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
 TRUE_TEXTS = (
@@ -184,15 +181,15 @@ def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
 
 def rows_at_a_time(columns: int) -> int:
     """Return how many rows of a matrix of so many columns, >= 0, to work on at a time."""
-    return max(1, chunk_sizes.ONE_HOT_CELLS // max(1, columns))
+    return max(1, memory.ONE_HOT_CELLS // max(1, columns))
 
 
 def _sparse_rows(offsets: Any, columns: Any, present: Any, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of a compressed sparse matrix a chunk at a time, at least one chunk."""
     lengths = np.diff(offsets).astype(np.int64)
     done = 0
-    for start in range(0, max(1, len(lengths)), chunk_sizes.LIST_ROWS):
-        part = lengths[start : start + chunk_sizes.LIST_ROWS]
+    for start in range(0, max(1, len(lengths)), memory.LIST_ROWS):
+        part = lengths[start : start + memory.LIST_ROWS]
         inside = slice(done, done + int(part.sum()))
         codes = np.where(present[inside], labels.encode(arrow_of(columns[inside])), np.int32(-1))
         yield KeyedRows(part, codes)

@@ -1,9 +1,4 @@
-"""How much memory a read may take, and the count that follows: an estimate, held against a limit while it grows.
-
-The estimate is of what is kept: what has been read so far, what of one piece is being worked on, and what it takes to
-put all of it together and to count it. It does not watch the process. What is read, and with it whether it is refused,
-depends on the data: a refusal is for whoever holds them.
-"""
+"""How much memory a read may take, and how much is worked on at a time."""
 
 from __future__ import annotations
 
@@ -19,6 +14,28 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
+
+# -------------------- chunk sizes
+# How much is worked on at a time, whatever the source: what is in flight stays small beside what was read.
+
+# Rows of long formats, and of lists of a few items.
+LONG_ROWS = 1 << 17
+LIST_ROWS = 1 << 14
+# Cells of a table or matrix with a column for each item.
+ONE_HOT_CELLS = 1 << 24
+# Items of baskets that are put together: the temporaries are about 40 bytes an item.
+ENTRIES = 1 << 18
+# Bytes of a text file.
+BLOCK_BYTES = 1 << 21
+
+
+# -------------------- memory
+# How much memory a read may take, and the count that follows: an estimate, held against a limit while it grows.
+#
+# The estimate is of what is kept: what has been read so far, what of one piece is being worked on, and what it takes to
+# put all of it together and to count it. It does not watch the process. What is read, and with it whether it is
+# refused,
+# depends on the data: a refusal is for whoever holds them.
 
 # Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
 ENTRY = 12

@@ -1,20 +1,19 @@
-"""What else the first lines of a text may be than one basket per line: another reading that is as plausible.
-
-Which baskets a line makes must follow from that line alone, so nothing here decides how a text is read: where another
-reading is plausible, the text is refused, and the caller says which it is. Tables are told by the names of their
-columns, which the caller gives; one basket per line is what is left, and most files that are something else would pass
-for it.
-"""
+"""What else a text may be; cells with lists of items."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.column_names import (
+from fim_private.reading.columns import (
     numbered,
     suggests_a_column,
     suggests_basket,
@@ -22,14 +21,24 @@ from fim_private.reading.column_names import (
     suggests_item,
     suggests_user,
 )
-from fim_private.reading.dialect import DELIMITERS, Dialect, InputForm
+from fim_private.reading.labels import as_texts
 from fim_private.reading.matrices import ABOVE_ZERO, FALSE_TEXTS, QUANTITY, TRUE_TEXTS
-from fim_private.reading.missing_values import is_missing
-from fim_private.reading.title_rows import LOOKED_AT
+from fim_private.reading.options import DELIMITERS, Dialect, InputForm, MissingUser
+from fim_private.reading.text_blocks import LOOKED_AT
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing
+
+# -------------------- other readings
+# What else the first lines of a text may be than one basket per line: another reading that is as plausible.
+#
+# Which baskets a line makes must follow from that line alone, so nothing here decides how a text is read: where another
+# reading is plausible, the text is refused, and the caller says which it is. Tables are told by the names of their
+# columns, which the caller gives; one basket per line is what is left, and most files that are something else would
+# pass
+# for it.
 
 # How many lines are looked at, and how many tell something.
 SAMPLE = 200
-_FEW = 2
+_OTHER_READINGS_FEW = 2
 _SEVERAL = 3
 _SOME = 10
 # Of a line so many characters are looked at, and so many fields.
@@ -185,7 +194,7 @@ def _names_of_columns(sample: Sample, form: InputForm, delimiter: str, dialect: 
             f"looks like one basket per line under a line of column names, {places[0]!r} to {places[-1]!r}: say "
             f"{parameter('input_format')} wide, or {_as_lines(form)} if its first line is a basket too"
         )
-    if sum(map(suggests_a_column, first)) < _FEW:
+    if sum(map(suggests_a_column, first)) < _OTHER_READINGS_FEW:
         return None
     baskets = [name for name in first if suggests_basket(name)][:1]
     if not baskets:  # a visit is named by its customer and its day
@@ -260,7 +269,7 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
         all(map(_is_truth, column)) or (has_names and any(map(_is_nothing, column)) and all(map(_is_quantity, column)))
         for column in columns
     ]
-    if sum(told) < _FEW:
+    if sum(told) < _OTHER_READINGS_FEW:
         return None
     truths = [_is_truth(name) for name, is_told in zip(first, told, strict=False) if is_told]
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
@@ -268,7 +277,7 @@ def _one_hot(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) 
     varied = sum(len({*column}) > 1 for column in columns)
     # Under a line that names the items, beside ids of a basket and its user; or without one, where there is nothing
     # else.
-    if not (sum(told) >= len(told) - _FEW if named else all(told) and varied >= _FEW):
+    if not (sum(told) >= len(told) - _OTHER_READINGS_FEW if named else all(told) and varied >= _OTHER_READINGS_FEW):
         return None
     if all(is_missing(cell) for row in body for cell in row):
         return None
@@ -300,7 +309,11 @@ def _table(sample: Sample, form: InputForm, delimiter: str, dialect: Dialect) ->
     body = sample.rows[1:]
     columns = _columns(body)
     # Rows of a table hardly come again; baskets of two or three items do.
-    if len(body) < _SEVERAL or len(columns) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
+    if (
+        len(body) < _SEVERAL
+        or len(columns) < _OTHER_READINGS_FEW
+        or 10 * len({tuple(row) for row in body}) < 9 * len(body)
+    ):
         return None
     first = sample.rows[0]
     coded = [all(any(letter.isdigit() for letter in cell) for cell in column) for column in columns]
@@ -331,3 +344,175 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     if len({len(row) for row in rows}) != 1:
         return []
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+# -------------------- cell lists
+# Cells of a column of items that hold lists, `a, b` or `['a', 'b']`: refused, unless it is said where to cut.
+#
+# How a cell is cut follows from that cell alone. Whether it is to be cut does not, for names have commas in them: so
+# the
+# first cells of a column are looked at, to refuse it where both are plausible, and for nothing else.
+
+_BRACKETS = ("[]", "()", "{}")
+# One cell may have what its form hardly has, if it has it once: "eggs, large".
+_CELL_LISTS_FEW = 2
+
+
+class ListsInCellsError(DataError):
+    """Cells look like lists. split: the character between their items."""
+
+    def __init__(self, message: str, split: str) -> None:
+        super().__init__(message)
+        self.split = split
+
+
+def split_cells(cells: pa.Array, split: str) -> pa.Array:
+    """Return the items of each cell, cut at a character: (n,) Arrow lists of strings, null for a missing cell.
+
+    cells: (n,) Arrow array of texts, plain or of a dictionary. split: a space means any white space. Brackets around a
+    cell, and quotes around an item, are taken off; what is in quotes is not cut.
+
+    >>> split_cells(pa.array(["['a', 'b, c']", "d,e", None]), ",").to_pylist()
+    [['a', 'b, c'], ['d', 'e'], None]
+    """
+    encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
+    items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]
+    ends = np.concatenate([np.zeros(1, dtype=np.int32), np.cumsum([len(each) for each in items], dtype=np.int32)])
+    lists = pa.ListArray.from_arrays(arrow_of(ends), arrow_strings([*chain.from_iterable(items)]))
+    return lists.take(encoded.indices)
+
+
+def items_of_cell(cell: str, split: str) -> list[str]:
+    """Return the items of one cell, cut at a character; see `split_cells`."""
+    bare = cell.strip()
+    if bare[:1] + bare[-1:] in _BRACKETS:
+        bare = bare[1:-1].strip()
+    at = r"\s+" if split == " " else re.escape(split)
+    plain = r"\S*" if split == " " else f"[^{at}]*"
+    field = re.compile(rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)""")
+    found, place = [], 0
+    while place < len(bare):
+        match = field.match(bare, place)
+        if match is None:  # what stands behind a quote belongs to the item
+            end = re.compile(at).search(bare, place)
+            stop, following = (end.start(), end.end()) if end else (len(bare), len(bare))
+            found.append(bare[place:stop].strip())
+        else:
+            following = match.end()
+            found.append(next((part for part in match.groups() if part is not None), "").strip())
+        if following == place:
+            break
+        place = following
+    return [item for item in found if item]
+
+
+class FirstCells:
+    """Looks at the first cells of a column, as they come, whether they seem to be lists.
+
+    where: what errors call the column. is_asked: False where it was said what the cells are, and nothing is looked at.
+    """
+
+    def __init__(self, where: str, *, is_asked: bool) -> None:
+        self._where = where
+        self._cells: list[str] | None = [] if is_asked else None
+
+    def see(self, cells: pa.Array) -> None:
+        """Look at more cells: (n,) Arrow array of any type. Raises ListsInCellsError where they look like lists."""
+        if self._cells is None or not is_text(cells.type):
+            return
+        part = as_texts(cells.slice(0, SAMPLE - len(self._cells)))
+        self._cells += [text for text in part.to_pylist() if text is not None and text.strip()]
+        if len(self._cells) >= SAMPLE:
+            self.done()
+
+    def done(self) -> None:
+        """Look at what has come. Raises ListsInCellsError."""
+        cells, self._cells = self._cells or [], None
+        split = seeming_split(cells)
+        if split is None:
+            return
+        shown = "tab" if split == "\t" else repr(split)
+        raise ListsInCellsError(
+            f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {shown}, or "
+            f"{parameter('input_format')} long if each cell is one item",
+            "tab" if split == "\t" else split,
+        )
+
+
+def seeming_split(cells: Sequence[str]) -> str | None:
+    """Return at which character cells seem to be cut into items; None where each seems to be an item.
+
+    Half of them are in brackets, or have the character in them; or some have, and hold what other cells are.
+
+    >>> [seeming_split(cells) for cells in (["a, b, c", "b", "a, c"], ["['a']", "['b']"], ["eggs, large", "tea"])]
+    [',', ',', None]
+    >>> seeming_split(["tea; milk; jam"])
+    ';'
+    """
+    bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
+    if cells and 2 * len(bracketed) >= len(cells):
+        return next((one for one in DELIMITERS if any(one in cell for cell in bracketed)), ",")
+    alone = {cell.strip() for cell in cells}
+    for one in DELIMITERS:
+        having = {cell for cell in cells if len(items_of_cell(cell, one)) > 1}
+        if len(having) < _CELL_LISTS_FEW and all(len(items_of_cell(cell, one)) <= _CELL_LISTS_FEW for cell in having):
+            continue
+        known = sum(alone.issuperset(items_of_cell(cell, one)) for cell in having)
+        if 2 * sum(cell in having for cell in cells) >= len(cells) or 2 * known >= len(having):
+            return one
+    return None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type is one of texts, also inside a dictionary."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+# -------------------- possible readings
+# How a source may be read that does not tell, guessed from its first lines: for a person to check.
+
+# A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
+OTHER_ENCODING = "cp1252"
+
+
+def possible_readings(names: Sequence[str], lines: Sequence[str], named: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield options, beside those that were named, with which a source may be read: none first, then guesses."""
+    for encoding in ({}, {"encoding": OTHER_ENCODING}) if "encoding" not in named else ({},):
+        yield encoding
+        for guess in _guesses(names, lines):
+            more = {name: value for name, value in guess.items() if name not in named} | encoding
+            yield more
+            if "user" in {*more, *named} and "missing_user" not in named:
+                yield {**more, "missing_user": str(MissingUser.DROP)}
+
+
+def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield options that the names of columns suggest, and forms that tell themselves when they are read."""
+    places = numbered(names)
+    keys = _first("user", [name for name in names if suggests_user(name)])
+    keys |= _first("basket", [name for name in names if suggests_basket(name) and name not in keys.values()])
+    if places:
+        if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
+            yield {"input_format": "one-hot", **keys}
+        yield {"input_format": "wide", **keys}
+    items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
+    if items and keys:
+        # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
+        days = [name for name in names if suggests_date(name)]
+        only_key = next(iter(keys.values()))
+        yield {"basket": [only_key, days[0]] if days and "user" in keys else only_key} | keys | {"item": items[-1]}
+    if keys:
+        yield keys
+    if seems_spmf(lines):
+        yield {"input_format": "spmf"}
+    yield {"input_format": "one-hot", **keys}
+    for delimiter in DELIMITERS:
+        if 2 * sum(delimiter in line for line in lines) >= len(lines) > 0:
+            yield {"delimiter": delimiter}
+
+
+def _first(role: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the first of some columns in a role, nothing where there are none."""
+    return {role: names[0]} if names else {}

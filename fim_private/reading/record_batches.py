@@ -1,4 +1,4 @@
-"""Anything that arrives as Arrow record batches: tables, Parquet, IPC, CSV with a line of column names."""
+"""Anything that arrives as Arrow record batches."""
 
 from __future__ import annotations
 
@@ -9,26 +9,129 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from fim_private.reading.arrow_labels import ArrowLabels, as_texts, is_list_type
 from fim_private.reading.assembly import KeyedRows, assemble, runs
-from fim_private.reading.cell_lists import FirstCells, split_cells
-from fim_private.reading.column_roles import Column, Roles, Wanted, choose
-from fim_private.reading.dialect import InputForm
-from fim_private.reading.identifiers import by_value
-from fim_private.reading.joint_items import joint_ids, joint_items
-from fim_private.reading.labels import Codes, Labels
+from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
+from fim_private.reading.labels import (
+    INTEGER_TOKEN,
+    ArrowLabels,
+    Codes,
+    Item,
+    Labels,
+    PythonLabels,
+    as_texts,
+    is_list_type,
+)
 from fim_private.reading.matrices import rows_of_columns
-from fim_private.reading.missing_users import apply_rule
-from fim_private.reading.missing_values import present
-from fim_private.reading.options import Options
-from fim_private.reading.python_labels import PythonLabels
-from fim_private.reading.read_as import ReadAs
+from fim_private.reading.options import InputForm, Options, apply_rule
+from fim_private.reading.other_readings import FirstCells, split_cells
 from fim_private.reading.row_filter import passing
-from fim_private.reading.segment_members import segment_numbers
-from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import INTEGER_TOKEN, Item
+from fim_private.reading.transactions import Transactions, segment_numbers
+from fim_private.reading.values import arrow_of, null_mask, numpy_of, present
 from fim_private.reading.where import columns_of
+
+# -------------------- identifiers
+# Identifiers of baskets and users: when two are one.
+#
+# Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
+# another unit's rows cannot change. Which stand for none `missing_values` says.
+
+
+def by_value(ids: pa.Array) -> pa.Array:
+    """Return the identifiers in a type that Arrow compares and hashes, where equal values have equal bits.
+
+    ids: (rows,) Arrow array of any type; nulls stay.
+    """
+    kind = ids.type
+    if pa.types.is_dictionary(kind):
+        return by_value(ids.dictionary_decode()) if _has_other_form(kind.value_type) else ids
+    if pa.types.is_float16(kind):
+        return by_value(ids.cast(pa.float32()))
+    if pa.types.is_floating(kind):
+        # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
+        return pc.add(ids, arrow_of(np.zeros(1, dtype=kind.to_pandas_dtype()))[0])
+    return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids
+
+
+def _has_other_form(kind: pa.DataType) -> bool:
+    """Tell whether by_value changes identifiers of this type."""
+    return bool(pa.types.is_floating(kind) or _is_short_decimal(kind))
+
+
+def _is_short_decimal(kind: pa.DataType) -> bool:
+    """Tell whether a type is a decimal of less than 128 bits."""
+    return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
+
+
+# -------------------- joint items
+# What several columns name together: an item by a department and a brand, a basket by a customer and a date, say.
+
+_BETWEEN = " | "
+# So that "a | b" beside "c" is not "a" beside "b | c".
+_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
+# What is left where all parts are missing; a value's own bar has a backslash before it.
+_NOTHING = r"^[| ]*$"
+
+
+def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
+
+    columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty part; where all are
+    missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
+    values make different items. Raises DataError for a column that cannot be labels.
+
+    >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
+    ['DAIRY | 1', 'DAIRY |', None]
+    """
+    texts, code = _parts(columns[0])
+    for column in columns[1:]:
+        more, other = _parts(column)
+        # Only what occurs together is joined.
+        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
+        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
+        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
+        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
+    bare = pc.utf8_trim_whitespace(texts)
+    named = pc.if_else(pc.match_substring_regex(bare, _NOTHING), pa.nulls(1, pa.string())[0], bare)
+    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
+
+
+def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return identifiers that several columns make together, row by row, equal where all their parts are: (rows,).
+
+    columns: (rows,) Arrow arrays of identifiers, one at least. Where a part is missing there is none, for what is left
+    is no name of a basket. Raises DataError for a column that cannot be a text.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    missing = np.logical_or.reduce([null_mask(column) for column in columns])
+    joined = joint_items(columns)
+    return pc.if_else(arrow_of(missing), pa.nulls(1, pa.string())[0], joined.dictionary_decode())
+
+
+def _parts(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
+    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
+    encoded = column if pa.types.is_dictionary(column.type) else _encoded(column)
+    texts = present(as_texts(encoded.dictionary)).fill_null("")
+    for plain, escaped in _ESCAPES:
+        texts = pc.replace_substring(texts, plain, escaped)
+    missing = null_mask(encoded.indices)
+    code = np.where(missing, len(texts), numpy_of(encoded.indices))
+    return pa.concat_arrays([texts, pa.array([""], texts.type)]), code
+
+
+def _encoded(column: pa.Array) -> pa.Array:
+    """Return a column as one of a dictionary; what Arrow has no dictionary of, as texts."""
+    try:
+        return column.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        return as_texts(column).dictionary_encode()
+
+
+# -------------------- record batches
+# Anything that arrives as Arrow record batches: tables, Parquet, IPC, CSV with a line of column names.
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,56 @@
-"""A text's bytes, as blocks of whole lines in UTF-8, whatever it is encoded in and however its lines end.
-
-A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
-are one end): a rule that looks at nothing else.
-"""
+"""Text as blocks of whole lines."""
 
 from __future__ import annotations
 
 import codecs
+import io
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading import chunk_sizes, memory
+from fim_private.reading import memory
+from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.files import File, empty
+
+# -------------------- bounded lines
+# Lines for Python's reader of CSV, which makes a row of any length: no longer than memory allows.
+
+
+class BoundedLines:
+    """The lines of a text for a reader of CSV, which would make a row of any length; together with its rows."""
+
+    def __init__(self, lines: io.TextIOBase, limit: memory.MemoryLimit) -> None:
+        self._lines, self._limit = lines, limit
+        self._read = 0
+
+    def __iter__(self) -> Iterator[str]:
+        # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a line's end.
+        while piece := self._lines.readline(chunk_sizes.BLOCK_BYTES):
+            line = [piece]
+            self._count(piece)
+            while not piece.endswith(("\n", "\r")) and (piece := self._lines.readline(chunk_sizes.BLOCK_BYTES)):
+                line.append(piece)
+                self._count(piece)
+            yield "".join(line)
+
+    def each(self, rows: Iterable[list[str]]) -> Iterator[list[str]]:
+        """Yield rows, each of which may be as long as one may be."""
+        for row in rows:
+            self._read = 0
+            yield row
+
+    def _count(self, piece: str) -> None:
+        """Raise MemoryLimitError where a row has become too long."""
+        self._read += len(piece)
+        self._limit.check(memory.FIELDS_BYTE * self._read)
+
+
+# -------------------- text blocks
+# A text's bytes, as blocks of whole lines in UTF-8, whatever it is encoded in and however its lines end.
+#
+# A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
+# are one end): a rule that looks at nothing else.
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
 # their mark away.
@@ -121,3 +158,45 @@ def _refuse_long_line(length: int, name: str, limit: memory.MemoryLimit) -> None
     limit.check(memory.LINE_BYTE * length)
     if length > _LONGEST_LINE:
         raise DataError(f"{name} has a line of more than 64 MiB; write one basket a line")
+
+
+# -------------------- title rows
+# What stands above a table, such as a title: it is refused, with the option that leaves it out.
+#
+# Which lines are read follows from what the caller says alone; nothing is left out unasked.
+
+# How many rows are looked at.
+LOOKED_AT = 20
+
+
+def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
+    """Raise DataError where rows above that of the names plausibly are a title.
+
+    rows: the first that are not blank, each with how many lines or rows stand above it, and its cells, without white
+    space around them. wanted: the columns that were named. name: what errors call the file.
+    """
+    if (above := title_rows(rows, wanted)) is not None:
+        raise DataError(
+            f"{name} seems to have a title above its table: say {parameter('skip_rows')} {above} to leave out what "
+            "stands above the names of the columns"
+        )
+
+
+def title_rows(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str]) -> int | None:
+    """Return how many lines stand above the row that plausibly names the columns; None where it is the first.
+
+    It is the first that has all columns that were named. Where none were named it is the first with as many cells as
+    any, if that are two at least, and twice as many as the first row has.
+
+    >>> title_rows([(0, ["Sales 2024", ""]), (2, ["order", "item"]), (3, ["1", "tea"])], [])
+    2
+    """
+    held = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
+    if not held:
+        return None
+    if wanted:
+        place = next((place for place, (_, cells, _) in enumerate(held) if cells.issuperset(wanted)), 0)
+        return held[place][0] if place else None
+    most = max(count for _, _, count in held)
+    above = next(above for above, _, count in held if count == most)
+    return above if 2 * held[0][2] <= most else None

@@ -1,17 +1,90 @@
-"""Transactions: the one in-memory form of purchase data."""
+"""Transactions: the one in-memory form of purchases; and the units of each segment."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.canonical_baskets import canonical_baskets
+from fim_private.errors import DataError
+from fim_private.reading.columns import ReadAs, shown_type
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, first_of_basket, first_of_unit
-from fim_private.reading.read_as import ReadAs
-from fim_private.reading.vocabulary import Vocabulary
+from fim_private.reading.labels import Vocabulary, as_texts
+from fim_private.reading.options import Segments
+from fim_private.reading.values import arrow_strings, present
+
+# -------------------- canonical baskets
+# Chunks of baskets as they were read, to the two arrays of `Transactions`: items ascending, each once a basket.
+
+# How many entries each basket of a chunk has, (baskets,), and the provisional codes of all of them, -1 for a null.
+Chunk = tuple[NDArray[np.integer], NDArray[np.int32]]
+
+
+def canonical_baskets(
+    chunks: Iterable[Chunk], code: NDArray[np.int32], *, out: NDArray[np.int32] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return offsets and items as in `Transactions`, (baskets + 1,) int64 and (entries,) int32.
+
+    chunks: one at a time is worked on. A list is emptied while it is read, so that its memory can be reused.
+    code: (n,) the canonical code of each provisional code.
+    out: where to put the items, of any length that is enough. It may be the array that the chunks are
+        slices of, one after another: an item is never written before those at its place were read.
+    Nulls are dropped, an item repeated inside a basket counts once.
+    """
+    source = iter(chunks) if not isinstance(chunks, list) else _emptying(chunks)
+    counts: list[NDArray[np.int32]] = []
+    parts: list[NDArray[np.int32]] = []
+    size = 0
+    for lengths, provisional in source:
+        count, items = _canonical_chunk(lengths, provisional, code)
+        counts.append(count)
+        if out is None:
+            parts.append(items)
+        else:
+            out[size : size + len(items)] = items
+        size += len(items)
+    offsets = np.zeros(sum(map(len, counts)) + 1, dtype=np.int64)
+    if counts:
+        np.cumsum(np.concatenate(counts), out=offsets[1:])
+    if out is None:
+        items = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    else:
+        # A view holds all of out: worth it only if most of out is used.
+        items = out[:size] if size > len(out) * 3 // 4 else out[:size].copy()
+    return offsets, items
+
+
+def _canonical_chunk(
+    lengths: NDArray[np.integer], provisional: NDArray[np.int32], code: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return how many distinct items each basket has, and their codes, ascending inside each basket."""
+    key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
+    present = provisional >= 0
+    if not present.all():
+        key, provisional = key[present], provisional[present]
+    key |= code[provisional]
+    ascending = key[1:] > key[:-1]
+    if not ascending.all():
+        key.sort()
+        key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
+    items = (key & 0xFFFFFFFF).astype(np.int32)
+    key >>= 32
+    return np.bincount(key, minlength=len(lengths)).astype(np.int32), items
+
+
+def _emptying(chunks: list[Chunk]) -> Iterable[Chunk]:
+    """Yield the chunks of a list in order, and take each out of it, so that its memory can be reused."""
+    chunks.reverse()
+    while chunks:
+        yield chunks.pop()
+
+
+# -------------------- transactions
+# Transactions: the one in-memory form of purchase data.
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,3 +223,80 @@ class Transactions:
             return self
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
         return replace(self, offsets=ends[self.offsets], items=self.items[kept])
+
+
+# -------------------- segment members
+# Which units count in which segment, and with what: of each unit by its own rows alone.
+#
+# A unit counts in the segments in which it has the most baskets, in one unless more are allowed; of those with equally
+# many the one that stands first in the public list. In a segment it counts with its rows of that segment only.
+
+
+def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
+    """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
+
+    values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
+    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
+    """
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        raise DataError(
+            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
+            "whole numbers"
+        )
+    is_boolean = pa.types.is_boolean(kind)
+    names = [name.lower() if is_boolean else name for name in segments.names]
+    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
+
+
+def members(data: Transactions, segments: Segments) -> list[Transactions]:
+    """Return the purchases of each segment: the units that count in it, with their baskets of it.
+
+    data: purchases in which each basket is of one segment (Transactions.segments). A unit is in `segments.most` of
+    the returned at most, and in which, and with what, follows from what it has alone.
+    """
+    assert data.segments is not None
+    unit = _unit_of_basket(data)
+    # One number for a unit and a segment.
+    pair = unit * len(segments.names) + data.segments
+    pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
+    counts = _ranks(pairs // len(segments.names), pairs % len(segments.names), baskets) < segments.most
+    counted = np.flatnonzero(counts[place])
+    counted = counted[np.argsort(data.segments[counted], kind="stable")]
+    ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
+    parts = [counted[ends[number] : ends[number + 1]] for number in range(len(segments.names))]
+    return [_only(data, part, unit) for part in parts]
+
+
+def _unit_of_basket(data: Transactions) -> NDArray[np.int64]:
+    """Return the unit of each basket, (baskets,)."""
+    if data.unit_offsets is None:
+        return np.arange(data.baskets, dtype=np.int64)
+    return np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
+
+
+def _ranks(units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit and a segment.
+
+    units: (pairs,), ascending. numbers: of the segments, in the list. baskets: how many the unit has in it.
+    """
+    order = np.lexsort((numbers, -baskets, units))
+    first = np.searchsorted(units, units)
+    ranks = np.empty(len(units), dtype=np.int64)
+    ranks[order] = np.arange(len(units)) - first
+    return ranks
+
+
+def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
+    """Return some baskets, ascending, of all units that have one of them, and no other units."""
+    lengths = np.diff(data.offsets)[baskets]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    unit_offsets = None
+    if data.unit_offsets is not None:
+        starts = np.flatnonzero(np.diff(unit[baskets], prepend=-1))
+        unit_offsets = np.append(starts, len(baskets)).astype(np.int64)
+    found = replace(
+        data, offsets=offsets, items=data.items[entries], unit_offsets=unit_offsets, segments=None, rows=None
+    )
+    return found.of_occurring_items()

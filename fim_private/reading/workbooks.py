@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
 from fim_private.reading import memory
-from fim_private.reading.arrow_numpy import arrow_strings
-from fim_private.reading.column_roles import Wanted
+from fim_private.reading.columns import Wanted
 from fim_private.reading.files import File, empty
 from fim_private.reading.options import Options
 from fim_private.reading.record_batches import ArrowSource
-from fim_private.reading.title_rows import LOOKED_AT, refuse_title
+from fim_private.reading.text_blocks import LOOKED_AT, refuse_title
+from fim_private.reading.values import arrow_strings
 
 _PIECE = 1 << 20
 # Bytes of a cell in the reader's array, and of what it makes of it.

@@ -1,27 +1,245 @@
-"""What a caller names, as a DataFrame of Spark: a DataFrame, a table, a path, or a query on one of them."""
+"""Sessions of Spark, and what a caller names as a DataFrame."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, ParameterError, parameter
-from fim_private.reading.addresses import is_database, scheme_of, shown_source
-from fim_private.reading.column_roles import Roles, choose
-from fim_private.reading.dialect import InputForm
-from fim_private.reading.options import Options
-from fim_private.reading.read_as import ReadAs
-from fim_private.reading.record_batches import ArrowSource, has_tokens
-from fim_private.spark.row_reader import INSTANT
-from fim_private.spark.session import need_pyspark, session
-from fim_private.spark.spark_errors import told
-from fim_private.spark.tasks import spark_call
+from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
+from fim_private.reading.assembly import KeyedRows
+from fim_private.reading.columns import ReadAs, Roles, choose
+from fim_private.reading.files import is_database, scheme_of, shown_source
+from fim_private.reading.labels import Item, KnownLabels
+from fim_private.reading.options import InputForm, Options
+from fim_private.reading.record_batches import (
+    ArrowSource,
+    Encoder,
+    chosen,
+    empty_batch,
+    has_tokens,
+    items_name,
+    keyed_rows,
+)
+from fim_private.spark.tasks import Batches, spark_call, told
+
+# -------------------- session
+# A session of Spark: the caller's own where there is one, and otherwise a new one, with few settings of ours.
+
+# pyspark 4 runs on Java 17 and newer.
+_JAVA = 17
+# Where nobody names a master: all cores, and a task may fail four times, as on a cluster. In plain local mode the first
+# worker that dies ends the run.
+_MASTER = "local[*,4]"
+_LOG_LEVEL = "spark.log.level"
+# All that is ours in a session that we start; what the caller says comes before it, and of a caller's session nothing
+# is changed. Spark's bar and its log would mix with what the command prints.
+OURS = {
+    "spark.app.name": "fim-private",
+    "spark.ui.showConsoleProgress": "false",
+    _LOG_LEVEL: "ERROR",
+    # What folders are called is text, as on one machine.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+
+
+def need_pyspark() -> None:
+    """Raise MissingExtraError where pyspark is not installed."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise MissingExtraError(f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'")
+
+
+def session(settings: Mapping[str, str] | None = None) -> Any:
+    """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
+
+    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}.
+    Raises MissingExtraError without pyspark, DataError without a Java that it runs on, and ParameterError for settings
+    that the session that there is has not.
+    """
+    need_pyspark()
+    given = dict(settings or {})
+    then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
+    with told("Spark did not start", then):
+        present = _present()
+        if present is None:
+            return _started(given)
+        other = [name for name, value in given.items() if present.conf.get(name, "") != value]
+    if other:
+        raise ParameterError(
+            f"leave out {parameter('spark_conf')} {other[0]!r}: there is a session already, which has another setting"
+        )
+    return present
+
+
+def _present() -> Any:
+    """Return the session that there is, of this thread or another; None for none."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        return SparkSession.builder.getOrCreate()
+    return active
+
+
+def _started(given: Mapping[str, str]) -> Any:
+    """Return a new session with these settings."""
+    from pyspark.sql import SparkSession
+
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    remote = "SPARK_REMOTE" in os.environ or "spark.remote" in given
+    here = not submitted and not remote
+    if here:
+        _check_java()
+    builder = SparkSession.builder
+    for name, value in ({**OURS, **given} if here else given).items():
+        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
+    # Workers on this machine run the Python that this runs in; on a cluster the caller says which.
+    defaults: dict[str, str] = {}
+    if here and given.get("spark.master", "local").startswith("local"):
+        defaults["PYSPARK_PYTHON"] = sys.executable
+    if here:
+        defaults["MASTER"] = _MASTER  # comes after all other places where Spark looks for one
+    with _environment(defaults), _hushed() if here and _LOG_LEVEL not in given else nullcontext():
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
+    """Set some variables, unless they are set, for as long as this lasts."""
+    own = {name: value for name, value in defaults.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            del os.environ[name]
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Let the processes that are started write no errors: Java's log quotes rows, and says in pages what is one line.
+
+    Nor does this process, in the meantime.
+    """
+    sys.stderr.flush()
+    errors = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+
+
+def settings_of(given: list[str]) -> dict[str, str]:
+    """Return settings of Spark given as texts such as "spark.master=local[4]".
+
+    Raises ParameterError for another text.
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise ParameterError(
+                f"{parameter('spark_conf')} must be a setting of Spark and its value, such as "
+                f"'spark.master=local[4]', not {shown(text)}"
+            )
+        found[name] = value
+    return found
+
+
+def _check_java() -> None:
+    """Raise DataError unless there is a Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    told_need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
+    if java is None or not Path(java).exists():
+        raise DataError(
+            f"{told_need}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
+        )
+    # "17.0.15", and before Java 9 "1.8.0_292".
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        raise DataError(f"{told_need}, and the one here does not run: install it again, or set JAVA_HOME") from None
+    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)
+    if version is not None and int(version[1]) < _JAVA:
+        raise DataError(f"{told_need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
+
+
+# -------------------- row reader
+# Reads the rows of a table in tasks of Spark as they are read on one machine.
+
+# What Spark calls a timestamp: a moment, which it hands over in the zone of its session.
+INSTANT = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads rows.
+
+    name: of the table, in errors. roles: of its columns. tokens: whether items are texts of which those that print as
+    integers are some.
+    """
+
+    name: str
+    roles: Roles
+    tokens: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether rows are as in the source, and not put together of neighbours."""
+        return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
+
+    def labels(self, codes: Mapping[Item, int], count: int) -> KnownLabels:
+        """Return labels with these codes, below count."""
+        where = items_name(self.name, self.roles)
+        return KnownLabels(codes, count, where, text=self.tokens, fold_case=self.roles.fold_case)
+
+    def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
+        """Yield the rows of batches whose columns are those of roles.names, in order.
+
+        Raises DataError for what cannot be read.
+        """
+        for part in self.parts(batches):
+            yield keyed_rows(part, self.roles, Encoder(labels), self.name)
+
+    def parts(self, batches: Batches) -> Batches:
+        """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
+        size = self.roles.rows_at_a_time
+        for numbered in map(_in_utc, batches):
+            batch = numbered.rename_columns(self.roles.names)
+            for start in range(0, len(batch), size):
+                yield chosen(batch.slice(start, size), self.roles, self.name)
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise DataError for types that cannot be read, before anything is."""
+        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
+        keyed_rows(part, self.roles, Encoder(self.labels({}, 0)), self.name)
+
+
+def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with all moments in UTC, so that no setting changes a label or a comparison."""
+    moments = [place for place, kind in enumerate(batch.schema.types) if pa.types.is_timestamp(kind) and kind.tz]
+    for place in moments:
+        batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
+    return batch
+
+
+# -------------------- dataframes
+# What a caller names, as a DataFrame of Spark: a DataFrame, a table, a path, or a query on one of them.
 
 # What the source is called in a query.
 VIEW = "data"

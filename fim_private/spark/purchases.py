@@ -1,37 +1,435 @@
-"""Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
-
-The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
-digests only, and for its baskets, which are kept where Spark keeps them until they are counted.
-"""
+"""Rows to purchases: items numbered, the baskets of each unit brought together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
+from fim_private.errors import DataError
 from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.cell_lists import FirstCells, is_text
-from fim_private.reading.known_labels import KnownLabels, numbers
-from fim_private.reading.other_readings import SAMPLE
+from fim_private.reading.labels import INTEGER_TOKEN, Item, KnownLabels, Vocabulary, numbers
+from fim_private.reading.options import Segments
+from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
-from fim_private.reading.segment_members import members
-from fim_private.reading.segments import Segments
-from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Vocabulary
-from fim_private.spark.block_sums import summed
-from fim_private.spark.check_cells import CELLS, CHECK, Cells, Checksum, total
-from fim_private.spark.dataframes import Table
-from fim_private.spark.item_digests import ItemCodes, ItemDigests
-from fim_private.spark.item_names import ItemNames, numbered
-from fim_private.spark.pieces import AT_ONCE, FIELDS, mark, pieces
-from fim_private.spark.row_reader import RowReader
-from fim_private.spark.tasks import Batches, collected, run, spark_call
+from fim_private.reading.transactions import Transactions, members
+from fim_private.spark.dataframes import RowReader, Table
+from fim_private.spark.tasks import (
+    CELLS,
+    CHECK,
+    FAILURE,
+    Batches,
+    Cells,
+    Checksum,
+    changed,
+    collected,
+    rows_of,
+    run,
+    spark_call,
+    total,
+    verify,
+)
+
+# -------------------- pieces
+# Purchases as rows of Spark, and back: some thousand units a row, as arrays of whole numbers.
+
+# So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
+AT_ONCE = 1 << 23
+# So many entries are in a row, at most, unless a single unit has more.
+_ENTRIES = 1 << 20
+
+# units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
+# basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
+# check: what `mark` was given; null in all other rows.
+FIELDS = (
+    pa.field("units", pa.int64()),
+    pa.field("blank", pa.int64()),
+    pa.field("baskets", pa.binary()),
+    pa.field("lengths", pa.binary()),
+    pa.field("items", pa.binary()),
+    pa.field(CHECK, pa.binary()),
+)
+
+
+def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
+    """Yield purchases as rows, with columns of these numbers before the others; nothing of none."""
+    bounds = _bounds(data)
+    for place, (first, last) in enumerate(pairwise(bounds)):
+        low, high = (first, last) if data.unit_offsets is None else data.unit_offsets[[first, last]].tolist()
+        blank = data.blank if place == 0 else 0
+        start, end = data.offsets[[low, high]].tolist()
+        lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32)
+        baskets = None
+        if data.unit_offsets is not None:
+            baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
+        items = data.items[start:end].tobytes()
+        yield _pieces_row(keys, (last - first + blank, blank, baskets, lengths.tobytes(), items, None))
+
+
+def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
+    """Return a row without purchases that carries check cells."""
+    return _pieces_row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
+
+
+def _pieces_row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
+    columns = [pa.array([value], field.type) for value, field in zip(values, FIELDS, strict=True)]
+    names = [name for name, _ in keys] + [field.name for field in FIELDS]
+    return pa.RecordBatch.from_arrays([*(pa.array([key], pa.int64()) for _, key in keys), *columns], names=names)
+
+
+def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield rows together until they have as many entries as are worked on at once; at least one, empty group."""
+    group: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        lengths, items = (batch.column(batch.schema.get_field_index(name)) for name in ("lengths", "items"))
+        for row in range(len(batch)):
+            group.append(batch.slice(row, 1))
+            held += len(items[row].as_buffer()) + len(lengths[row].as_buffer())
+            if held >= 4 * AT_ONCE:
+                yield group
+                group, held = [], 0
+    yield group
+
+
+def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
+    """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
+    lengths: list[NDArray[np.int32]] = []
+    items: list[NDArray[np.int32]] = []
+    baskets: list[NDArray[np.int32]] = []
+    blank = 0
+    for batch in batches:
+        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
+        for row in range(len(batch)):
+            lengths.append(np.frombuffer(columns["lengths"][row].as_buffer(), dtype=np.int32))
+            items.append(np.frombuffer(columns["items"][row].as_buffer(), dtype=np.int32))
+            blank += columns["blank"][row].as_py()
+            if by_user:
+                baskets.append(np.frombuffer(columns["baskets"][row].as_buffer(), dtype=np.int32))
+    return Transactions(
+        _offsets(lengths),
+        np.concatenate([np.empty(0, dtype=np.int32), *items]),
+        numbers(count),
+        _offsets(baskets) if by_user else None,
+        blank=blank,
+    )
+
+
+def _offsets(parts: list[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Return where each begins, and the end, of things with these sizes."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate([np.empty(0, np.int32), *parts]))])
+
+
+def _bounds(data: Transactions) -> list[int]:
+    """Return at which units rows begin, and the end of the last."""
+    units = data.units - data.blank
+    starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
+    # An entry for each basket and unit, too: these take as much.
+    sizes = np.asarray(starts) + np.arange(units + 1)
+    if data.unit_offsets is not None:
+        sizes = sizes + data.unit_offsets
+    bounds = [0]
+    while bounds[-1] < units:
+        upto = int(np.searchsorted(sizes, sizes[bounds[-1]] + _ENTRIES, side="right")) - 1
+        bounds.append(max(upto, bounds[-1] + 1))
+    return bounds if units or not data.blank else [0, 0]
+
+
+# -------------------- block sums
+# Long vectors of whole numbers, one of each task, added up by Spark: the driver gets the sum alone.
+
+# A vector travels in blocks of so many numbers; of those with nothing but zeros only the check cells do.
+_BLOCK = 1 << 16
+# Blocks are added up by so many tasks at most.
+_TASKS = 64
+_BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary()), (CHECK, pa.binary())])
+# Makes a vector, (cells,) int64, of the batches of a partition, and check cells of the same.
+VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
+
+
+def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.int64]:
+    """Return the sum over all partitions of what a function makes of each: (cells,) int64.
+
+    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to.
+    Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
+    """
+    blocks = run(frame, _Blocks(vector), _BLOCKS)
+    tasks = max(1, min(_TASKS, -(-cells // _BLOCK)))
+    added = run(blocks.repartition(tasks, blocks["block"]), _added, _BLOCKS)
+    found = np.zeros(cells, dtype=np.int64)
+    checks: dict[int, list[bytes]] = {block: [] for block in range(-(-cells // _BLOCK))}
+    for one in collected(added).to_pylist():
+        start = one["block"] * _BLOCK
+        values = np.frombuffer(one["values"], dtype=np.int64)
+        found[start : start + len(values)] += values
+        checks[one["block"]].append(one[CHECK])
+    for own in checks.values():
+        verify(total(own), kept)
+    return found
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The task that cuts a vector into blocks."""
+
+    vector: VectorOf
+
+    def __call__(self, batches: Batches) -> Batches:
+        made, check = self.vector(batches)
+        values = np.ascontiguousarray(made, dtype=np.int64)
+        for block in range(-(-len(values) // _BLOCK)):
+            part = values[block * _BLOCK : (block + 1) * _BLOCK]
+            yield _block_sums_row(block, part if part.any() else part[:0], check)
+
+
+def _added(batches: Batches) -> Batches:
+    """Add up the blocks of one number."""
+    totals: dict[int, NDArray[np.int64]] = {}
+    checks: dict[int, Cells] = {}
+    for batch in batches:
+        for block, values, check in zip(batch.column(0).to_pylist(), *batch.columns[1:], strict=True):
+            part = np.frombuffer(values.as_buffer(), dtype=np.int64)
+            before = totals.get(block, part[:0])
+            totals[block] = before + part if len(before) == len(part) else max(before, part, key=len)
+            checks[block] = total([check.as_py()]) + checks.get(block, 0)
+    for block, values in totals.items():
+        yield _block_sums_row(block, values, checks[block])
+
+
+def _block_sums_row(block: int, values: NDArray[np.int64], check: Cells) -> pa.RecordBatch:
+    return rows_of(_BLOCKS, [(block, values.tobytes(), check.tobytes())])
+
+
+# -------------------- item digests
+# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names.
+#
+# The driver holds the digests of all items in the order of their labels: an item's code is the place of its digest. Two
+# items of one digest are noticed when the list is made, and it is made anew with another salt.
+
+
+def digest(item: Item, salt: int) -> int:
+    """Return an item as a whole number of 64 bits with a sign. salt: 0 to 255."""
+    kind = b"i" if isinstance(item, int) else b"s"
+    made = blake2b(kind + str(item).encode(), digest_size=8, salt=bytes([salt])).digest()
+    return int.from_bytes(made, "little", signed=True)
+
+
+@dataclass(frozen=True)
+class ItemDigests:
+    """The digests of all items, (count,) int64, all different, in the order of the items' labels.
+
+    salt: that they were made with. left_out: the codes of items that do not count.
+    """
+
+    digests: NDArray[np.int64]
+    salt: int
+    left_out: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        """How many items there are."""
+        return len(self.digests)
+
+    def __reduce__(self) -> tuple[type[ItemDigests], tuple[object, ...]]:
+        """Leave out what was sorted: it is sent to every task, and takes three times as much."""
+        return ItemDigests, (self.digests, self.salt, self.left_out)
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.argsort(self.digests, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> NDArray[np.int64]:
+        return self.digests[self._order]
+
+    def code(self, item: Item) -> int | None:
+        """Return the code of an item; None for one that is not among them."""
+        wanted = digest(item, self.salt)
+        place = int(np.searchsorted(self._sorted, wanted))
+        if place == len(self) or int(self._sorted[place]) != wanted:
+            return None
+        return int(self._order[place])
+
+    def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
+        """Return for each code the code of the same label in a public list, or -1: (count,) int32.
+
+        By the rule of `Vocabulary.codes_in`: what the list lacks is looked for in its other form, 39 for "39".
+        """
+        labels = [listed.label(code) for code in range(len(listed))]
+        found = np.full(len(self), -1, dtype=np.int32)
+        exact = {label: code for label in labels if (code := self.code(label)) is not None}
+        for number, label in enumerate(labels):
+            for other in _other_forms(label):
+                if (code := self.code(other)) is not None:
+                    found[code] = number
+        for number, label in enumerate(labels):  # these come before the others
+            if label in exact:
+                found[exact[label]] = number
+        return found
+
+
+class ItemCodes(dict[Item, int]):
+    """The code of each item, -2 - code for one that is left out; found when it is first asked for.
+
+    Raises DataError for an item that was not there when the items were numbered.
+    """
+
+    def __init__(self, digests: ItemDigests) -> None:
+        super().__init__()
+        self._digests = digests
+
+    def __missing__(self, item: Item) -> int:
+        code = self._digests.code(item)
+        if code is None:
+            raise changed()
+        self[item] = -2 - code if code in self._digests.left_out else code
+        return self[item]
+
+
+class NewItems(dict[Item, int]):
+    """Numbers items as they are first asked for, and notes them in `fresh`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fresh: list[Item] = []
+
+    def __missing__(self, item: Item) -> int:
+        self[item] = number = len(self)
+        self.fresh.append(item)
+        return number
+
+
+def _other_forms(label: Item) -> Iterable[Item]:
+    """Yield the label of the other kind that means the same item where the list has not that itself."""
+    if isinstance(label, int):
+        # Of texts only those that are no longer than a token are numbers.
+        if re.fullmatch(INTEGER_TOKEN, str(label)):
+            yield str(label)
+    elif re.fullmatch(r"0|-?[1-9][0-9]{0,18}", label) and -(2**63) <= int(label) < 2**63:
+        yield int(label)
+
+
+# -------------------- item names
+# The items of a table: one pass lists and numbers them, and their names stay where Spark keeps them.
+
+# The last row of a task has no item, and the check cells of the rows.
+_NAMES = pa.schema(
+    [
+        ("digest", pa.int64()),
+        ("number", pa.int64()),
+        ("text", pa.string()),
+        ("alike", pa.int64()),  # what a text prints like, where that is a number: by that it is ordered
+        (CHECK, pa.binary()),
+    ],
+)
+# In the order of a vocabulary's labels.
+_ORDER = ("number", "alike", "text")
+# Names are kept in so many parts: there are few of them, beside the purchases.
+_NAME_PARTS = 8
+_SALTS = 256
+
+
+@dataclass(frozen=True)
+class ItemNames:
+    """The items of a source: their digests, on the driver, and their names, where Spark keeps them.
+
+    kept: what Spark was asked to keep. read: the check cells of the rows of the source.
+    """
+
+    digests: ItemDigests
+    frame: Any
+    kept: Any
+    read: Cells
+
+    @property
+    def entries(self) -> int:
+        """How many items all rows have together."""
+        return int(self.read[1])
+
+    def labels(self, codes: Sequence[int]) -> dict[int, Item]:
+        """Return the labels of some codes."""
+        code_of = {int(self.digests.digests[code]): code for code in codes}
+        found: dict[int, Item] = {}
+        wanted = sorted(code_of)
+        for start in range(0, len(wanted), 1000):  # Spark plans a list in a condition value by value
+            some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
+            for one in collected(some).to_pylist():
+                found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
+        if len(found) != len(code_of):
+            raise changed()
+        return found
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The task that lists the items of a partition, each once."""
+
+    reader: RowReader
+    salt: int
+    checksum: Checksum
+
+    def __call__(self, batches: Batches) -> Batches:
+        seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
+        items = self.checksum.of_items(np.empty(0, dtype=np.int64))
+        for rows in self.reader.rows(batches, self.reader.labels(seen, 0)):
+            fresh, seen.fresh = seen.fresh, []
+            digests = np.array([digest(item, self.salt) for item in fresh], dtype=np.int64)
+            if fresh:
+                items = np.concatenate([items[:-1], self.checksum.of_items(digests)])
+            cells += self.checksum.of_rows(rows, items, whole=self.reader.whole)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(digests),
+                    pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
+                    pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
+                    pa.array([_alike(item) for item in fresh], pa.int64()),
+                    pa.nulls(len(fresh), pa.binary()),
+                ],
+                schema=_NAMES,
+            )
+        yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
+
+
+def _alike(item: Item) -> int | None:
+    return int(item) if isinstance(item, str) and re.fullmatch(INTEGER_TOKEN, item) else None
+
+
+def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
+    """Return the items of a DataFrame. Items of one digest get others, by another salt."""
+    for salt in range(_SALTS):
+        names = run(frame, _Names(reader, salt, checksum), _NAMES, ours=False)
+        with spark_call():
+            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS).persist()
+            order = [names[column].asc_nulls_last() for column in _ORDER]
+        try:
+            found = collected(names.orderBy(*order).select("digest", CHECK, "count", FAILURE))
+        except BaseException:
+            names.unpersist()
+            raise
+        # Tasks with the same rows are counted together.
+        ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
+        read = total(one[CHECK] for one in ends for _ in range(one["count"]))
+        digests = found.column("digest").drop_null().to_numpy()
+        if len(np.unique(digests)) == len(digests):
+            kept = names.where(names["digest"].isNotNull()).select("digest", "number", "text")
+            return ItemNames(ItemDigests(digests, salt), kept, names, read)
+        names.unpersist()
+    raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
+
+
+# -------------------- purchases
+# Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
+#
+# The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
+# digests only, and for its baskets, which are kept where Spark keeps them until they are counted.
 
 # Which part of a public list a piece is of; 0 without one.
 SEGMENT = "segment"

@@ -18,7 +18,7 @@ import typer
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from fim_private.cli.commands import app
+from fim_private.cli.app import app
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from fim_private.cli import completion
+from fim_private.cli import given as completion
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
-from fim_private.ledger.terms import Composition
+from fim_private.ledger.statement import Composition
 from fim_private.mechanisms.registry import MECHANISMS, single
-from fim_private.reading.dialect import InputForm
-from fim_private.reading.missing_users import MissingUser
+from fim_private.reading.options import InputForm, MissingUser
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 from typer.testing import CliRunner
 
-from fim_private.cli.commands import app
+from fim_private.cli.app import app
 from fim_private.cli.given import key_of, path_of, spelled_key, variable_of
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
@@ -334,7 +334,7 @@ def context_of(shop: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_advised_command_names_the_file_again(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.retyped import retyped
+    from fim_private.cli.mine import retyped
 
     (shop / "f.toml").write_text("epsilon = 2\n[mine]\nmax-basket = 5\nsupports = true\nunion = false\nquiet = true\n")
     context = context_of(["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7")
@@ -356,7 +356,7 @@ def test_the_advised_command_names_the_file_again(shop: Path, context_of: Any) -
 
 
 def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.retyped import retyped
+    from fim_private.cli.mine import retyped
 
     (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n")
     context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
@@ -367,7 +367,7 @@ def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, con
 
 
 def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> None:
-    from fim_private.cli.retyped import retyped
+    from fim_private.cli.mine import retyped
 
     (shop / "f.toml").write_text("[mine]\nfile = 'postgresql://ann:hunter2@host/shop'\nmax-basket = 5\n")
     context = context_of(["--config", "f.toml"])

@@ -22,7 +22,7 @@ import pytest
 from patience import PATIENCE
 from terminals import on_terminal
 
-from fim_private.reading.file_errors import file_errors
+from fim_private.reading.files import file_errors
 
 RUN = [sys.executable, "-m", "fim_private"]
 LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]

@@ -23,13 +23,11 @@ from hypothesis import strategies as st
 from mechanism_cases import outcomes
 
 from fim_private.auditing import audit as auditing
+from fim_private.auditing import audit as guarantees
 from fim_private.auditing import exact
-from fim_private.auditing import guarantees as guarantees
-from fim_private.auditing import pairs as families
-from fim_private.auditing.divergence import hockey_stick
-from fim_private.auditing.outcomes import OutputDistributions
-from fim_private.auditing.stopping_ranks import Stops, ranks
-from fim_private.dp.randomness import Randomness
+from fim_private.auditing import exact as families
+from fim_private.auditing.exact import OutputDistributions, Stops, hockey_stick, ranks
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -42,14 +40,12 @@ from fim_private.mechanisms import (
     NamedExponential,
     PermuteAndFlip,
     TightMargin,
-    exponential_weights,
     large_margin,
-    limited_domain,
 )
-from fim_private.mechanisms.abstention import AbstentionWeight
-from fim_private.mechanisms.exponential_weights import Candidate, named
-from fim_private.mechanisms.rank_search import Run, Search
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms import exponential as exponential_weights
+from fim_private.mechanisms import exponential as limited_domain
+from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
+from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search, TwoSidedSteps
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.spectrum import Level, SupportSpectrum
 

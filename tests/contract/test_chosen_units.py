@@ -25,15 +25,14 @@ from sales import as_sqlite
 from typer.main import get_command
 
 import fim_private as fim
-from fim_private import mechanisms, planning
-from fim_private.cli.commands import app
-from fim_private.learning.vote_result import Vote
+from fim_private import mechanisms
+from fim_private.cli.app import app
+from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
 from fim_private.mechanisms import registry
-from fim_private.output.budget_table import render_statement
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.output.vote_table import render_vote
+from fim_private.output.tables import render_statement, render_table, render_vote
+from fim_private.planning import plan as planning
 
 CUSTOMERS = 1001
 WHERE = "country = 'DE'"

@@ -23,24 +23,17 @@ from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from patience import PATIENCE
 from real_data import real_data
 
-from fim_private.counting import (
-    COUNTERS,
-    Effort,
-    MakeCounter,
-    active_counter,
-    itemset_spectrum,
-    list_itemsets,
-    portable_counter,
-    prefix_join,
-    work_limit,
-)
+from fim_private.counting import COUNTERS, Effort, MakeCounter, active_counter, itemset_spectrum, list_itemsets
+from fim_private.counting import portable as portable_counter
+from fim_private.counting import portable as prefix_join
+from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
-from fim_private.counting.work_limit import Meter, itemset_occurrences
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.work import Meter, itemset_occurrences
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
-from fim_private.reading import read_transactions
+from fim_private.reading.labels import Item, mixed_vocabulary
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, mixed_vocabulary
 
 every_counter = pytest.mark.parametrize(
     "counter",
@@ -318,7 +311,7 @@ def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> N
 def test_kernel_and_numpy_agree_on_larger_data(
     baskets: int, items: int, mean: float, size: int, large: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.counting import compiled_counter
+    from fim_private.counting import compiled as compiled_counter
 
     if large:  # prefixes are copied, a few ranks at a time
         monkeypatch.setattr(compiled_counter, "LARGE", 1)
@@ -627,7 +620,7 @@ COUNT_FOR_EVER = """
 import numpy as np, sys
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import mixed_vocabulary
+from fim_private.reading.labels import mixed_vocabulary
 vocabulary, _ = mixed_vocabulary(list(range(1_000)))
 shop = Transactions(np.arange(7) * 1_000, np.tile(np.arange(1_000, dtype=np.int32), 6), vocabulary)
 print("ready", flush=True)

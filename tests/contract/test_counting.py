@@ -30,11 +30,11 @@ from oracles import (
 from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 from fim_private.spectrum import SupportSpectrum
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]

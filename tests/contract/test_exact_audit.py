@@ -21,13 +21,11 @@ from hypothesis import strategies as st
 from mechanism_cases import CASES, Case
 
 from fim_private.auditing import audit as auditing
+from fim_private.auditing import audit as guarantees
 from fim_private.auditing import exact
-from fim_private.auditing import guarantees as guarantees
-from fim_private.auditing import pairs as families
+from fim_private.auditing import exact as families
 from fim_private.auditing.audit import audit, auditable
-from fim_private.auditing.divergence import hockey_stick
-from fim_private.auditing.outcomes import OutputDistributions
-from fim_private.auditing.pairs import are_neighbors, random_pairs, structured_pairs
+from fim_private.auditing.exact import OutputDistributions, are_neighbors, hockey_stick, random_pairs, structured_pairs
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -37,18 +35,17 @@ from fim_private.mechanisms import (
     Mechanism,
     NamedExponential,
     TightMargin,
-    abstention,
     distance,
     exponential,
-    exponential_weights,
     large_margin,
-    max_of_laplaces,
-    permute_and_flip,
     registry,
 )
-from fim_private.mechanisms.exponential_weights import Candidate, named
-from fim_private.mechanisms.rank_search import Run, Search
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps
+from fim_private.mechanisms import exponential as abstention
+from fim_private.mechanisms import exponential as exponential_weights
+from fim_private.mechanisms import noisy_max as max_of_laplaces
+from fim_private.mechanisms import noisy_max as permute_and_flip
+from fim_private.mechanisms.exponential import Candidate, named
+from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search
 from fim_private.spectrum import SupportSpectrum
 
 AUDITABLE = [*registry.single()]

@@ -17,10 +17,10 @@ from release_distributions import ERROR, Itemset, Noise, consistent, decimal
 from small_data import ITEMSETS, Database, column, neighbouring, supports_of
 
 import fim_private as fim
-from fim_private.dp.gaussian_dp import gdp_mu
-from fim_private.dp.randomness import discrete_laplace
-from fim_private.mining import noisy_supports
-from fim_private.mining.noisy_supports import CONFIDENCE, NoiseKind, SupportNoise
+from fim_private.dp.composition import gdp_mu
+from fim_private.dp.noise import discrete_laplace
+from fim_private.request import supports as noisy_supports
+from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 # Budgets are large here, so that little data tells whether they are kept.
 pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import fim_private as fim
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning.majority import ExponentialInterior, MajorityPath, Stop, interior_point
 

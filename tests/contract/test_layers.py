@@ -22,31 +22,31 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # A room is a folder, or a module on top of the package. Which other rooms each may import; a new one is one line.
 MAY_IMPORT = {
     "errors": "",
-    "defaults": "",
-    "glance": "",
+    "options": "",
+    "display": "",
     "whole_files": "errors",
-    "charts": "errors glance",  # numbers and texts, no releases
     "dp": "errors",
     "spectrum": "errors dp",
     "reading": "errors",  # nothing about privacy
-    "counting": "errors defaults dp spectrum reading",
-    "mechanisms": "errors defaults dp spectrum",  # no data: they see levels alone
+    "counting": "errors options dp spectrum reading",
+    "mechanisms": "errors options dp spectrum",  # no data: they see levels alone
     "selecting": "errors dp spectrum mechanisms",
-    "comparing": "errors glance dp spectrum mechanisms",
+    "comparing": "errors display dp spectrum mechanisms",
     "opendp": "errors dp mechanisms selecting",
-    "auditing": "errors defaults dp spectrum mechanisms",
-    "ledger": "errors glance dp whole_files",  # neither data nor releases
+    "auditing": "errors options dp spectrum mechanisms",
+    "ledger": "errors display dp whole_files",  # neither data nor releases
     "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
-    "rules": "errors reading",  # they see what is released, and nothing else
-    "mining": "errors defaults glance charts dp reading counting mechanisms selecting levelwise rules spark "
-    "whole_files",
-    "planning": "errors defaults glance dp spectrum mechanisms levelwise mining",
-    "output": "errors whole_files glance charts dp reading mechanisms mining planning auditing rules ledger learning",
-    "reporting": "errors glance charts dp reading mining rules whole_files",
-    "learning": "errors defaults glance dp spectrum reading counting mechanisms selecting mining",
-    "cli": "errors defaults glance reading counting mechanisms mining planning auditing ledger reporting output "
-    "rules spark learning whole_files",
+    "rule_metrics": "errors reading",  # they see what is released, and nothing else
+    "request": "errors options display dp reading counting mechanisms levelwise rule_metrics",
+    "release": "errors options display dp reading request rule_metrics whole_files mechanisms",
+    "mining": "errors options dp reading counting mechanisms selecting levelwise spark request release",
+    "planning": "errors options display dp spectrum mechanisms levelwise request release mining",
+    "output": "errors whole_files display dp reading mechanisms request release planning auditing rule_metrics "
+    "ledger learning",
+    "learning": "errors options display dp spectrum reading counting mechanisms selecting request release mining",
+    "cli": "errors options display reading counting mechanisms mining planning auditing ledger output request release "
+    "rule_metrics spark learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
 FRONT = {"": set(MAY_IMPORT), "__main__": {"cli"}}
@@ -135,14 +135,14 @@ def test_the_checks_of_the_rooms_see_a_wrong_import() -> None:
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:
-    lines = "import sys, fim_private, fim_private.cli.commands; print(*sys.modules)"
+    lines = "import sys, fim_private, fim_private.cli.app; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout.split()
     heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
     assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
     own = {name for name in loaded if name.startswith("fim_private")}
-    light = {"errors", "defaults"}
+    light = {"errors", "options"}
     own = {name.removeprefix("fim_private").lstrip(".") for name in own}
     assert {name for name in own if name and room(name) != "cli"} == light
 
@@ -229,7 +229,7 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
 
 
 def test_the_checks_see_what_they_look_for() -> None:
-    assert "fim_private.dp.randomness" in all_imports("mining")
+    assert "fim_private.dp.noise" in all_imports("mining")
     assert "dp.randomness" in set(imported("mining"))
     assert "counting.portable_counter" in set(imported("counting.counter_registry"))
     assert "typer.echo" in set(calls("cli.commands"))

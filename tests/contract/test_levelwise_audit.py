@@ -19,17 +19,17 @@ import oracles
 import pytest
 
 from fim_private.counting import Effort, LocalSource
-from fim_private.counting.universe import UNKNOWN
-from fim_private.dp.randomness import Randomness
-from fim_private.levelwise import discovery, gaussian_budget
-from fim_private.levelwise.item_threshold import item_threshold
+from fim_private.counting.source import UNKNOWN
+from fim_private.dp.noise import Randomness
+from fim_private.levelwise import discovery
+from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
+from fim_private.levelwise.recipe import item_threshold
 from fim_private.mechanisms import registry
-from fim_private.mining.allocation import BudgetAllocation
-from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
+from fim_private.request.budget import BudgetAllocation, allocate
+from fim_private.request.request import MiningOptions
 
 GRID = laws.GRID
 ITEMS = ("a", "b", "c")

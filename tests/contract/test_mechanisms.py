@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mechanism_cases import CASES, Case, by_level, cases, exact, named, outcomes, with_abstention
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     ABSTAIN,
@@ -32,8 +32,7 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.mechanisms.large_margin import _integer_threshold
-from fim_private.mechanisms.rank_search import Run, Search
-from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
+from fim_private.mechanisms.rank_search import Run, Search, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)

@@ -27,12 +27,12 @@ from oracles import brute_force_user_supports, hockey_stick, spectrum_of
 from real_data import real_data
 
 from fim_private.counting import LocalSource, itemset_spectrum
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import NamedExponential
-from fim_private.mining.scope import Scope
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
+from fim_private.request.request import Scope
 from fim_private.spectrum import SupportSpectrum
 
 Items = tuple[int | str, ...]

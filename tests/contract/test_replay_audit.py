@@ -27,22 +27,30 @@ from numpy.typing import NDArray
 from replays import Step, Teller, forced, recorded
 
 import fim_private as fim
-from fim_private.counting import counter_registry, portable_candidates, weighted_items
-from fim_private.counting.clipped_weights import clipped_weights
-from fim_private.dp.accounting import zcdp_rho
-from fim_private.dp.gaussian_dp import gdp_mu
-from fim_private.dp.randomness import Randomness
-from fim_private.dp.rounded_normal import least_exceeding
-from fim_private.levelwise import discovery, gaussian_budget, levelwise, reaching, scaled_count
-from fim_private.levelwise.closed_sets import pairs_of
+from fim_private.counting import portable as portable_candidates
+from fim_private.counting import registry as counter_registry
+from fim_private.counting import registry as weighted_items
+from fim_private.counting.candidates import clipped_weights
+from fim_private.dp.composition import gdp_mu, zcdp_rho
+from fim_private.dp.noise import Randomness, least_exceeding
+from fim_private.levelwise import counts as scaled_count
+from fim_private.levelwise import discovery, levelwise
+from fim_private.levelwise import levelwise as reaching
+from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import Level, nothing
-from fim_private.levelwise.gaussian_budget import GaussianBudget, noisy_weights
-from fim_private.levelwise.item_threshold import item_threshold
-from fim_private.levelwise.recipe import OWN_ITEMS, OWN_ITEMS_OF_USER
-from fim_private.mining import counting_given, noisy_supports, one_release
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
-from fim_private.mining.options import MiningOptions
-from fim_private.mining.unit_count import UnitCount
+from fim_private.levelwise.recipe import (
+    OWN_ITEMS,
+    OWN_ITEMS_OF_USER,
+    GaussianBudget,
+    item_threshold,
+    noisy_weights,
+    pairs_of,
+)
+from fim_private.mining import count as counting_given
+from fim_private.mining import engines as one_release
+from fim_private.request import supports as noisy_supports
+from fim_private.request.request import MiningOptions
+from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
 GRID = laws.GRID
 # The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are of another country.

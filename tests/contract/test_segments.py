@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import read_parts, segment_members
-from fim_private.reading.options import Options
-from fim_private.reading.segments import Segments, segments_of
+from fim_private.reading import transactions as segment_members
+from fim_private.reading.options import Options, Segments, segments_of
+from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 
 # A row: user, basket, segment, item; None for a null.
@@ -194,7 +194,7 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     assert (held(a), held(b)) == (Counter([as_unit([{"x", "y"}])]), Counter([as_unit([{"y"}])]))
     path = folder / "w.csv"
     path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
-    from fim_private.reading.dialect import Dialect
+    from fim_private.reading.options import Dialect
 
     a, _, c = read_parts(
         path, Options(basket="order_id", dialect=Dialect(input_format="wide"), by=Segments("s", NAMES))

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.counting import COUNTERS, Effort
-from fim_private.counting.counter_registry import counter_for, shard_counter
-from fim_private.counting.item_ranks import rank_order
-from fim_private.counting.shards import Shard, ShardCounter
-from fim_private.reading import read_transactions
+from fim_private.counting.counter import Shard, ShardCounter, rank_order
+from fim_private.counting.registry import counter_for, shard_counter
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
 baskets_of = st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=40)

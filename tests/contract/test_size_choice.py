@@ -28,19 +28,18 @@ from sources import SOURCES, writers
 from typer.testing import CliRunner
 
 import fim_private as fim
-from fim_private.counting.source import LocalSource
-from fim_private.counting.universe import UNKNOWN, Universe
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.source import UNKNOWN, LocalSource, Universe
+from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError, LedgerError, ParameterError
 from fim_private.mechanisms import Exponential
 from fim_private.mechanisms.top_k import TopK
-from fim_private.mining import size_choice
-from fim_private.mining.budget import allocate
-from fim_private.mining.size_choice import PART, SizeChoice, job_of, request_of, size_scores
-from fim_private.mining.sizes import parse_sizes, sizes_to_choose_from
+from fim_private.mining import mine as size_choice
+from fim_private.mining.mine import PART, SizeChoice, job_of, request_of, size_scores
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_transactions
+from fim_private.request.budget import allocate
+from fim_private.request.request import parse_sizes, sizes_to_choose_from
 from fim_private.spectrum import SupportSpectrum
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
@@ -468,7 +467,7 @@ def test_of_users_the_choice_counts_users() -> None:
 
 
 def test_the_command_gives_what_the_library_gives() -> None:
-    from fim_private.cli.commands import app
+    from fim_private.cli.app import app
 
     asked = ["mine", str(CORNER_SHOP), "--user", "customer", "--size", "auto:2-5", "--seed", "1", "--format", "json"]
     found = json.loads(CliRunner().invoke(app, asked).stdout)

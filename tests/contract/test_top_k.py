@@ -19,12 +19,10 @@ from real_data import real_data
 
 import fim_private as fim
 from fim_private.counting import Effort, itemset_spectrum
-from fim_private.counting.source import LocalSource
-from fim_private.counting.universe import Catalogue, Universe, UnknownUniverse
-from fim_private.dp.accounting import root_below, zcdp_rho
+from fim_private.counting.source import Catalogue, LocalSource, Universe, UnknownUniverse
+from fim_private.dp.composition import gdp_mu, root_below, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.gaussian_dp import gdp_mu
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
 from fim_private.mechanisms import (
@@ -38,10 +36,9 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.mining.allocation import BudgetAllocation
-from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
+from fim_private.request.budget import BudgetAllocation, allocate
+from fim_private.request.request import MiningOptions
 from fim_private.spectrum import SupportSpectrum
 
 Counts = Mapping[str, int]

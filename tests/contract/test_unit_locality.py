@@ -34,13 +34,15 @@ from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
-from fim_private.counting.counter_registry import item_level_sums
-from fim_private.counting.portable_candidates import repeated_items
+from fim_private.counting.portable import repeated_items
+from fim_private.counting.registry import item_level_sums
 from fim_private.errors import DataError
-from fim_private.reading import assembly, chunk_sizes, read_catalogue, read_transactions, record_batches
+from fim_private.reading import assembly, record_batches
+from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
+from fim_private.reading.labels import Item, canonical_vocabulary
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, canonical_vocabulary
 
 Units = list[list[Basket]]
 Held = Counter[Hashable]
@@ -453,7 +455,7 @@ def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:
         are_numbers = tokens and pc.all(pc.match_substring_regex(values, reference.INTEGER.pattern)).as_py()
         return right(values, tokens=bool(are_numbers))
 
-    patch.setattr("fim_private.reading.arrow_labels.canonical_vocabulary", wrong)
+    patch.setattr("fim_private.reading.labels.canonical_vocabulary", wrong)
 
 
 def no_cap(patch: pytest.MonkeyPatch) -> None:
@@ -526,7 +528,7 @@ def items_that_all_have_most(patch: pytest.MonkeyPatch) -> None:
         kept = np.argsort(-often, kind="stable")[:most]
         return item_level_sums(data._with(np.isin(data.items, kept)), scale, most, *rest)
 
-    patch.setattr("fim_private.counting.weighted_items.item_level_sums", wrong)
+    patch.setattr("fim_private.counting.registry.item_level_sums", wrong)
 
 
 def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:

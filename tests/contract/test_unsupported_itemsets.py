@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.counting import unsupported_itemsets as module
-from fim_private.counting.unsupported_itemsets import candidates_of, unsupported_itemsets
-from fim_private.dp.randomness import Randomness
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.counting import spectra as module
+from fim_private.counting.spectra import candidates_of, unsupported_itemsets
+from fim_private.dp.noise import Randomness
+from fim_private.reading.purchases import read_catalogue, read_transactions
 
 baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)
 

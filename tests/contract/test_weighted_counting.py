@@ -18,15 +18,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fim_private.counting import COUNTERS, Effort, LocalSource, portable_candidates
-from fim_private.counting.candidate_counts import CandidateSource
-from fim_private.counting.clipped_weights import clipped_weights
-from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
-from fim_private.counting.weighted_items import ItemSource, LocalItems
+from fim_private.counting import COUNTERS, Effort, LocalSource
+from fim_private.counting import portable as portable_candidates
+from fim_private.counting.candidates import CandidateSource, clipped_weights
+from fim_private.counting.registry import ItemSource, LocalItems
+from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
 from fim_private.errors import ParameterError, WorkLimitError
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 
 Baskets = list[list[int]]
 # A set of item numbers.
@@ -610,7 +610,7 @@ def test_progress_is_shown_and_may_end_the_count(way: Way, monkeypatch: Any) -> 
         shown.append(fraction)
         raise EnoughError
 
-    monkeypatch.setattr("fim_private.counting.work_limit._PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("fim_private.counting.work._PROGRESS_SECONDS", 0.0)
     data = generated(10_000, seed=1, by_user=False, length=30)
     among = way.among(data, [data.vocabulary.label(code) for code in range(60)], progress=progress)
     candidates = generated_candidates(60, seed=4)

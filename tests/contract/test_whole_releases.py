@@ -43,18 +43,18 @@ from small_data import (
 )
 
 import fim_private as fim
-from fim_private.counting import itemset_spectra
-from fim_private.counting.universe import Catalogue, SizedUniverse, UnknownUniverse
+from fim_private.counting import spectra as itemset_spectra
+from fim_private.counting.source import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.cost import ZcdpCost
-from fim_private.dp.randomness import discrete_laplace
-from fim_private.mechanisms import PermuteAndFlip, abstention, registry
+from fim_private.dp.noise import discrete_laplace
+from fim_private.mechanisms import PermuteAndFlip, registry
+from fim_private.mechanisms import exponential as abstention
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.mining import noisy_supports
-from fim_private.mining.allocation import BudgetAllocation
-from fim_private.mining.budget import allocate
-from fim_private.mining.noisy_supports import CONFIDENCE, NoiseKind, SupportNoise
-from fim_private.mining.options import MiningOptions
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.purchases import read_catalogue, read_transactions
+from fim_private.request import supports as noisy_supports
+from fim_private.request.budget import BudgetAllocation, allocate
+from fim_private.request.request import MiningOptions
+from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 THIRD = Fraction(1, 3)

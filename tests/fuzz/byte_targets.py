@@ -26,7 +26,7 @@ from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.errors import FimPrivateError
-from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.mining.count import given_itemsets
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
 

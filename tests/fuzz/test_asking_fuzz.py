@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.cli import main
 from fim_private.mechanisms.registry import REGISTRY
-from fim_private.mining.release import Release
+from fim_private.release.release import Release
 
 pytestmark = pytest.mark.full
 

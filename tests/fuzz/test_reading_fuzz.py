@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.mining.given_itemsets import given_itemsets
+from fim_private.mining.count import given_itemsets
 from fim_private.output.console import Screen
-from fim_private.output.inspection_table import command_for, render_inspection
+from fim_private.output.tables import command_for, render_inspection
 from fim_private.reading.inspection import Inspection
 from fim_private.reading.transactions import Transactions
 

@@ -17,8 +17,9 @@ import warnings
 from typing import Any
 
 import fim_private as fim
-from fim_private.spark import purchases, spark_counter
-from fim_private.spark.session import session
+from fim_private.spark import purchases
+from fim_private.spark import source as spark_counter
+from fim_private.spark.dataframes import session
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
 # What these tests do is over before Java's second compiler pays: without it they take half the time.

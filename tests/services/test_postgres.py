@@ -18,7 +18,7 @@ from postgres_server import PASSWORD, Server, running_server
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
 
 import fim_private as fim
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
 
 pytestmark = pytest.mark.full
 

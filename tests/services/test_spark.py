@@ -26,14 +26,14 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.counting import Effort
-from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse
+from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse
 from fim_private.mining.engines import Engine
-from fim_private.mining.scope import Scope
-from fim_private.reading import read_catalogue
 from fim_private.reading.options import Options
+from fim_private.reading.purchases import read_catalogue
 from fim_private.reading.where import where_of
+from fim_private.request.request import Scope
 from fim_private.spark import purchases
-from fim_private.spark.row_reader import INSTANT
+from fim_private.spark.dataframes import INSTANT
 from fim_private.spark.tasks import spark_call
 
 pytestmark = [
@@ -57,7 +57,7 @@ SETTINGS = {
 def spark() -> Iterator[Any]:
     """A session of Spark in this process."""
     assert shutil.which("java"), "these tests start Spark, which needs Java 17 (Debian: openjdk-17-jre-headless)"
-    from fim_private.spark.session import session
+    from fim_private.spark.dataframes import session
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_SUBMIT_OPTS", JAVA)
@@ -228,8 +228,8 @@ def test_level_sums_are_those_of_one_machine(spark: Any, many_tasks: None, file:
 def test_levels_are_read_lazily_and_on(
     spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
-    from fim_private.counting import lazy_levels
-    from fim_private.spark import spark_counter
+    from fim_private.counting import spectra as lazy_levels
+    from fim_private.spark import source as spark_counter
 
     monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
     monkeypatch.setattr(lazy_levels, "_MORE_ITEMSETS", 2)
@@ -448,7 +448,8 @@ def lose_blocks(spark: Any, known: set[int]) -> None:
 
 def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
-    from fim_private.spark import spark_counter, views
+    from fim_private.spark import source as spark_counter
+    from fim_private.spark import sums as views
 
     for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_on_shards")):
         ask = getattr(owner, name)
@@ -545,7 +546,10 @@ def test_lost_blocks_and_other_orders_change_nothing(
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.spark import block_sums, item_names, source, spark_counter, tasks
+    from fim_private.spark import purchases as block_sums
+    from fim_private.spark import purchases as item_names
+    from fim_private.spark import source, tasks
+    from fim_private.spark import source as spark_counter
 
     seen: list[pa.Table] = []
     collect = tasks.collected
@@ -614,7 +618,7 @@ def test_too_much_work_is_refused(spark: Any, file: Path) -> None:
 
 
 def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
-    from fim_private.cli.commands import app
+    from fim_private.cli.app import app
 
     runner = CliRunner()
     options = ["--size", "2", "--top", "5", "--supports", "--seed", "1", "--format", "json"]

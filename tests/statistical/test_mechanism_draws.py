@@ -10,7 +10,7 @@ import oracles
 import pytest
 from mechanism_cases import CASES, Case, Outcomes, outcomes
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 
 LEVEL = 1e-6
 MOST_DRAWS = 100_000

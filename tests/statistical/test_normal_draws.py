@@ -11,9 +11,8 @@ import oracles
 import pytest
 from numpy.typing import NDArray
 
-from fim_private.dp import rounded_normal as sampler
-from fim_private.dp.randomness import Integers, Randomness
-from fim_private.dp.rounded_normal import rounded_normal
+from fim_private.dp import noise as sampler
+from fim_private.dp.noise import Integers, Randomness, rounded_normal
 
 DRAWS = 100_000
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect

@@ -12,18 +12,18 @@ import numpy as np
 import oracles
 import pytest
 
-from fim_private.dp.randomness import (
+from fim_private.dp.noise import (
     Integers,
     Randomness,
     bernoulli_exp,
+    choose_level,
     discrete_gaussian,
     discrete_laplace,
     discrete_laplace_integer,
     geometric,
     uniform_integers,
 )
-from fim_private.dp.weighted_choice import choose_level
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise, release
+from fim_private.request.supports import NoiseKind, SupportNoise, release
 
 DRAWS = 100_000
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.accounting import root_below, zcdp_rho
+from fim_private.dp.composition import root_below, zcdp_rho
 from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=100, Emin=-999_999, Emax=999_999)

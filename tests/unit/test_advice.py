@@ -13,14 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.mining.advice import Advice, advice
-from fim_private.mining.needed_support import needed_support
-from fim_private.mining.options import MiningOptions, checked_options
-from fim_private.mining.segmented import rules_by_segment
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
-from fim_private.reporting.page import page
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_transactions
+from fim_private.release.page import page
+from fim_private.release.segmented import rules_by_segment
+from fim_private.request.advice import Advice, advice, needed_support
+from fim_private.request.request import MiningOptions, checked_options
 
 # Budgets are as large as they are advised to be.
 pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")

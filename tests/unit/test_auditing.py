@@ -17,10 +17,7 @@ from mechanism_cases import named, outcomes
 
 from fim_private.auditing import exact
 from fim_private.auditing.audit import AuditReport, audit, auditable
-from fim_private.auditing.digits import DIGITS, number
-from fim_private.auditing.divergence import hockey_stick
-from fim_private.auditing.highest_noisy import gauss
-from fim_private.auditing.stopping_ranks import ranks
+from fim_private.auditing.exact import DIGITS, gauss, hockey_stick, number, ranks
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -33,8 +30,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.rank_search import Search
-from fim_private.mechanisms.rank_search_noise import TwoSidedSteps
+from fim_private.mechanisms.rank_search import Search, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NEIGHBORS = ["replace-one", "add-remove"]

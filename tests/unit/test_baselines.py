@@ -26,7 +26,7 @@ from benchmarks.peers.integer_noise import IntegerNoise
 from benchmarks.peers.item_matrix import support_at_rank
 from benchmarks.peers.privbasis_budget import Budget
 from benchmarks.peers.released import Released
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import zcdp_rho
 from fim_private.reading.transactions import Transactions
 
 Baskets = list[list[int]]

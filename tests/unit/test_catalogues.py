@@ -18,15 +18,13 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.mining.scope import Scope
 from fim_private.output.console import Screen
-from fim_private.output.inspection_table import render_inspection
-from fim_private.output.release_table import render_table
-from fim_private.output.top_plan_table import render_top_plan
-from fim_private.planning import ListGain, list_gain
-from fim_private.planning.product_list import levelwise_options, usual_list_gain
+from fim_private.output.tables import render_inspection, render_table, render_top_plan
+from fim_private.planning.customers import levelwise_options, usual_list_gain
+from fim_private.planning.plan import ListGain, list_gain
 from fim_private.planning.top_plan import plan_top
-from fim_private.reporting.page import page
+from fim_private.release.page import page
+from fim_private.request.request import Scope
 
 PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]})
 SALES = pa.table(

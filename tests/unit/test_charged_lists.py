@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fim_private as fim
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import LedgerError, ParameterError
 
 ROWS = fim.unit_rows([[77.0], [-77.0]] * 20, center=0, scale=100)

@@ -20,12 +20,10 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 
 import fim_private as fim
-from fim_private.charts.as_svg import svg
-from fim_private.charts.bar_chart import UNNAMED, WIDE, Bar, BarChart
-from fim_private.charts.names import cut, lines, short_name, whole_name, width
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError, ParameterError
-from fim_private.mining.release import Itemset, Release
+from fim_private.release.chart import UNNAMED, WIDE, Bar, BarChart, cut, lines, short_name, svg, whole_name, width
+from fim_private.release.release import Itemset, Release
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 EVIL = [

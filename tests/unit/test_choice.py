@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
-from fim_private.counting.universe import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain, registry
-from fim_private.mining.choice import AUTO, choose
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_catalogue
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_catalogue
+from fim_private.request.request import AUTO, choose
 from fim_private.spectrum import SupportSpectrum
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300

@@ -15,7 +15,7 @@ from mechanism_cases import CASES, Case, outcomes
 
 from fim_private.comparing import QUANTILES, ComparedMechanism, Comparison, compare
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, OutcomeDistribution
 from fim_private.spectrum import SupportSpectrum

@@ -22,13 +22,13 @@ import fim_private as fim
 from fim_private.counting import LocalSource
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import DataError, FimPrivateError, ParameterError, WorkLimitError
-from fim_private.mining import known_itemsets
-from fim_private.mining.given_itemsets import given_itemsets
-from fim_private.mining.known_itemsets import supports_of
+from fim_private.mining.count import given_itemsets
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
-from fim_private.reading.vocabulary import Item
+from fim_private.output.tables import render_table
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_transactions
+from fim_private.request import itemsets as known_itemsets
+from fim_private.request.itemsets import supports_of
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 THREE = [["bread", "butter"], ["jam"], ["tea"]]

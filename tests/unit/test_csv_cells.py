@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.mining.csv_cells import as_it_was, csv_line
+from fim_private.release.forms import as_it_was, csv_line
 
 TEXTS = st.text(st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6)
 

@@ -18,7 +18,7 @@ import fim_private as fim
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
 from fim_private.output.console import Screen
-from fim_private.output.customer_plan_table import render_customer_plan
+from fim_private.output.tables import render_customer_plan
 from fim_private.planning.customers import CustomerPlan
 from fim_private.reading.transactions import Transactions
 

@@ -19,8 +19,8 @@ import pyarrow.parquet
 import pytest
 
 import fim_private as fim
-from fim_private.reading import read_transactions
-from fim_private.reading.addresses import shown_source
+from fim_private.reading.files import shown_source
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
 COLUMNS: dict[str, Any] = {"user": "customer", "basket": "order", "item": "product"}
@@ -353,7 +353,7 @@ def test_one_column_that_is_an_item_does_not_hide_others(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"])
 def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.cli.destination import destination
+    from fim_private.cli.writing import destination
 
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "sales" / "0.parquet", {"milk": [1]})

@@ -22,11 +22,12 @@ import pytest
 from patience import PATIENCE
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import chunk_sizes, read_catalogue, read_transactions
-from fim_private.reading.cell_lists import items_of_cell, split_cells
-from fim_private.reading.file_errors import file_errors
+from fim_private.reading import memory as chunk_sizes
+from fim_private.reading.files import file_errors
+from fim_private.reading.labels import Item
+from fim_private.reading.other_readings import items_of_cell, split_cells
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 TWO = [{"milk", "bread"}, {"milk"}]

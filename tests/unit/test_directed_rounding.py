@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fim_private.dp.directed_rounding import down, exp, ln, quotient, sqrt, up
+from fim_private.dp.bounds import down, exp, ln, quotient, sqrt, up
 
 PRECISE = Context(prec=60)
 VALUES = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-3))

@@ -13,10 +13,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.levelwise.candidate_pool import CandidatePool
-from fim_private.levelwise.discovery import Level
-from fim_private.levelwise.doubt import doubtful
-from fim_private.levelwise.two_counts import Counted
+from fim_private.levelwise.counts import Counted, doubtful
+from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -27,10 +25,10 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mechanisms.shortfall import shortfall
+from fim_private.mechanisms.top_k import shortfall
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
 # ------------------------------------------------------------------------------------- what levelwise counted

@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fim_private.auditing.digits import DIGITS, decay, laplace_tail
-from fim_private.auditing.exponential_sums import Exponentials, Stretch, Terms, stretches
-from fim_private.auditing.highest_noisy import highest_shares
-from fim_private.auditing.stopping_ranks import Stops, ranks
+from fim_private.auditing.exact import (
+    DIGITS,
+    Exponentials,
+    Stops,
+    Stretch,
+    Terms,
+    decay,
+    highest_shares,
+    laplace_tail,
+    ranks,
+    stretches,
+)
 from fim_private.mechanisms import LargeMargin, TightMargin
-from fim_private.mechanisms.rank_search import Search
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps, TwoSidedSteps
+from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 # Beyond, e^-x is below 1e-43: what is left out of the sums term by term.

@@ -19,11 +19,11 @@ import pytest
 from workbook_files import Rows, workbook
 
 import fim_private as fim
-from fim_private.cli.commands import run
-from fim_private.output.inspection_table import command_for
-from fim_private.reading import chunk_sizes
+from fim_private.cli.app import run
+from fim_private.output.tables import command_for
+from fim_private.reading import memory as chunk_sizes
+from fim_private.reading.labels import Item
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 TWO = [{"milk", "bread"}, {"milk"}]
@@ -502,7 +502,7 @@ def test_no_place_of_a_wide_table_is_dropped() -> None:
 
 def test_wide_tables_are_read_once_for_each_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a column stands was looked for in a list of all, made anew for each."""
-    from fim_private.reading.text_tables import Header
+    from fim_private.reading.text import Header
 
     calls: list[Header] = []
     whole: Any = Header.names

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fim_private.dp.accounting import zcdp_rho
-from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_mu
-from fim_private.dp.normal_tail import normal_tail_bounds
+from fim_private.dp.bounds import normal_tail_bounds
+from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
 from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 import fim_private as fim
+from fim_private.display import FEW, SOME, Glance, printable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.glance import FEW, SOME, Glance, printable
 from fim_private.mechanisms import LargeMargin
-from fim_private.mining.release import Itemset, Release
+from fim_private.release.release import Itemset, Release
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
 KINDS = ("release", "abstained", "plan", "top plan", "comparison")

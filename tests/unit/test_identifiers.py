@@ -16,7 +16,7 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import DataError
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
 SIGNED = ["int8", "int16", "int32", "int64"]

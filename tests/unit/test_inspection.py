@@ -18,7 +18,7 @@ import pytest
 
 import fim_private as fim
 from fim_private.output.console import Screen
-from fim_private.output.inspection_table import command_for, render_inspection
+from fim_private.output.tables import command_for, render_inspection
 
 SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"

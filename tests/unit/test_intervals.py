@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.intervals import exp_bounds, laplace_tail_bounds, power_bounds
+from fim_private.dp.bounds import exp_bounds, laplace_tail_bounds, power_bounds
 
 PRECISE = Context(prec=400, Emin=-999_999, Emax=999_999)
 

@@ -26,20 +26,19 @@ from patience import PATIENCE
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.dp.accounting import zcdp_epsilon, zcdp_rho
 from fim_private.dp.charge import Charge, Charged
+from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_most, by_digits, rounded_down
 from fim_private.errors import PrivacyWarning
-from fim_private.ledger import last_seen, storage
-from fim_private.ledger.entry import Entry
-from fim_private.ledger.terms import Terms, hashed
+from fim_private.ledger import storage
+from fim_private.ledger import storage as last_seen
+from fim_private.ledger.statement import Entry, Terms, hashed
 from fim_private.mining import engines
-from fim_private.mining.charging import Bill
-from fim_private.output import budget_table
-from fim_private.output.budget_table import render_statement
+from fim_private.output import tables as budget_table
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reporting.page import page
+from fim_private.output.tables import render_statement, render_table
+from fim_private.release.page import page
+from fim_private.request.budget import Bill
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"

@@ -26,21 +26,27 @@ from scipy.special import ndtr
 import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.levelwise import discovery, gaussian_budget, scaled_count
-from fim_private.levelwise.candidate_pool import CandidatePool
-from fim_private.levelwise.closed_sets import closed_sets, most_of_size, pairs_of
-from fim_private.levelwise.discovery import Level
-from fim_private.levelwise.gaussian_budget import GRID, GaussianBudget
-from fim_private.levelwise.item_threshold import LARGEST_DELTA, item_threshold
-from fim_private.levelwise.recipe import LARGEST_SIZE, Recipe
-from fim_private.levelwise.shrinkage import shrunken
+from fim_private.levelwise import counts as scaled_count
+from fim_private.levelwise import discovery
+from fim_private.levelwise import recipe as gaussian_budget
+from fim_private.levelwise.discovery import CandidatePool, Level, shrunken
+from fim_private.levelwise.recipe import (
+    GRID,
+    LARGEST_DELTA,
+    LARGEST_SIZE,
+    GaussianBudget,
+    Recipe,
+    closed_sets,
+    item_threshold,
+    most_of_size,
+    pairs_of,
+)
 from fim_private.mechanisms import registry
-from fim_private.mining.allocation import BudgetAllocation
-from fim_private.mining.budget import allocate
-from fim_private.mining.options import MiningOptions
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
+from fim_private.request.budget import BudgetAllocation, allocate
+from fim_private.request.request import MiningOptions
 
 ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)

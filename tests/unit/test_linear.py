@@ -15,10 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import LinearClassifier, linear, linear_sensitivity, train_linear, unit_rows
-from fim_private.learning.bounded_rows import ONE
+from fim_private.learning.linear import ONE
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 Signed = NDArray[np.int64]

@@ -18,8 +18,8 @@ from patience import PATIENCE
 
 import fim_private as fim
 from fim_private.errors import MemoryLimitError, ParameterError
-from fim_private.mining.given_itemsets import given_itemsets
-from fim_private.reading import chunk_sizes
+from fim_private.mining.count import given_itemsets
+from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.memory import MemoryLimit, held_to
 
 MANY = 300_000

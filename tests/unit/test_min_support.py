@@ -17,18 +17,16 @@ from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting import list_itemsets
-from fim_private.counting.found import Found
+from fim_private.counting.source import Found
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.levelwise.threshold_recipe import ThresholdRecipe
-from fim_private.mining.allocation import BudgetAllocation, SupportsBudget
-from fim_private.mining.min_support import MinSupport
-from fim_private.mining.noisy_supports import CONFIDENCE, SupportNoise
-from fim_private.mining.unit_count import UNITS_CONFIDENCE, UnitCount
+from fim_private.levelwise.recipe import ThresholdRecipe
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_transactions
+from fim_private.request.budget import BudgetAllocation, SupportsBudget
+from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount
 
 BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] * 1400 + [["tea", "jam"]] * 100
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]

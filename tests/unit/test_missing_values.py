@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from fim_private.reading import read_catalogue, read_transactions
-from fim_private.reading.missing_values import MISSING_TEXTS, is_missing, present
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
+from fim_private.reading.values import MISSING_TEXTS, is_missing, present
 
 LONG: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "missing_user": "drop"}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import MaxOfLaplaces, PermuteAndFlip
 from fim_private.spectrum import SupportSpectrum
 

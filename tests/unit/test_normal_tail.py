@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fim_private.dp.directed_rounding import Interval
-from fim_private.dp.normal_tail import (
+from fim_private.dp.bounds import (
+    Interval,
     mills_ratio_bounds,
     normal_density_bounds,
     normal_tail_bounds,

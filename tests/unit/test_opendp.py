@@ -18,8 +18,8 @@ from opendp.mod import GLOBAL_FEATURES, OpenDPException
 from patience import PATIENCE
 
 import fim_private.opendp
+from fim_private.dp.noise import Randomness
 from fim_private.dp.parameters import exact_delta, exact_epsilon
-from fim_private.dp.randomness import Randomness
 from fim_private.errors import FimPrivateError, MissingExtraError, ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, NamedExponential
 from fim_private.opendp import group_delta, measurement, round_up
@@ -245,7 +245,7 @@ def test_what_is_refused() -> None:
 
 
 def test_max_itemsets_is_refused() -> None:
-    from fim_private.mechanisms.limited_domain import LimitedDomain
+    from fim_private.mechanisms.exponential import LimitedDomain
 
     assert measurement(LimitedDomain())(CLEAR) == 1
     with pytest.raises(ParameterError, match=r"^mechanism must have no max_itemsets"):

@@ -10,10 +10,10 @@ import pytest
 
 from fim_private.errors import MissingExtraError, OutputError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.mechanism_spec import BasketCap, UniverseNeed
-from fim_private.output import plan_figure
-from fim_private.output.plan_figure import draw_plan_figure, plan_curves
-from fim_private.planning import Plan, plan, plan_grid
+from fim_private.mechanisms.base import BasketCap, UniverseNeed
+from fim_private.output import figures as plan_figure
+from fim_private.output.figures import draw_plan_figure, plan_curves
+from fim_private.planning.plan import Plan, plan, plan_grid
 
 GRID = plan_grid([2.0, 0.5, 1.0], units=100_000, max_rank=100)
 

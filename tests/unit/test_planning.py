@@ -17,8 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fim_private.mechanisms.prospects as search
-from fim_private.defaults import CONFIDENCE
+import fim_private.mechanisms.needs as search
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import (
     Choosing,
@@ -31,10 +30,11 @@ from fim_private.mechanisms import (
     TightMargin,
     registry,
 )
-from fim_private.mechanisms.prospects import prospects
+from fim_private.mechanisms.needs import prospects
+from fim_private.options import CONFIDENCE
 from fim_private.output.console import Screen
-from fim_private.output.plan_table import render_plan
-from fim_private.planning import Plan, PlannedMechanism, plan, plan_grid
+from fim_private.output.tables import render_plan
+from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
 

@@ -15,16 +15,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.dp.accounting import root_above, root_below, zcdp_epsilon, zcdp_rho
+from fim_private.dp.composition import (
+    PrivacyBudget,
+    gdp_delta_upper,
+    gdp_epsilon,
+    gdp_mu,
+    root_above,
+    root_below,
+    zcdp_epsilon,
+    zcdp_rho,
+)
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_epsilon, gdp_mu
 from fim_private.dp.parameters import exact_rho
-from fim_private.dp.privacy_budget import PrivacyBudget
 from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
+from fim_private.output.tables import render_table
+from fim_private.request.supports import NoiseKind, SupportNoise
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]

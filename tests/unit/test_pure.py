@@ -13,14 +13,13 @@ from fim_private.auditing.audit import audit, auditable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, registry
-from fim_private.mining.budget import allocate
-from fim_private.mining.choice import choose
-from fim_private.mining.noisy_supports import NoiseKind
-from fim_private.mining.options import checked_options
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.planning import plan
+from fim_private.output.tables import render_table
+from fim_private.planning.plan import plan
 from fim_private.planning.top_plan import plan_top
+from fim_private.request.budget import allocate
+from fim_private.request.request import checked_options, choose
+from fim_private.request.supports import NoiseKind
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
@@ -144,7 +143,7 @@ def test_a_larger_delta_chooses_as_before() -> None:
 
 
 def registry_universe() -> Any:
-    from fim_private.counting.universe import Catalogue
+    from fim_private.counting.source import Catalogue
 
     return Catalogue(fim.read_catalogue(CATALOGUE))
 

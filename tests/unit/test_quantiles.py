@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
-from fim_private.learning import pieces, quantile_search, quantiles
-from fim_private.learning.pieces import Pieces
+from fim_private.learning import quantile_search, quantiles
+from fim_private.learning import quantile_search as pieces
+from fim_private.learning.quantile_search import Pieces
 
 Law = dict[tuple[int, ...], float]
 LEVEL, POWER = 1e-6, 0.999

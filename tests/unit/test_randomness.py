@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from fim_private.dp.randomness import (
+from fim_private.dp.noise import (
     Randomness,
     UniformReal,
     bernoulli_exp,
+    choose_level,
     discrete_laplace,
     discrete_laplace_integer,
     geometric,
     uniform_integers,
 )
-from fim_private.dp.weighted_choice import choose_level
 
 
 class Script:
@@ -135,7 +135,7 @@ def test_a_fork_has_no_random_bytes_in_stock() -> None:
     """Two processes of one origin that drew the same noise would take it off each other's releases."""
     program = """
 import os
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 randomness = Randomness()
 randomness.bits(8)
 for _ in range(2):

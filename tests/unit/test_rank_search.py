@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import LargeMargin, TightMargin, large_margin
-from fim_private.mechanisms.rank_search import Run, Search
-from fim_private.mechanisms.rank_search_noise import OneSidedSteps, StepNoise, TwoSidedSteps
+from fim_private.mechanisms.rank_search import OneSidedSteps, Run, Search, StepNoise, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NOISES: list[StepNoise] = [

@@ -25,9 +25,10 @@ from real_data import real_data
 from sources import SOURCES, Item, writers
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
-from fim_private.reading import chunk_sizes, read_catalogue, read_transactions
+from fim_private.reading import memory as chunk_sizes
+from fim_private.reading.labels import Vocabulary
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Vocabulary
 
 SECRET = "wine"  # stands for what no message may say
 

@@ -16,18 +16,24 @@ import pytest
 import fim_private as fim
 from fim_private import mechanisms
 from fim_private.auditing.audit import audit, auditable
-from fim_private.cli import mechanism_help
+from fim_private.cli import options as mechanism_help
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.abstention import AbstentionWeight
-from fim_private.mechanisms.exponential_weights import Candidate, ExponentialWeights, named, top
-from fim_private.mechanisms.mechanism_spec import Audit, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
-from fim_private.mechanisms.public_parameters import PublicParameters
+from fim_private.mechanisms.base import (
+    Audit,
+    BasketCap,
+    LineStyle,
+    MechanismSpec,
+    PublicParameters,
+    RankCap,
+    UniverseNeed,
+)
+from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, named, top
 from fim_private.mechanisms.registry import REGISTRY, spec_of
-from fim_private.output.plan_figure import draw_plan_figure
-from fim_private.planning import plan, plan_grid
+from fim_private.output.figures import draw_plan_figure
+from fim_private.planning.plan import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
 DOCS = Path(__file__).parents[2] / "docs"

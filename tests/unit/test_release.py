@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.dp.cost import Exact, PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
-from fim_private.mining.budget_share import Share
-from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.mining.release import Itemset, Release
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
+from fim_private.output.tables import render_table
+from fim_private.release.release import Itemset, Release
+from fim_private.request.budget import Share
+from fim_private.request.supports import SupportNoise
 from fim_private.spectrum import SupportSpectrum
 
 

@@ -12,9 +12,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.mining.release_rules import rules_of
-from fim_private.reporting.page import page
-from fim_private.reporting.style import STYLE
+from fim_private.release.page import STYLE, page
+from fim_private.release.rules import rules_of
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "</style>", "\u202eevil", " "]

@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fim_private.dp import rounded_normal as sampler
-from fim_private.dp.normal_tail import normal_tail_bounds
-from fim_private.dp.randomness import Randomness
-from fim_private.dp.rounded_normal import (
+from fim_private.dp import noise as sampler
+from fim_private.dp.bounds import normal_tail_bounds
+from fim_private.dp.noise import (
+    Randomness,
     least_exceeding,
     rounded_normal,
     rounded_normal_half_width,

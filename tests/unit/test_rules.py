@@ -24,18 +24,16 @@ from hypothesis import strategies as st
 from real_data import real_data
 
 import fim_private as fim
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.mining.allocation import released, told
-from fim_private.mining.known_itemsets import parts_of
-from fim_private.mining.noisy_supports import SupportNoise
-from fim_private.mining.release_rules import known_within, rules_csv, rules_of, rules_values
-from fim_private.mining.unit_count import UnitCount
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reporting.page import page
-from fim_private.rules.association import association_rules
-from fim_private.rules.metrics import METRICS, RuleCounts, bounds
+from fim_private.output.tables import render_table
+from fim_private.release.page import page
+from fim_private.release.rules import known_within, rules_csv, rules_of, rules_values
+from fim_private.request.budget import released, told
+from fim_private.request.itemsets import parts_of
+from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.rule_metrics import METRICS, RuleCounts, association_rules, bounds
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}

@@ -12,9 +12,9 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import DataError, OutputError, ParameterError
-from fim_private.mining.release_rules import rules_of, rules_values
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
+from fim_private.output.tables import render_table
+from fim_private.release.rules import rules_of, rules_values
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})

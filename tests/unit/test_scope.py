@@ -23,11 +23,10 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.mining.mine_options import MineOptions
-from fim_private.mining.scope import Scope
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading.joint_items import joint_items
+from fim_private.output.tables import render_table
+from fim_private.reading.record_batches import joint_items
+from fim_private.request.request import MineOptions, Scope
 
 SHARES = [0.3, 0.3, 0.15, 0.1, 0.1, 0.05]
 

@@ -18,7 +18,7 @@ from mechanism_cases import outcomes
 
 from fim_private import mechanisms
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Exponential, LargeMargin, Mechanism, NamedExponential, Selection
 from fim_private.selecting import choose_index, scaled, select

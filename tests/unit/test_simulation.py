@@ -28,7 +28,7 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mining import mine
+from fim_private.mining.mine import mine
 from fim_private.spectrum import SupportSpectrum
 
 DRAWS = 20_000

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from oracles import brute_force_supports, spectrum_of
 
 from fim_private.counting import Effort, LocalSource, SupportSource, catalogue_spectrum, itemset_spectrum
-from fim_private.counting.universe import Catalogue, SizedUniverse, Universe, UnknownUniverse
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
-from fim_private.reading import read_catalogue, read_transactions
+from fim_private.reading.labels import Item, Vocabulary
+from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, Vocabulary
 from fim_private.spectrum import SupportSpectrum, union
 
 SHOP = read_transactions([*[[1, 2, 3, "a"]] * 5, *[[1, 2]] * 4, *[["a", "b"]] * 3, []])

@@ -15,24 +15,19 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting import Effort
-from fim_private.counting.counter_registry import counter_for, shard_counter
-from fim_private.counting.item_ranks import rank_order
-from fim_private.counting.shards import Shard
-from fim_private.reading import read_transactions
-from fim_private.reading.arrow_labels import ArrowLabels
+from fim_private.counting.counter import Shard, rank_order
+from fim_private.counting.registry import counter_for, shard_counter
 from fim_private.reading.assembly import KeyedRows
-from fim_private.reading.known_labels import KnownLabels
+from fim_private.reading.labels import ArrowLabels, Item, KnownLabels, mixed_vocabulary
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item, mixed_vocabulary
 from fim_private.spark import dataframes
-from fim_private.spark import pieces as pieces_module
-from fim_private.spark import session as session_module
-from fim_private.spark.check_cells import Checksum
-from fim_private.spark.item_digests import ItemCodes, ItemDigests, NewItems, digest
-from fim_private.spark.pieces import joined, mark, pieces
-from fim_private.spark.projection import Projection
-from fim_private.spark.row_reader import INSTANT
-from fim_private.spark.session import session, settings_of
+from fim_private.spark import dataframes as session_module
+from fim_private.spark import purchases as pieces_module
+from fim_private.spark.dataframes import INSTANT, session, settings_of
+from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
+from fim_private.spark.spectra import Projection
+from fim_private.spark.tasks import Checksum
 
 labels = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

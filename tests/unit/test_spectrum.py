@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.reading.vocabulary import Item
+from fim_private.reading.labels import Item
 from fim_private.spectrum import Level, SupportSpectrum, Wanted, union
 
 

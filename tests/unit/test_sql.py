@@ -14,8 +14,9 @@ import pytest
 from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 
 import fim_private as fim
-from fim_private.reading import databases, read_transactions
+from fim_private.reading import databases
 from fim_private.reading.databases import check_query
+from fim_private.reading.purchases import read_transactions
 
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
 SALES = sales()
@@ -203,7 +204,7 @@ def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
     numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(-30, 30, size=500)
     address = table_of(tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers])
     source = databases.database_source(address, QUERY)
-    from fim_private.reading.column_roles import Wanted
+    from fim_private.reading.columns import Wanted
 
     texts = [text for batch in source.batches(Wanted(["product"], 100)) for text in batch.column(0).to_pylist()]
     assert [*map(float, texts)] == numbers.tolist()

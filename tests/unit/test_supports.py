@@ -16,14 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_distributions import Noise
 
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.gaussian_dp import gdp_delta_upper, gdp_mu
-from fim_private.dp.randomness import Randomness
-from fim_private.dp.rounded_normal import rounded_normal_half_width
+from fim_private.dp.noise import Randomness, rounded_normal_half_width
 from fim_private.errors import ParameterError
-from fim_private.mining import noisy_supports
-from fim_private.mining.noisy_supports import (
+from fim_private.request import supports as noisy_supports
+from fim_private.request.supports import (
     CONFIDENCE,
     NoiseKind,
     NoisySupports,

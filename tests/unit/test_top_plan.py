@@ -13,12 +13,11 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import ParameterError
-from fim_private.levelwise.needs import LevelNeeds
+from fim_private.levelwise.levelwise import LevelNeeds
 from fim_private.output.console import Screen
-from fim_private.output.top_plan_figure import draw_top_plan_figure, top_plan_curves
-from fim_private.output.top_plan_table import render_top_plan
-from fim_private.planning.top_plan import plan_top
-from fim_private.planning.top_results import PlannedTop, TopPlan
+from fim_private.output.figures import draw_top_plan_figure, top_plan_curves
+from fim_private.output.tables import render_top_plan
+from fim_private.planning.top_plan import PlannedTop, TopPlan, plan_top
 
 NAMES = ["exponential", "limited-domain", "choosing", "levelwise"]
 AR = "add-remove"
@@ -163,7 +162,7 @@ def test_wrong_parameters(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_a_run_that_is_kept_whole_need_not_stand_out() -> None:
-    from fim_private.dp.privacy_budget import PrivacyBudget
+    from fim_private.dp.composition import PrivacyBudget
     from fim_private.levelwise.levelwise import levelwise  # built as mine builds it
 
     budget = PrivacyBudget.of(1.0, 1e-6, None, otherwise=1.0)

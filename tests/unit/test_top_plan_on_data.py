@@ -10,8 +10,7 @@ import pytest
 from real_data import CORNER_SHOP, real_data
 
 import fim_private as fim
-from fim_private.planning.top_plan import plan_top
-from fim_private.planning.top_results import PlannedTop
+from fim_private.planning.top_plan import PlannedTop, plan_top
 
 RUNS = 10
 TOP = 100

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from fim_private.reading import read_transactions
-from fim_private.reading.arrow_numpy import arrow_of, arrow_strings, null_mask, numpy_of
-from fim_private.reading.canonical_baskets import canonical_baskets
-from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
+from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
+from fim_private.reading.purchases import read_transactions
+from fim_private.reading.transactions import Transactions, canonical_baskets
+from fim_private.reading.values import arrow_of, arrow_strings, null_mask, numpy_of
 
 LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import best_of, train_and_validate, tuning, validate
 from fim_private.mechanisms import PermuteAndFlip

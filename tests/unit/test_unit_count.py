@@ -17,14 +17,21 @@ from release_distributions import Noise
 
 import fim_private as fim
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.mining.budget_share import Share
-from fim_private.mining.noisy_supports import NoiseKind, SupportNoise, gaussian_half_width, laplace_half_width
-from fim_private.mining.unit_count import SUPPORT_CONFIDENCE, UNITS_CONFIDENCE, UnitCount
 from fim_private.output.console import Screen
-from fim_private.output.release_table import render_table
-from fim_private.reading import read_transactions
+from fim_private.output.tables import render_table
+from fim_private.reading.purchases import read_transactions
+from fim_private.request.budget import Share
+from fim_private.request.supports import (
+    SUPPORT_CONFIDENCE,
+    UNITS_CONFIDENCE,
+    NoiseKind,
+    SupportNoise,
+    UnitCount,
+    gaussian_half_width,
+    laplace_half_width,
+)
 
 BASKETS = [["bread", "butter"]] * 1200 + [["bread", "jam"]] * 300 + [["tea"]] * 480 + [[]] * 20
 SUPPORTS = {("bread",): 1500, ("bread", "butter"): 1200, ("jam",): 300, ("caviar",): 0}

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 
 from fim_private.counting import LocalSource
-from fim_private.counting.universe import Catalogue, SizedUniverse
-from fim_private.dp.randomness import Randomness
+from fim_private.counting.source import Catalogue, SizedUniverse
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.reading import read_catalogue, read_transactions
-from fim_private.reading.vocabulary import Item
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_catalogue, read_transactions
 
 Baskets = list[list[Item]]
 

@@ -20,10 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import chunk_sizes, read_transactions
-from fim_private.reading.missing_values import present
+from fim_private.reading import memory as chunk_sizes
+from fim_private.reading.labels import Item
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.vocabulary import Item
+from fim_private.reading.values import present
 
 Unit = frozenset[tuple[frozenset[Item], int]]
 

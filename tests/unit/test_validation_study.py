@@ -14,7 +14,7 @@ import pytest
 from benchmarks import validation
 from benchmarks.tuning import labelled_rows as data
 from benchmarks.tuning import ways
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.learning import linear_sensitivity, train_linear
 
 

@@ -24,14 +24,15 @@ from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.dp.cost import ZcdpCost
-from fim_private.dp.randomness import Randomness
+from fim_private.dp.noise import Randomness
 from fim_private.errors import LedgerError, ParameterError, PrivacyWarning
-from fim_private.learning import HighestConfidence, HighestLift, MostFrequent, ballots, blocks, questions, voting
-from fim_private.learning.ballots import Ballots
-from fim_private.learning.blocks import blocks_of
+from fim_private.learning import HighestConfidence, HighestLift, MostFrequent, questions, voting
+from fim_private.learning import voting as ballots
+from fim_private.learning import voting as blocks
 from fim_private.learning.questions import named_question
+from fim_private.learning.voting import Ballots, blocks_of
 from fim_private.mechanisms import Choosing
-from fim_private.reading import read_transactions
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
 

@@ -18,7 +18,7 @@ from benchmarks.frame.support_spectra import transactions
 from benchmarks.peers import weighted_gaussian
 from benchmarks.peers.cut_baskets import Cut, cut
 from benchmarks.peers.weighted_gaussian import GRID, calibrated, unit_weights, weighted_trials
-from fim_private.dp.accounting import zcdp_rho
+from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 pytestmark = pytest.mark.full

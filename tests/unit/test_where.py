@@ -25,13 +25,24 @@ from hypothesis import strategies as st
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
 
 import fim_private as fim
-from fim_private.reading import read_transactions, row_filter
-from fim_private.reading.missing_values import is_missing
-from fim_private.reading.moments import moment_of
+from fim_private.reading import row_filter
+from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
-from fim_private.reading.row_filter import passing
-from fim_private.reading.skipping import may_pass, of_row_group
-from fim_private.reading.where import And, Between, Comparison, Condition, In, IsNull, Not, Or, columns_of, where_of
+from fim_private.reading.row_filter import may_pass, of_row_group, passing
+from fim_private.reading.values import is_missing
+from fim_private.reading.where import (
+    And,
+    Between,
+    Comparison,
+    Condition,
+    In,
+    IsNull,
+    Not,
+    Or,
+    columns_of,
+    moment_of,
+    where_of,
+)
 
 # ------------------------------------------------------------------------------------------------------- grammar
 
@@ -542,8 +553,7 @@ def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[
 
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     from fim_private.output.console import Screen
-    from fim_private.output.inspection_table import command_for
-    from fim_private.output.release_table import render_table
+    from fim_private.output.tables import command_for, render_table
 
     where = "country='France' and price < 5"
     read = read_transactions(sales(), where=where, basket="order_id", item="product")

@@ -1,0 +1,384 @@
+"""Where output goes, the screen or a file, and in which form."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fim_private.cli.given import is_given
+from fim_private.cli.options import WRITTEN, note
+from fim_private.errors import OutputError, ParameterError, parameter
+
+if TYPE_CHECKING:
+    from fim_private.ledger.ledger import Ledger
+    from fim_private.output.console import Screen
+    from fim_private.release.release import Release
+    from fim_private.release.segmented import SegmentedRelease
+
+
+# -------------------- destination
+# Where the output of a command goes: the screen, or a file that is there only when it is whole.
+
+
+@dataclass(frozen=True)
+class Write:
+    """Writes to where a command's output goes.
+
+    send: takes text, or bytes that are to stay as they are. utf8: whether the text arrives in UTF-8. terminal: whether
+    it goes to a terminal, which acts on some letters.
+    """
+
+    send: Callable[[str | bytes], object]
+    utf8: bool = True
+    terminal: bool = False
+
+    def __call__(self, text: str) -> None:
+        """Write text for people, as far as a screen can show it."""
+        self.send(text)
+
+    def json(self, text: str) -> None:
+        """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
+        from fim_private.display import escaped_json
+
+        text = escaped_json(text)
+        escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
+        self.send(f"{escaped}\n".encode(errors="backslashreplace"))
+
+    def csv(self, text: str) -> None:
+        """Write CSV, in UTF-8 whatever the screen. CSV has no escapes; a terminal alone gets some."""
+        if self.terminal:
+            from fim_private.display import printable
+
+            text = "\n".join(map(printable, text.split("\n")))
+        self.send(text.encode(errors="backslashreplace"))
+
+
+class TextFormat(StrEnum):
+    """How a plan, an audit, a vote, a statement or what was inspected is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+# Of the command that runs: the files it writes, in the order of its options, and whether each is written; and what is
+# left in its ledger.
+_written: dict[str, bool] = {}
+_ledgers: dict[str, Ledger] = {}
+# Of what is no text to read, and no JSON: nobody who names a file so wants a table in it.
+_OTHER_FORMS = {".csv", ".html", ".md", ".parquet", ".pdf", ".png", ".svg", ".tsv", ".xlsx"}
+TableOrJson = Annotated[
+    TextFormat | None,
+    typer.Option(
+        "--format",
+        help="table or json; unless given a table, or JSON where --output ends in .json.",
+        show_default=False,
+        rich_help_panel=WRITTEN,
+    ),
+]
+
+
+def table_or_json(given: TextFormat | None, output: Path | None) -> TextFormat:
+    """Return the form to write: as given, or as the output's name ends.
+
+    Raises OutputError for a name of another form, before anything is spent.
+    """
+    ending = "" if output is None else output.suffix.lower()
+    if given is None and ending in _OTHER_FORMS:
+        raise OutputError(
+            f"cannot write {str(output)!r}: what is written here is a table or JSON, not {ending}; choose another "
+            f"{parameter('output')}, or say which {parameter('output_format')} it is"
+        )
+    return given or (TextFormat.JSON if ending == ".json" else TextFormat.TABLE)
+
+
+def output_path(text: str) -> Path:
+    """Return the path of a file to write, as it was typed.
+
+    Raises OutputError for nothing, and for what ends in a slash: it means a folder, which a Path would forget.
+    """
+    if not text:
+        raise OutputError("cannot write to an empty path; name a file")
+    if text.endswith("/"):
+        raise OutputError(f"cannot write {text!r}: it names a folder; name a file")
+    return Path(text)
+
+
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write here instead of the screen.",
+        show_default=False,
+        parser=output_path,
+        rich_help_panel=WRITTEN,
+    ),
+]
+
+
+@contextmanager
+def destination(
+    output: Path | None, *, inputs: Sequence[str | None] = (), given: str = parameter("output")
+) -> Iterator[Write]:
+    """Open an output and yield what writes to it; None or - is the screen.
+
+    inputs: what the command reads, as it was typed, which the output must not overwrite.
+    given: the parameter that gave the path, marked for messages.
+    Raises OutputError for an input, a closed screen and what cannot be written: at once, as far as can be known then.
+    """
+    if output is None or str(output) == "-":
+        if sys.stdout is None:
+            raise OutputError("standard output is closed; name a file with --output")
+        yield Write(_to_screen, _is_utf8(sys.stdout.encoding), sys.stdout.isatty())
+        return
+    if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
+        raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
+    from fim_private.whole_files import staged
+
+    _written[str(output)] = False
+    with staged(output, given=given) as write:
+        yield Write(write)
+    _written[str(output)] = True
+
+
+def ledger_at(path: str | None, *, allow_other_unit: bool) -> Ledger | None:
+    """Return the ledger of a file; None for none. What is left in it is said at the end, if it was charged by then.
+
+    Raises LedgerError, and ParameterError for that flag without one.
+    """
+    if path is None:
+        if allow_other_unit:
+            raise ParameterError(f"{parameter('allow_other_unit')} goes with {parameter('ledger')}")
+        return None
+    from fim_private.ledger.ledger import Ledger
+
+    ledger = Ledger(path, allow_other_unit=allow_other_unit)
+    _ledgers[path] = ledger
+    return ledger
+
+
+def forget_written() -> None:
+    """Begin anew: nothing was written by this command yet, and no ledger was charged."""
+    _written.clear()
+    _ledgers.clear()
+
+
+def left() -> list[str]:
+    """Return what is left in the ledger that this command has charged, as text; nothing where it has charged none."""
+    if not _ledgers:
+        return []
+    from fim_private.display import printable
+    from fim_private.release.words import left_briefly
+
+    said = {path: ledger.charged for path, ledger in _ledgers.items()}
+    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in said.items() if by is not None]
+
+
+def tell_written() -> None:
+    """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
+    if done := [name for name, is_written in _written.items() if is_written]:
+        from fim_private.display import printable
+
+        line = "; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])
+        encoding = getattr(sys.stderr, "encoding", None)
+        if not _is_utf8(encoding):
+            from rich.text import Text
+
+            from fim_private.output.console import Screen
+
+            line = Screen(ascii_only=True, encoding=encoding or "ascii").render([Text(line)]).rstrip("\n")
+        note(line)
+
+
+def _is_utf8(encoding: str | None) -> bool:
+    """Tell whether an encoding, by any of its names, is UTF-8."""
+    return codecs.lookup(encoding or "ascii").name == "utf-8"
+
+
+def is_same_file(output: Path, name: str) -> bool:
+    """Tell whether an output is a file that is read, by whatever name. What cannot be told now, opening it tells."""
+    for scheme in ("sqlite:///", "file://"):
+        name = name.removeprefix(scheme)
+    path = Path(name).expanduser()
+    try:
+        if not output.is_file():
+            return False
+        if path.is_dir():
+            return path.resolve() in output.resolve().parents
+        return any(map(output.samefile, glob.glob(str(path), recursive=True) or [str(path)]))  # noqa: PTH207 (Path.glob has no pattern from the root)
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _to_screen(content: str | bytes) -> None:
+    """Write to standard output. Raises OutputError where that fails."""
+    try:
+        if isinstance(content, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+        else:
+            sys.stdout.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_stdout()
+        reason = error.strerror or "the system refused"
+        raise OutputError(f"cannot write to standard output: {reason}; name a file with --output") from None
+
+
+def discard_stdout() -> None:
+    """Keep the interpreter from failing once more on what could not be written, when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def screen_for(output: Path | None) -> Screen:
+    """Return what can be shown where a table goes: colours on a terminal only, Greek where the encoding has it.
+
+    What is named with --output, - included, gets every letter and no colours.
+    """
+    from fim_private.output.console import Screen
+
+    if output is not None:
+        return Screen()
+    encoding = sys.stdout.encoding or "ascii"
+    ascii_only = not codecs.lookup(encoding).name.startswith("utf")
+    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding)
+
+
+# -------------------- release output
+# How a release is written: the forms that mine, count and show have in common.
+
+
+class ReleaseFormat(StrEnum):
+    """How a release is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    PARQUET = "parquet"
+    SVG = "svg"
+
+
+_SUFFIXES = {
+    ".json": ReleaseFormat.JSON,
+    ".csv": ReleaseFormat.CSV,
+    ".md": ReleaseFormat.MARKDOWN,
+    ".parquet": ReleaseFormat.PARQUET,
+    ".svg": ReleaseFormat.SVG,
+}
+ReleaseFormatOption = Annotated[
+    ReleaseFormat,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="table, json, csv, markdown, parquet or svg (a picture); unless given as --output ends (.json, .csv, "
+        ".md, .parquet, .svg). In csv an apostrophe stands before text that a spreadsheet would run. show and report "
+        "read json and parquet.",
+        rich_help_panel=WRITTEN,
+    ),
+]
+ReleaseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write here instead of the screen.",
+        show_default=False,
+        parser=output_path,
+        rich_help_panel=WRITTEN,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form to write. kept: whether all is written that a release says, so that it can be shown again in full."""
+
+    format: ReleaseFormat
+    kept: bool = False
+
+
+def form_of(context: typer.Context, given: ReleaseFormat, output: Path | None) -> Form:
+    """Return the form to write: as given, or as the output's name ends.
+
+    Raises OutputError for Parquet on the screen, before anything is spent.
+    """
+    form = Form(given)
+    if output is not None and not is_given(context, "output_format"):
+        form = Form(_SUFFIXES.get(output.suffix.lower(), given), kept=True)
+    if form.format is ReleaseFormat.PARQUET and (output is None or str(output) == "-"):
+        raise OutputError(f"cannot write Parquet to the screen; name a file with {parameter('output')}")
+    return form
+
+
+def write_release(
+    write: Write,
+    release: Release | SegmentedRelease,
+    form: Form,
+    output: Path | None,
+    *,
+    rules: Any = None,
+    spelled: Callable[[Mapping[str, Any]], str] | None = None,
+) -> None:
+    """Write a release, or those of segments. rules: of it, if there are any, or of each segment under its name.
+
+    spelled: as render_table takes it.
+    """
+    from fim_private.release.segmented import SegmentedRelease, by_segment
+
+    if form.format is ReleaseFormat.JSON:
+        write.json(release.to_json(rules, kept=form.kept))
+    elif form.format is ReleaseFormat.CSV:
+        from fim_private.release.rules import rules_csv
+
+        if rules is None:
+            write.csv(release.to_csv())
+        elif isinstance(release, SegmentedRelease):
+            write.csv(by_segment({name: rules_csv(each, spreadsheet_safe=False) for name, each in rules.items()}))
+        else:
+            write.csv(rules_csv(rules))
+    elif form.format is ReleaseFormat.PARQUET:
+        from fim_private.release.forms import parquet
+
+        write.send(parquet(release))
+    elif form.format is ReleaseFormat.SVG:
+        write.send(release.to_svg().encode())
+    elif form.format is ReleaseFormat.MARKDOWN:
+        write(release.to_markdown(rules))
+    else:
+        from fim_private.output.tables import render_table
+
+        # A file is handed on: advice is for whoever asked.
+        to_screen = output is None or str(output) == "-"
+        write(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+
+
+@contextmanager
+def page_at(path: Path | None, *, inputs: Sequence[str | None]) -> Iterator[Callable[..., None]]:
+    """Open where a page goes, and yield what writes the page of a release, with rules.
+
+    path: None where no page is wanted. Raises OutputError, at once, where it cannot be written.
+    """
+    if path is None:
+        yield lambda *_: None
+        return
+    with destination(path, inputs=inputs, given=parameter("report")) as write:
+
+        def write_page(release: Release | SegmentedRelease, rules: Any) -> None:
+            from fim_private.release.page import page
+
+            write.send(page(release, rules).encode(errors="backslashreplace"))
+
+        yield write_page

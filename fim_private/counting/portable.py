@@ -1,0 +1,633 @@
+"""Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting.candidates import Candidates, CandidateTrie, candidate_trie
+from fim_private.counting.counter import Shard, Top, levels_of, only_level, rank_order
+from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
+from fim_private.reading.transactions import Transactions
+
+# -------------------- prefix join
+# Prefix joins in numpy: all itemsets of a size with at least some support, item by item, depth first.
+#
+# Every row is written in rank order, so that an itemset's least frequent item comes last and the items it can be
+# extended
+# with stand before it in the same row. A frontier of partial itemsets with their occurrences is extended one item at a
+# time, and an extension below the floor ends its branch.
+
+# Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
+# single one may need as many entries as its baskets hold.
+_BATCH_ENTRIES = 1 << 21
+
+
+@dataclass(frozen=True)
+class _FrequentRows:
+    """The baskets, cut to their frequent items and in rank order.
+
+    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
+    start: (e,) index of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or
+    None when each row is a unit.
+    """
+
+    code: NDArray[np.int64]
+    rank: NDArray[np.int32]
+    start: NDArray[np.int64]
+    unit: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class _Frontier:
+    """Partial itemsets and where they occur.
+
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending.
+    entry: (o,) the entry of the last chosen item, ascending inside a group.
+    """
+
+    chosen: NDArray[np.int32]
+    group: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Itemsets at or above the floor: (m, size) ranks and (m,) supports, in scan order."""
+
+    chosen: NDArray[np.int32]
+    group: NDArray[np.int64]
+    last: NDArray[np.int64]
+    support: NDArray[np.int64]
+
+
+def scan(
+    transactions: Transactions,
+    supports: NDArray[np.int64],
+    size: int,
+    floor: int,
+    meter: Meter,
+    last: tuple[int, int] | None = None,
+) -> Iterator[Found]:
+    """Yield every itemset of that size >= 2 with support >= floor >= 1, in a fixed order, depth first.
+
+    last: only those whose least frequent item has a rank from the first number up to before the second.
+    """
+    rows = _frequent_rows(transactions, supports, size, floor)
+    by_rank = _stable_order(rows.rank)
+    if last is not None:
+        by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], last))]
+    frontier = _Frontier(
+        np.arange(len(rows.code), dtype=np.int32)[:, None], rows.rank[by_rank].astype(np.int64), by_rank
+    )
+    waiting = [_extend(rows, frontier, size, floor, meter)]
+    while waiting:
+        extended = next(waiting[-1], None)
+        if isinstance(extended, Found):
+            yield extended
+        elif extended is None:
+            waiting.pop()
+        else:
+            waiting.append(_extend(rows, extended, size, floor, meter))
+
+
+def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
+    """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
+    code = rank_order(supports, floor)
+    rank_of = np.full(len(supports), -1, dtype=np.int32)
+    rank_of[code] = np.arange(len(code), dtype=np.int32)
+    rank = rank_of[transactions.items]
+    kept = np.flatnonzero(rank >= 0)
+    row = np.searchsorted(transactions.offsets, kept, side="right") - 1
+    row, rank = _rows_of_at_least(size, row, rank[kept])
+    key = (row << 32) | rank
+    key.sort()
+    row, rank = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    start = np.repeat(first, np.diff(first, append=len(row)))
+    unit = None
+    if transactions.unit_offsets is not None:
+        unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
+    return _FrequentRows(code, rank, start, unit)
+
+
+def _rows_of_at_least(
+    size: int, row: NDArray[np.int64], rank: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    length = np.diff(first, append=len(row))
+    long_enough = np.repeat(length >= size, length)
+    return row[long_enough], rank[long_enough]
+
+
+def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by halves."""
+    order = np.argsort((values & 0xFFFF).astype(np.uint16), kind="stable")
+    if len(values) and int(values.max()) > 0xFFFF:
+        order = order[np.argsort((values[order] >> 16).astype(np.uint16), kind="stable")]
+    return order
+
+
+def _extend(
+    rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
+) -> Iterator[_Frontier | Found]:
+    """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of that size at last."""
+    remaining = size - frontier.chosen.shape[1]
+    room = frontier.entry - rows.start[frontier.entry]
+    able = room >= remaining
+    group, entry, room = frontier.group[able], frontier.entry[able], room[able]
+    work = np.cumsum(room)
+    begin = 0
+    while begin < len(group):
+        done = work[begin - 1] if begin else 0
+        end = int(np.searchsorted(work, done + _BATCH_ENTRIES, side="right"))
+        end = max(end, begin + 1)
+        if end < len(group):  # do not split a partial itemset: fall back to its start, or take it whole
+            whole = int(np.searchsorted(group, group[end], side="left"))
+            end = whole if whole > begin else int(np.searchsorted(group, group[end], side="right"))
+        batch = slice(begin, end)
+        extended = _extend_batch(
+            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining == 1, floor, meter
+        )
+        if extended is not None:
+            yield extended
+        begin = end
+
+
+def _extend_batch(
+    rows: _FrequentRows,
+    chosen: NDArray[np.int32],
+    group: NDArray[np.int64],
+    entry: NDArray[np.int64],
+    room: NDArray[np.int64],
+    last_item: bool,
+    floor: int,
+    meter: Meter,
+) -> _Frontier | Found | None:
+    """Extend some partial itemsets by one item; None where nothing reaches the floor."""
+    total = int(room.sum())
+    meter(total)
+    before = np.cumsum(room) - room
+    candidate = np.arange(total) + np.repeat(rows.start[entry] - before, room)
+    # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
+    base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
+    key = np.repeat((group - base) * width, room) + rows.rank[candidate]
+    units = None if rows.unit is None else np.repeat(rows.unit[entry], room)
+    extension, support = _count(key, units, (int(group[-1]) - base + 1) * width)
+    frequent = support >= floor
+    extension, support = extension[frequent], support[frequent]
+    if not len(extension):
+        return None
+    owner, last = base + extension // width, extension % width
+    if last_item:
+        return Found(chosen, owner, last, support)
+    index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
+    kept = extension[index] == key
+    index, candidate = index[kept], candidate[kept]
+    order = _stable_order(index)
+    longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
+    return _Frontier(longer, index[order], candidate[order])
+
+
+def _count(
+    key: NDArray[np.int64], units: NDArray[np.int64] | None, bound: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys, ascending, and how many units have each; keys are below bound."""
+    if units is None and bound <= 4 * len(key) + (1 << 16):
+        counts = np.bincount(key)
+        distinct = np.flatnonzero(counts)
+        return distinct, counts[distinct]
+    if units is None:
+        key = np.sort(key)
+    else:
+        # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats adjacent.
+        order = np.argsort(key, kind="stable")
+        key, units = key[order], units[order]
+        fresh = np.ones(len(key), dtype=bool)
+        fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
+        key = key[fresh]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    return key[first], np.diff(first, append=len(key))
+
+
+# -------------------- portable counter
+# Support counting in numpy: the counter that runs everywhere, and the oracle for faster ones.
+#
+# Itemsets are found by prefix joins. Levels are produced by scans with a falling floor, so that the top of the spectrum
+# costs only the frequent items; a scan keeps a histogram of supports, no itemsets.
+
+# Each further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
+_FLOOR_FACTOR = 4
+
+
+class PortableCounter:
+    """Counts itemsets of one size in one set of transactions; see `counter.Counter`.
+
+    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    effort: limit of work and progress; there is one thread.
+    """
+
+    def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
+        self._transactions = transactions
+        self._size = size
+        self._min_support = min_support
+        self._effort = effort
+
+    @cached_property
+    def item_supports(self) -> NDArray[np.int64]:
+        """How many units have each item: (vocabulary,) int64."""
+        return item_supports(self._transactions)
+
+    @cached_property
+    def most_work(self) -> int:
+        """How many steps a pass over all itemsets takes at most."""
+        return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
+
+    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+        """Count itemsets of support below ceiling (None: all), down to a part of the ceiling; with wanted None, all.
+
+        How many are wanted does not matter: each further scan lowers the floor.
+        Raises WorkLimitError where that takes more steps than allowed.
+        """
+        if ceiling is None:
+            # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
+            ranked = np.sort(self.item_supports)[::-1]
+            ceiling = int(ranked[self._size - 1]) + 1 if len(ranked) >= self._size else 1
+            if self._min_support < ceiling == 2:
+                refuse_long(self._size, self.most_work)
+                only = only_level(self._transactions, self._size, self._effort)
+                if only is not None:
+                    return only
+        if ceiling <= self._min_support:
+            return Top([], self._min_support)
+        refuse_long(self._size, self.most_work)
+        if wanted is None:
+            self._effort.refuse_infeasible(self._size, self.most_work)
+        # As much as a reader of the top may want: each further scan lowers the floor.
+        floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
+        return self._counted(ceiling, floor)
+
+    def _counted(self, ceiling: int, floor: int) -> Top:
+        """Count the itemsets of supports floor..ceiling - 1."""
+        histogram, meter = np.zeros(ceiling, dtype=np.int64), self._meter()
+        for found in self._found(floor, meter):
+            counts = np.bincount(found.support[found.support < ceiling])
+            histogram[: len(counts)] += counts
+        return Top(levels_of(histogram, floor), floor, meter.done)
+
+    def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
+        """Yield the itemsets of at least that support."""
+        return scan(self._transactions, self.item_supports, self._size, floor, meter)
+
+    def locate(self, support: int, index: int) -> list[int]:
+        """Return the codes of the index-th itemset of exactly that support, in scan order: size of them.
+
+        Scan order depends on the baskets as sets of labels alone, not on where they were read from.
+        Raises LookupError where there are not so many, WorkLimitError as `top` does.
+        """
+        for codes, _ in self._between(support, support):
+            if index < len(codes):
+                return [int(code) for code in codes[index]]
+            index -= len(codes)
+        raise LookupError("no such itemset")
+
+    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
+
+        Raises WorkLimitError as `top` does.
+        """
+        empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
+        codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
+        return np.concatenate(codes), np.concatenate(supports)
+
+    def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        order = rank_order(self.item_supports)
+        for found in self._found(lowest, self._meter()):
+            asked = np.flatnonzero(found.support <= highest)
+            ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
+            yield order[ranks], found.support[asked]
+
+    def _meter(self) -> Meter:
+        return Meter(self._effort, self._size, self.most_work)
+
+
+class PortableShard(PortableCounter):
+    """Counts the itemsets whose least frequent item is among some ranks; see `shards.ShardCounter`."""
+
+    def __init__(self, shard: Shard, size: int, effort: Effort) -> None:
+        super().__init__(shard.transactions, size, 1, effort)
+        self._shard = shard
+        # The codes are ranks, so ranking them by these leaves them as they are.
+        self.item_supports = shard.supports
+
+    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+        """Count itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
+        refuse_long(self._size, self.most_work)
+        most = int(self._shard.supports[self._shard.low]) + 1
+        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
+
+    def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
+        """Yield the shard's itemsets of at least that support."""
+        last = self._shard.low, self._shard.high
+        return scan(self._transactions, self.item_supports, self._size, floor, meter, last)
+
+
+def item_supports(transactions: Transactions) -> NDArray[np.int64]:
+    """Return how many units have each item: (vocabulary,) int64."""
+    items = transactions.items
+    if transactions.unit_offsets is not None and len(items):
+        key = _unit_of_entries(transactions) * len(transactions.vocabulary) + items
+        items = np.unique(key) % len(transactions.vocabulary)
+    return np.bincount(items, minlength=len(transactions.vocabulary))
+
+
+def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
+    baskets = np.diff(transactions.offsets)
+    if transactions.unit_offsets is None:
+        return np.repeat(np.arange(transactions.kept), baskets)
+    units = np.diff(transactions.unit_offsets)
+    return np.repeat(np.repeat(np.arange(len(units)), units), baskets)
+
+
+# -------------------- portable candidates
+# Weighted counting in numpy: of items, pairs and candidates; it runs everywhere, and is the oracle for faster ones.
+#
+# Baskets are taken in batches. A batch gives *hits*, of a unit and a cell of the result; what a unit hits twice counts
+# once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their weights.
+
+# Hits, or occurrences that are extended, at a time: some 100 MB of working memory. One basket is never split.
+_BATCH = 1 << 21
+
+# The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
+_Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Baskets as rows of item numbers: row r holds ``items[starts[r]:starts[r + 1]]``.
+
+    starts: (rows + 1,) int64. items: (entries,) int64, ascending in a row. units: (rows,) int64, ascending.
+    repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item is; else None.
+    """
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int64]
+    units: NDArray[np.int64]
+    repeats: NDArray[np.signedinteger] | None = None
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many items each row has: (rows,)."""
+        return np.diff(self.starts)
+
+
+class PortableCandidates:
+    """Candidates among some items in one set of transactions; see `candidate_counts.CandidateSource`.
+
+    codes: (m,) the code of each item number, all different. effort: limit of work and progress; there is one thread.
+    """
+
+    def __init__(self, transactions: Transactions, codes: NDArray[np.integer], effort: Effort) -> None:
+        self._transactions = transactions
+        self._codes = codes
+        self._effort = effort
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        """The baskets with these items only, by their numbers."""
+        number_of = np.full(len(self._transactions.vocabulary), -1, dtype=np.int32)
+        number_of[self._codes] = np.arange(len(self._codes), dtype=np.int32)
+        if self._transactions.together:
+            starts, items, repeats = repeated_items(self._transactions, number_of)
+            return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
+        number = number_of[self._transactions.items]
+        kept = np.flatnonzero(number >= 0)
+        starts = np.searchsorted(kept, self._transactions.offsets)
+        row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
+        key = (row << 32) | number[kept]
+        key.sort()
+        return _Rows(starts, key & 0xFFFFFFFF, _unit_of_basket(self._transactions))
+
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
+        most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
+        cells = len(self._codes) * (len(self._codes) - 1) // 2
+        hits = _pairs(self._rows, Meter(self._effort, 2, most))
+        upper = np.repeat(np.arange(len(self._codes)), np.arange(len(self._codes)))
+        members = np.column_stack([np.arange(cells) - upper * (upper - 1) // 2, upper])
+        return self._level_sums(hits, cells, members, scale)
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
+        return self._level_sums(self._hits([sets]), len(sets), sets, scale)
+
+    def _level_sums(
+        self, hits: Iterable[_Hits], cells: int, members: NDArray[np.integer], scale: int
+    ) -> NDArray[np.int64]:
+        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
+        rows, sums, width = self._rows, np.zeros(cells, dtype=np.int64), max(len(self._codes), 1)
+        repeats, held = rows.repeats, rows.items
+        if repeats is not None:
+            held = np.repeat(rows.units, rows.lengths) * width + rows.items
+        for keys, times in _distinct(hits, cells):
+            if repeats is not None:
+                looked = (keys // cells)[:, None] * width + members[keys % cells]
+                times = repeats[np.searchsorted(held, looked)].min(axis=1).astype(np.int64)
+            np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
+        return sums
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
+        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
+        _add_weights(self._hits(candidates), weights, sums)
+        return sums
+
+    def held(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units hold so many candidates; see `CandidateSource.held`."""
+        width = sum(map(len, candidates))
+        held = np.zeros(width + 1, dtype=np.int64)
+        for keys, _ in _distinct(self._hits(candidates), width):
+            held += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+        held[0] = self._transactions.units - held.sum()
+        return held
+
+    def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
+        """Return a hit for each basket and each candidate in it."""
+        largest = max((rows.shape[1] for rows in candidates), default=1)
+        lengths = self._rows.lengths
+        trie = candidate_trie(candidates, max(len(self._codes), 1))
+        # No more nodes are in a row than the trie has, nor than the row has subsets.
+        nodes = np.minimum(2.0 ** np.minimum(lengths, 60), len(trie.accepts)).astype(np.int64)
+        # Each is extended by what stands behind it.
+        meter = Meter(self._effort, largest, int((nodes * lengths).sum()))
+        for first, last in _batches(np.maximum(nodes, lengths)):
+            yield _candidates_of_rows(self._rows, first, last, trie, meter)
+
+
+def item_sums(transactions: Transactions, weights: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
+
+    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items. effort: not used, nothing is
+    counted but items.
+    """
+    rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
+    sums = np.zeros(len(transactions.vocabulary), dtype=np.int64)
+    _add_weights(_item_hits(rows), weights, sums)
+    return sums
+
+
+def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort: not used, as above."""
+    rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
+    cells = len(transactions.vocabulary)
+    sums = np.zeros(cells, dtype=np.int64)
+    for keys, times in _distinct(_item_hits(rows), cells):
+        unit, item = keys // cells, keys % cells
+        order = np.lexsort((item, -times, unit))
+        first = np.flatnonzero(np.diff(unit, prepend=-1))
+        place = np.arange(len(unit)) - np.repeat(first, np.diff(first, append=len(unit)))
+        kept = np.sort(order[place < most])
+        np.add.at(sums, item[kept], _roots(unit[kept], times[kept], scale))
+    return sums
+
+
+def repeated_items(
+    transactions: Transactions, number_of: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
+    """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
+
+    number_of: (vocabulary,) the number of each item, by which a row ascends, -1 to leave it out.
+    starts: (units + 1,). items: (entries,). repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    """
+    assert transactions.unit_offsets is not None
+    ends = transactions.offsets[transactions.unit_offsets]
+    starts = np.zeros(len(ends), dtype=np.int64)
+    items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    for first, last in _batches(np.diff(ends)):
+        number = number_of[transactions.items[ends[first] : ends[last]]]
+        unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
+        keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
+        starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
+        items.append((keys & 0xFFFFFFFF).astype(np.int32))
+        repeats.append(times.astype(np.int32) if transactions.kept < 1 << 31 else times)
+    return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
+
+
+def _item_hits(rows: _Rows) -> Iterator[_Hits]:
+    """Yield a hit for each basket and each item in it."""
+    for first, last in _batches(rows.lengths):
+        units = np.repeat(rows.units[first:last], rows.lengths[first:last])
+        yield units, rows.items[rows.starts[first] : rows.starts[last]]
+
+
+def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+    """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit: (n,).
+
+    units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
+    """
+    first = np.flatnonzero(np.diff(units, prepend=-1))
+    total = np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units))) if len(units) else times
+    if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
+        pairs = zip(times.tolist(), total.tolist(), strict=True)
+        return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
+    quotient = scale * scale * times // np.maximum(total, 1)
+    root = np.sqrt(quotient).astype(np.int64)
+    root -= root * root > quotient
+    root += (root + 1) ** 2 <= quotient
+    return np.asarray(root)
+
+
+def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+    if transactions.unit_offsets is None:
+        return np.arange(transactions.kept)
+    return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
+
+
+def _add_weights(hits: Iterable[_Hits], weights: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
+    """Add to each cell of sums the weight of each unit that hits it."""
+    for keys, _ in _distinct(hits, len(sums)):
+        counts = _hits_of_each_unit(keys, len(sums))
+        np.add.at(sums, keys % len(sums), np.repeat(weights[counts], counts))
+
+
+def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no array is empty.
+
+    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's cells are kept.
+    """
+    waiting, before = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for units, cells in hits:
+        new, more = np.unique(units * width + cells, return_counts=True)
+        keys, place = np.unique(np.concatenate([waiting, new]), return_inverse=True)
+        times = np.bincount(place, np.concatenate([before, more]), minlength=len(keys)).astype(np.int64)
+        if len(keys):
+            # The last unit may have more baskets in the next batch.
+            last = int(np.searchsorted(keys, keys[-1] // width * width))
+            if last:
+                yield keys[:last], times[:last]
+            waiting, before = keys[last:], times[last:]
+    if len(waiting):
+        yield waiting, before
+
+
+def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """Return how many of the keys of `_distinct` each unit has that has any: (units,)."""
+    first = np.flatnonzero(np.diff(keys // width, prepend=-1))
+    return np.diff(first, append=len(keys))
+
+
+def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
+    """Yield a hit for each basket and each pair a < b in it, in the cell b(b - 1)/2 + a."""
+    for first, last in _batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
+        entries = np.arange(rows.starts[first], rows.starts[last])
+        row = np.repeat(np.arange(first, last), rows.lengths[first:last])
+        before = entries - rows.starts[row]
+        a, b = _spread(rows.starts[row], before), np.repeat(entries, before)
+        meter(len(a))
+        cell = rows.items[b] * (rows.items[b] - 1) // 2 + rows.items[a]
+        yield np.repeat(rows.units[row], before), cell
+
+
+def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie, meter: Meter) -> _Hits:
+    """Return the hits of the rows first..last: the occurrences of the trie's nodes, level by level."""
+    # An occurrence is a node, a row, and the entry behind that of the node's last item.
+    row = np.arange(first, last)
+    node, entry = np.zeros(len(row), dtype=np.int64), rows.starts[row]
+    hits = []
+    while len(node):
+        room = rows.starts[row + 1] - entry
+        longer = []
+        for begin, end in _batches(room):
+            some, own = slice(begin, end), room[begin:end]
+            meter(int(own.sum()))
+            extended = _spread(entry[some], own)
+            key = np.repeat(node[some] * trie.width, own) + rows.items[extended]
+            place = np.searchsorted(trie.keys, key)
+            found = np.flatnonzero(np.append(trie.keys, -1)[place] == key)
+            longer.append((place[found] + 1, np.repeat(row[some], own)[found], extended[found] + 1))
+        node, row, entry = (np.concatenate(parts) for parts in zip(*longer, strict=True))
+        accepted = np.flatnonzero(trie.accepts[node] >= 0)
+        hits.append((rows.units[row[accepted]], trie.accepts[node[accepted]].astype(np.int64)))
+    units, cells = (np.concatenate(parts) for parts in zip(*hits, strict=True))
+    return units, cells
+
+
+def _spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of lengths,)."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+def _batches(costs: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut costs, (n,) >= 0, into ranges first..last of at most _BATCH together, or of one."""
+    ends, first = np.cumsum(costs), 0
+    while first < len(costs):
+        done = ends[first - 1] if first else 0
+        last = max(int(np.searchsorted(ends, done + _BATCH, side="right")), first + 1)
+        yield first, last
+        first = last

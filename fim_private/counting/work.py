@@ -1,0 +1,219 @@
+"""The work of counting: its limit, its threads, its progress."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.dp.parameters import check_function, positive_integer
+from fim_private.errors import WorkLimitError, parameter
+from fim_private.options import MAX_WORK
+
+# -------------------- threads
+# Threads beside the one that counts: they do the same work, and end when it ends, fails or is interrupted.
+
+# How often the thread that waits for the others looks up.
+_WAIT_SECONDS = 0.05
+
+
+class HelperThreads:
+    """Threads that do the same work as the one that waits for them at the end: a context manager.
+
+    work: called by each thread. size: how many threads, none where it is not positive. stop: called when one of them
+    or the block fails, to make all of them end soon; what failed first is raised at the end of the block.
+    """
+
+    def __init__(self, work: Callable[[], object], size: int, *, stop: Callable[[], object]) -> None:
+        self._work = work
+        self._stop = stop
+        self._threads = [threading.Thread(target=self._guarded, daemon=True) for _ in range(size)]
+        self._started = False
+        self._failures: list[BaseException] = []
+
+    def start(self) -> None:
+        """Start the threads; nothing the second time."""
+        if not self._started:
+            self._started = True
+            for thread in self._threads:
+                thread.start()
+
+    def finish(self, tick: Callable[[], object]) -> None:
+        """Wait for the threads that were started, calling tick some twenty times a second."""
+        for thread in self._threads if self._started else []:
+            while thread.is_alive():
+                thread.join(_WAIT_SECONDS)
+                tick()
+
+    def _guarded(self) -> None:
+        try:
+            self._work()
+        except BaseException as failure:
+            self._failures.append(failure)
+            self._stop()
+
+    def __enter__(self) -> HelperThreads:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self._stop()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        self._threads.clear()  # they refer to this object, and to what they worked on
+        if error is None and self._failures:
+            raise self._failures[0]
+
+
+# -------------------- work limit
+# How much work a count may be, who does it, and who watches: threads, the limit of work, progress, Ctrl-C.
+#
+# Work is counted in steps: about one step for each time that an itemset is met in a basket.
+
+# Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
+_LONG, _MOST_PARTS = 256, 1 << 29
+# How often a count shows progress.
+_PROGRESS_SECONDS = 0.05
+
+# Called with the fraction done of the present pass, 0 to 1.
+Progress = Callable[[float], object]
+
+
+def _no_progress(fraction: float) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a count may use.
+
+    threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
+    progress: called now and then, by the thread that counts, with the fraction done of the present pass, 0 to 1;
+        what it raises ends the count.
+    Raises ParameterError for a number out of range, and for a progress that is no function.
+    """
+
+    threads: int | None = None
+    max_work: int = MAX_WORK
+    progress: Progress = _no_progress
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            positive_integer("threads", self.threads)
+        positive_integer("max_work", self.max_work)
+        check_function("progress", self.progress)
+
+    @property
+    def workers(self) -> int:
+        """How many threads to use, >= 1: as asked for, or as many as there are cores for this process."""
+        return self.threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
+
+    def share(self, jobs: Iterable[Callable[[], object]]) -> None:
+        """Run all jobs, each once; this thread takes its part. Raises what a job raises, and leaves out the rest."""
+        waiting = list(jobs)
+        queue = iter(waiting)  # one iterator for all threads: each job is taken once
+
+        def work() -> None:
+            for job in queue:
+                job()
+
+        with HelperThreads(work, min(self.workers, len(waiting)) - 1, stop=waiting.clear) as helpers:
+            helpers.start()
+            work()
+
+    def together(
+        self,
+        work: Callable[[Callable[[], None] | None], object],
+        *,
+        stop: Callable[[], object],
+        fraction: Callable[[], float],
+    ) -> None:
+        """Do one piece of work in several threads, this one among them.
+
+        work: called by each thread, with a function for this one to call every few milliseconds (it shows
+            progress, and raises what should end the work), None for the others. stop: makes all of them end soon.
+        fraction: how much of the work is done, 0 to 1.
+        """
+        shown = time.monotonic()
+
+        def tick() -> None:
+            nonlocal shown
+            helpers.start()  # not before the work has lasted some milliseconds: less is not worth a thread
+            if time.monotonic() - shown >= _PROGRESS_SECONDS:
+                shown = time.monotonic()
+                self.progress(fraction())
+
+        with HelperThreads(lambda: work(None), self.workers - 1, stop=stop) as helpers:
+            work(tick)
+            helpers.finish(tick)
+
+    def refuse_infeasible(self, size: int, steps: int) -> None:
+        """Raise WorkLimitError if max_work is less than the steps that reading every itemset of that size takes."""
+        if steps > self.max_work:
+            raise WorkLimitError(
+                f"counting every itemset of size {size} in these baskets would take up to {_figure(steps)} steps, more "
+                f"than {parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, use large-margin, "
+                f"which reads the most frequent itemsets only, or raise {parameter('max_work')}"
+            )
+
+    def over_limit(self, size: int) -> WorkLimitError:
+        """Return the error of a count of itemsets of that size that was given up on its way."""
+        return WorkLimitError(
+            f"counting itemsets of size {size} in these baskets took more than {parameter('max_work')} = "
+            f"{_figure(self.max_work)} steps: ask for a smaller size, or raise {parameter('max_work')}"
+        )
+
+
+class Meter:
+    """What a counter without threads reports its steps to, for itemsets of one size.
+
+    most: how many steps there are to do, at most. done: how many are.
+    """
+
+    def __init__(self, effort: Effort, size: int, most: int) -> None:
+        self.done = 0
+        self._effort, self._size, self._most = effort, size, max(most, 1)
+        self._shown = time.monotonic()
+
+    def __call__(self, steps: int) -> None:
+        """Take account of steps just done. Raises WorkLimitError where more are done than the effort allows."""
+        self.done += steps
+        if self.done > self._effort.max_work:
+            raise self._effort.over_limit(self._size)
+        if time.monotonic() - self._shown >= _PROGRESS_SECONDS:
+            self._shown = time.monotonic()
+            self._effort.progress(min(self.done / self._most, 1.0))
+
+
+def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
+    """Return how often an itemset of that size is in a basket: the sum of C(length, size).
+
+    lengths: (baskets,) how many items each basket has, >= 0. size: >= 1.
+    """
+    counts = np.bincount(lengths)
+    return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
+
+
+def refuse_long(size: int, occurrences: int) -> None:
+    """Raise WorkLimitError for itemsets so long that to write out their parts, item by item, takes too much memory.
+
+    occurrences: as itemset_occurrences has it.
+    """
+    if size > _LONG and size**2 * occurrences > _MOST_PARTS:
+        raise WorkLimitError(
+            f"to count itemsets of more than {_LONG} items takes too much memory, unless few baskets have so many: "
+            f"ask for a smaller {parameter('size')}"
+        )
+
+
+def _figure(number: int) -> str:
+    """Return a number as it is, or from a million on with two digits and an exponent."""
+    digits = len(str(number)) - 1
+    return f"{number:,}" if digits < 6 else f"{str(number)[0]}.{str(number)[1]}e{digits}"

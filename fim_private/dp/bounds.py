@@ -1,0 +1,275 @@
+"""Certified bounds of the few transcendental numbers that decide a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+# -------------------- bisection
+# Bisection over whole numbers, in the one form that samplers, thresholds and plans need.
+
+
+def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
+    """Return the least integer >= first for which a condition holds.
+
+    The condition must be monotone: once it holds, it holds for all larger integers.
+    last: an integer >= first for which the condition is known to hold; None: the search goes on until it holds.
+
+    >>> least_integer(lambda n: n * n >= 50, 0), least_integer(lambda n: n * n >= 50, 0, 7), least_integer(bool, 0)
+    (8, 7, 1)
+    """
+    if last is None:
+        step = 1
+        while not holds(first + step - 1):
+            step *= 2
+        first, last = first + step // 2, first + step - 1
+    while first < last:
+        middle = (first + last) // 2
+        if holds(middle):
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+# -------------------- directed rounding
+# Decimal arithmetic rounded to one side: what is computed downwards is never too large, upwards never too small.
+#
+# The standard library's decimal module rounds each single operation exactly as the context says, except exp, ln and
+# sqrt,
+# which it rounds to the nearest: these are moved on by one place here.
+
+# A lower and an upper bound of a number.
+Interval = tuple[Decimal, Decimal]
+
+
+def down(digits: int) -> Context:
+    """Return a context of so many digits that rounds down; exponents as small as the machine allows."""
+    return Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def up(digits: int) -> Context:
+    """Return a context of so many digits that rounds up; exponents as small as the machine allows."""
+    return Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def quotient(context: Context, value: Fraction) -> Decimal:
+    """Return the fraction as a decimal, rounded as the context says."""
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def exp(context: Context, x: Decimal) -> Decimal:
+    """Return a bound of e^x to the side the context rounds to, and >= 0: a lower or an upper one."""
+    return _moved_on(context, context.exp(x))
+
+
+def ln(context: Context, x: Decimal) -> Decimal:
+    """Return a bound of ln x, for x > 0, to the side the context rounds to."""
+    value = context.ln(x)
+    return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
+
+
+def sqrt(context: Context, x: Decimal) -> Decimal:
+    """Return a bound of √x, for x >= 0, to the side the context rounds to, and >= 0."""
+    return _moved_on(context, context.sqrt(x))
+
+
+def _moved_on(context: Context, value: Decimal) -> Decimal:
+    """Return the next number on the context's side of a value >= 0, but none below 0."""
+    if context.rounding == ROUND_FLOOR:
+        return max(context.next_minus(value), Decimal(0))
+    return context.next_plus(value)
+
+
+# -------------------- intervals
+# Certified fixed-point bounds for the few transcendental numbers that decide a release.
+#
+# A sampler must never decide by a rounded float. So a number x is a pair of integers ``(lower, upper)`` with
+# ``lower <= 2**bits * x <= upper`` here. A decision is taken only when both ends agree, and is otherwise repeated with
+# more bits. Exponentials come from the standard library's decimal module, whose ``exp`` is correctly rounded.
+
+Bounds = tuple[int, int]
+
+# Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
+_TAIL_BITS = 1152
+
+
+def precisions(start: int) -> Iterator[int]:
+    """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a decision."""
+    bits = start
+    while True:
+        yield bits
+        bits *= 2
+
+
+@lru_cache(maxsize=1 << 17)
+def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
+    """Bound ``2**bits * exp(-numerator / denominator)``, for integers numerator >= 0, denominator >= 1."""
+    if not numerator:
+        return 1 << bits, 1 << bits
+    if numerator > denominator * bits:  # e^-x < 2^-bits once x > bits ln 2
+        return 0, 1
+    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one unit either way
+    # covers every rounding.
+    digits = bits * 31 // 100 + 24
+    context = Context(prec=digits, Emin=-999_999, Emax=999_999)
+    x = context.divide(Decimal(numerator), Decimal(denominator))
+    value = context.multiply(context.exp(x.copy_negate()), Decimal(1 << bits))
+    floor = int(value.to_integral_value(rounding=ROUND_FLOOR))
+    return max(floor - 1, 0), min(floor + 2, 1 << bits)
+
+
+def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
+    """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by repeated squaring."""
+    one = 1 << bits
+    lower, upper = one, one
+    square_lower, square_upper = base
+    while exponent:
+        if exponent & 1:
+            lower = lower * square_lower >> bits
+            upper = min((upper * square_upper >> bits) + 1, one)
+        exponent >>= 1
+        if exponent and square_upper <= 1:
+            return 0, 1  # the factors that are left are below a unit
+        if exponent:
+            square_lower = square_lower * square_lower >> bits
+            square_upper = min((square_upper * square_upper >> bits) + 1, one)
+    return lower, upper
+
+
+@lru_cache(maxsize=1 << 16)
+def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
+    """Bound ``2**bits * P(X >= k)`` for discrete Laplace noise, P(x) ∝ exp(-|x| / scale).
+
+    scale: b > 0, in units. k: any integer. For k >= 1 the tail is e^{-k/b} / (1 + e^{-1/b}) (docs/privacy.md,
+    equation (1)); for k <= 0 it follows by symmetry.
+    """
+    one = 1 << bits
+    if k <= 0:
+        lower, upper = laplace_tail_bounds(scale, 1 - k, bits)
+        return one - upper, one - lower
+    tail_lower, tail_upper = exp_bounds(k * scale.denominator, scale.numerator, bits)
+    unit_lower, unit_upper = exp_bounds(scale.denominator, scale.numerator, bits)
+    return (tail_lower << bits) // (one + unit_upper), min((tail_upper << bits) // (one + unit_lower) + 1, one)
+
+
+@lru_cache(maxsize=64)
+def laplace_threshold(scale: Fraction, delta: Fraction) -> int:
+    """Return the least integer A >= 0 with P(Z > A) <= delta for discrete Laplace noise Z, certified.
+
+    scale: > 0, in units. delta: 1e-300 up to below 1.
+    """
+
+    def is_enough(noise: int) -> bool:
+        return Fraction(laplace_tail_bounds(scale, noise + 1, _TAIL_BITS)[1], 1 << _TAIL_BITS) <= delta
+
+    return least_integer(is_enough, 0)
+
+
+# -------------------- normal tail
+# Certified bounds of the standard normal tail Q(x) = P(Z >= x), from the middle to far beyond what a float holds.
+#
+# Q(x) = φ(x) R(x), with the density φ(x) = e^{-x²/2} / √(2π) and the Mills ratio
+#
+#     R(x) = ∫_0^∞ e^{-xt - t²/2} dt,                                                                      (M)
+#
+# which decreases, lies between 0 and 1/x, and so loses no digits where Q is tiny. All arithmetic is on intervals: a
+# lower bound is computed from bounds downwards, an upper bound upwards, in some 70 decimal digits.
+
+_DIGITS = 72
+_DOWN, _UP = down(_DIGITS), up(_DIGITS)
+_ONE, _HALF = Decimal(1), Decimal("0.5")
+# 2π, cut off after 80 decimals: more than is kept of it, so rounding up passes the rest too.
+_TWO_PI = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563281257241799")
+_ROOT_TWO_PI: Interval = (sqrt(_DOWN, _DOWN.plus(_TWO_PI)), sqrt(_UP, _UP.plus(_TWO_PI)))
+# Below this the series of the Mills ratio is quicker than its continued fraction.
+_SERIES_END = 5
+# The series ends with terms so small: its sum is cut off far behind the digits of what remains.
+_LEAST_TERM = Decimal("1e-75")
+# No arithmetic operators on decimals below: they would round to the 28 digits of the default context.
+
+
+def normal_tail_bounds(x: Fraction) -> Interval:
+    """Bound Q(x) = P(Z >= x), for Z standard normal and x of any sign and size.
+
+    Both bounds agree in 40 significant digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module
+    can hold (|x| beyond 2e9 on a machine of 64 bits) the lower bound is 0.
+    For x < 0, Q(x) = 1 - Q(-x).
+    """
+    if x < 0:
+        lower, upper = normal_tail_bounds(-x)
+        return _DOWN.subtract(_ONE, upper), _UP.subtract(_ONE, lower)
+    density, ratio = normal_density_bounds(x), mills_ratio_bounds(x)
+    return _DOWN.multiply(density[0], ratio[0]), _UP.multiply(density[1], ratio[1])
+
+
+def normal_density_bounds(x: Fraction) -> Interval:
+    """Bound φ(x) = e^{-x²/2} / √(2π), for x of any sign and size."""
+    square = x * x / 2
+    lower, upper = exp(_DOWN, quotient(_DOWN, -square)), exp(_UP, quotient(_UP, -square))
+    return _DOWN.divide(lower, _ROOT_TWO_PI[1]), _UP.divide(upper, _ROOT_TWO_PI[0])
+
+
+def mills_ratio_bounds(x: Fraction) -> Interval:
+    """Bound the Mills ratio R(x) = Q(x) / φ(x), for x >= 0."""
+    interval = quotient(_DOWN, x), quotient(_UP, x)
+    return _by_series(interval) if x < _SERIES_END else _by_continued_fraction(interval)
+
+
+def _by_series(x: Interval) -> Interval:
+    """Bound R(x) = √(π/2) e^{x²/2} - Σ_{n>=0} x^{2n+1} / (2n+1)!!, for x from 0 to 5.
+
+    Both sides solve R' = xR - 1 and are √(π/2) at 0. All terms t_n are positive. Their ratio is x²/(2n+3); once it is
+    below 1/2 for all that follow, what comes after t_n is less than t_n.
+    """
+    low_square, high_square = _DOWN.multiply(x[0], x[0]), _UP.multiply(x[1], x[1])
+    (low, high), n = x, 0
+    sum_low, sum_high = low, high
+    while high > _LEAST_TERM or high_square > n + 1:
+        n += 1
+        low = _DOWN.divide(_DOWN.multiply(low, low_square), 2 * n + 1)
+        high = _UP.divide(_UP.multiply(high, high_square), 2 * n + 1)
+        sum_low, sum_high = _DOWN.add(sum_low, low), _UP.add(sum_high, high)
+    sum_high = _UP.add(sum_high, high)
+    whole_low = _DOWN.multiply(exp(_DOWN, _DOWN.multiply(_HALF, low_square)), _DOWN.multiply(_HALF, _ROOT_TWO_PI[0]))
+    whole_high = _UP.multiply(exp(_UP, _UP.multiply(_HALF, high_square)), _UP.multiply(_HALF, _ROOT_TWO_PI[1]))
+    return _DOWN.subtract(whole_low, sum_high), _UP.subtract(whole_high, sum_low)
+
+
+def _by_continued_fraction(x: Interval) -> Interval:
+    """Bound R(x) = 1/(x + 1/(x + 2/(x + 3/(x + …)))), Laplace's continued fraction, for x >= 5.
+
+    Let M_k = ∫_0^∞ t^k e^{-xt - t²/2} dt > 0, so M_0 = R(x). Integration by parts gives 1 = x M_0 + M_1 and
+    k M_{k-1} = x M_k + M_{k+1}. Hence T_k = x + M_{k+1}/M_k is more than x, 1/R(x) = T_0, and
+    T_k = x + (k+1)/T_{k+1}. So T_n lies between x and x + (n+1)/x, and these bounds, carried back from n to 0, close in
+    on T_0.
+    """
+    low, high = x
+    # 120 steps leave 42 digits at 5, fewer leave more further out.
+    last = 40 + int(2000 / float(x[0]) ** 2)
+    lower, upper = low, _UP.add(high, _UP.divide(last + 1, low))
+    for k in range(last, 0, -1):
+        lower, upper = _DOWN.add(low, _DOWN.divide(k, upper)), _UP.add(high, _UP.divide(k, lower))
+    return _DOWN.divide(_ONE, upper), _UP.divide(_ONE, lower)
+
+
+def normal_tail_point(tail: Fraction) -> Fraction:
+    """Return an x with Q(x) = tail but for some 1e-40 (relative): a guess only, to be certified by what uses it.
+
+    tail: above 0, below 1. By Newton's method for ln Q, which is concave with slope -1/R(x): begun at the right of the
+    root, it approaches it from there. Q(x) <= e^{-x²/2} / 2 gives the start.
+    """
+    if tail > Fraction(1, 2):
+        return -normal_tail_point(1 - tail)
+    log_tail = ln(_UP, quotient(_UP, tail))
+    x = sqrt(_UP, _UP.multiply(-2, log_tail))
+    while True:
+        exact = Fraction(x)
+        ratio, density = mills_ratio_bounds(exact)[1], normal_density_bounds(exact)[1]
+        excess = _UP.subtract(ln(_UP, _UP.multiply(ratio, density)), log_tail)
+        step = _UP.multiply(excess, ratio)
+        x = max(_UP.add(x, step), Decimal(0))
+        if abs(step) < Decimal("1e-22"):
+            return Fraction(x)

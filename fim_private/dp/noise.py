@@ -1,0 +1,612 @@
+"""Exact random numbers: uniform, Laplace, Gaussian, rounded normal, and choices by weight."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import operator
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.dp.bounds import (
+    Bounds,
+    down,
+    exp_bounds,
+    normal_tail_bounds,
+    normal_tail_point,
+    precisions,
+    quotient,
+    sqrt,
+    up,
+)
+from fim_private.errors import ParameterError, parameter, shown
+
+# -------------------- randomness
+# Exact random integers from a byte source: the only place where randomness enters.
+#
+# Every distribution here is exactly the one named, not a floating-point likeness of it, for floating-point noise
+# leaks (Mironov, "On significance of the least significant bits for differential privacy", 2012). Bernoulli(exp(-x)),
+# the geometric, the discrete Laplace and the discrete Gaussian distribution are sampled for any rational parameter,
+# many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
+# Algorithms 1 to 3 ("CKS" below). A choice by inversion takes one uniform real number, which is revealed to as many
+# binary digits as the decision needs.
+
+ByteSource = Callable[[int], bytes]
+# int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
+Integers = NDArray[Any]
+
+# int64 holds every intermediate value of the geometric sampler below this bound (t * V with V < 2^15,
+# and P(V >= 2^15) = e^-32768); beyond it, arrays of Python integers take over.
+_INT64_BOUND = 1 << 48
+# Below this scale a double guesses a geometric draw to within one.
+_GUESSABLE_SCALE = 1 << 40
+
+
+class Randomness:
+    """A stream of exact random integers.
+
+    source: returns as many random bytes as it is asked for; the operating system's generator unless another is given.
+    """
+
+    def __init__(self, source: ByteSource = os.urandom) -> None:
+        self._source = source
+
+    @classmethod
+    def seeded(cls, seed: int) -> Randomness:
+        """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks, and not private."""
+        return cls(_SeededBytes(seed))
+
+    @classmethod
+    def of_seed(cls, seed: int | None) -> Randomness:
+        """Return the operating system's randomness; with a seed, a reproducible stream that is not private.
+
+        Raises ParameterError for a seed that is no whole number.
+        """
+        if seed is None:
+            return cls()
+        try:
+            if isinstance(seed, bool):
+                raise TypeError
+            return cls.seeded(operator.index(seed))
+        except TypeError:
+            raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}") from None
+
+    @property
+    def private(self) -> bool:
+        """Whether the bytes come from the operating system's generator."""
+        return self._source is os.urandom
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer in [0, 2**count), for a count >= 0."""
+        size = (count + 7) // 8
+        return int.from_bytes(self._source(size), "little") >> (8 * size - count)
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer in [0, bound), for a bound >= 1 of any size."""
+        count = (bound - 1).bit_length()
+        while (value := self.bits(count)) >= bound:
+            pass
+        return value
+
+    def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
+        """Return uniform unsigned integers of `width` bytes each (1, 2, 4 or 8): (count,)."""
+        return np.frombuffer(self._source(count * width), dtype=f"<u{width}")
+
+
+class _SeededBytes:
+    """A byte source that gives the same bytes for the same seed on every machine: SHAKE-256 in counter mode."""
+
+    _BLOCK = 1 << 12
+
+    def __init__(self, seed: int) -> None:
+        self._key = f"fim-private seed {int(seed)} block ".encode()
+        self._block = 0
+        self._pool = b""
+        self._used = 0
+
+    def __call__(self, count: int) -> bytes:
+        missing = self._used + count - len(self._pool)
+        if missing > 0:
+            blocks = range(self._block, self._block - (-missing // self._BLOCK))
+            fresh = (hashlib.shake_256(self._key + str(block).encode()).digest(self._BLOCK) for block in blocks)
+            self._pool = b"".join([self._pool[self._used :], *fresh])
+            self._block, self._used = blocks.stop, 0
+        self._used += count
+        return self._pool[self._used - count : self._used]
+
+
+def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
+    """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound of any size."""
+    moved: dict[int, int] = {}  # Fisher and Yates's shuffle, as far as it is looked at
+    drawn = []
+    for place in range(size):
+        other = place + randomness.below(bound - place)
+        drawn.append(moved.get(other, other))
+        moved[other] = moved.get(place, place)
+    return drawn
+
+
+def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers where bound > 2**62."""
+    if bound > 1 << 62:
+        return np.array([randomness.below(bound) for _ in range(size)], dtype=object)
+    count = (bound - 1).bit_length()
+    width = next(w for w in (1, 2, 4, 8) if count <= 8 * w)
+    mask = (1 << count) - 1
+    values = (randomness.words(size, width) & mask).astype(np.int64)
+    if bound <= mask:  # redraw those that are too large, and only those
+        while (excess := np.flatnonzero(values >= bound)).size:
+            values[excess] = (randomness.words(excess.size, width) & mask).astype(np.int64)
+    return values
+
+
+def _bernoulli_exp_below_one(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
+    """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS Algorithm 1)."""
+    odd = np.ones(len(numerators), dtype=bool)
+    running = np.arange(len(numerators))
+    k = 1
+    while running.size:
+        # Bernoulli(γ/k) as two independent coins: no product can overflow.
+        goes_on = uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
+        if k > 1:
+            goes_on &= uniform_integers(k, running.size, randomness=randomness) == 0
+        running = running[goes_on.astype(bool)]
+        odd[running] = k % 2 == 0
+        k += 1
+    return odd
+
+
+def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness) -> NDArray[np.bool_]:
+    """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS Algorithm 1)."""
+    whole, rest = divmod(Fraction(exponent), 1)
+    alive = np.arange(size)
+    one = np.ones(1, dtype=np.int64)
+    for _ in range(whole):
+        if not alive.size:
+            break
+        alive = alive[_bernoulli_exp_below_one(np.broadcast_to(one, alive.size), 1, randomness=randomness)]
+    numerators: Integers = np.full(alive.size, rest.numerator, dtype=_integer_type(rest.denominator))
+    alive = alive[_bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)]
+    shown = np.zeros(size, dtype=bool)
+    shown[alive] = True
+    return shown
+
+
+def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
+
+    Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
+    With rate = s/t: X = U + tV, with U uniform below t and kept with probability e^{-U/t}, and V geometric with rate 1,
+    is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
+    """
+    rate = Fraction(rate)
+    steps, t = rate.numerator, rate.denominator
+    remainder: Integers = np.zeros(size, dtype=_integer_type(max(steps, t)))
+    pending = np.arange(size)
+    while pending.size and t > 1:
+        drawn = uniform_integers(t, pending.size, randomness=randomness)
+        kept = _bernoulli_exp_below_one(drawn, t, randomness=randomness)
+        remainder[pending[kept]] = drawn[kept]
+        pending = pending[~kept]
+    whole = np.zeros(size, dtype=remainder.dtype)
+    running = np.arange(size)
+    while running.size:
+        running = running[bernoulli_exp(1, running.size, randomness=randomness)]
+        whole[running] += 1
+    fine: Integers = remainder + t * whole
+    return fine // steps
+
+
+def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2).
+
+    Returns (size,) int64, or Python integers where the scale's numerator or denominator is 2**48 or more.
+    """
+    rate = 1 / Fraction(scale)
+    values: Integers = np.zeros(size, dtype=_integer_type(max(rate.numerator, rate.denominator)))
+    pending = np.arange(size)
+    while pending.size:
+        magnitude = geometric(rate, pending.size, randomness=randomness)
+        negative = uniform_integers(2, pending.size, randomness=randomness) == 1
+        kept = ~(negative & (magnitude == 0))  # zero must not be counted twice
+        values[pending[kept]] = np.where(negative, -magnitude, magnitude)[kept]
+        pending = pending[~kept]
+    return values
+
+
+def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
+
+    Returns (size,) int64, or Python integers where σ is 2**48 or so or more.
+    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is kept with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
+    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are kept.
+    """
+    p, q = Fraction(sigma2).as_integer_ratio()
+    t = math.isqrt(p // q) + 1
+    denominator = 2 * p * q * t * t
+    values: Integers = np.zeros(size, dtype=_integer_type(t))
+    pending = np.arange(size)
+    while pending.size:
+        drawn = discrete_laplace(t, pending.size, randomness=randomness)
+        largest = max(denominator, (int(np.abs(drawn).max()) * q * t + p) ** 2)
+        distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
+        kept = _bernoulli_exp_each(distances * distances, denominator, randomness=randomness)
+        values[pending[kept]] = drawn[kept]
+        pending = pending[~kept]
+    return values
+
+
+def _bernoulli_exp_each(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
+    """Draw one coin per numerator >= 0 that shows True with probability exp(-numerator / denominator)."""
+    wholes, rests = numerators // denominator, numerators % denominator
+    shown = _bernoulli_exp_below_one(rests, denominator, randomness=randomness)
+    passed = 0
+    # One coin of exp(-1) for each whole; most with many wholes drop out early.
+    while (going := np.flatnonzero(shown & (wholes > passed).astype(bool))).size:
+        shown[going] = bernoulli_exp(1, going.size, randomness=randomness)
+        passed += 1
+    return shown
+
+
+def _integer_type(largest: int) -> Any:
+    """Return the element type of arrays of integers up to `largest`: int64, or Python objects."""
+    return np.int64 if largest < _INT64_BOUND else object
+
+
+class UniformReal:
+    """One uniform real number in [0, 1), of which only the binary digits asked for are ever drawn.
+
+    known: (digits, number of them), where the first ones were drawn before.
+    """
+
+    def __init__(self, *, randomness: Randomness, known: tuple[int, int] = (0, 0)) -> None:
+        self._randomness = randomness
+        self._digits, self._known = known
+
+    def digits(self, bits: int) -> int:
+        """Return floor(2**bits * u), for bits >= 0. To ask for more bits later refines the same number."""
+        if bits > self._known:
+            fresh = bits - self._known
+            self._digits = self._digits << fresh | self._randomness.bits(fresh)
+            self._known = bits
+        return self._digits >> (self._known - bits)
+
+
+def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
+    """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than discrete_laplace for a single draw.
+
+    By inversion: |k| is the k with e^{-(k+1)/scale} <= u < e^{-k/scale}; a float only guesses it, the bounds decide.
+    """
+    if scale > _GUESSABLE_SCALE:
+        return int(discrete_laplace(scale, 1, randomness=randomness)[0])
+    while True:
+        magnitude = _geometric_by_inversion(scale, randomness=randomness)
+        negative = randomness.bits(1)
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude
+
+
+def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
+    """Draw one k >= 0 with P(k) ∝ exp(-k / scale), from one uniform number."""
+    uniform = UniformReal(randomness=randomness)
+    steps, unit = scale.denominator, scale.numerator
+    for bits in precisions(96):
+        digits = uniform.digits(bits)
+        if not digits:
+            continue
+        guess = int((bits * math.log(2) - math.log(digits)) * unit / steps)
+        for k in (guess, guess - 1, guess + 1):
+            if k < 0:
+                continue
+            below, above = exp_bounds((k + 1) * steps, unit, bits), exp_bounds(k * steps, unit, bits)
+            if below[1] <= digits and digits + 1 <= above[0]:
+                return k
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+# -------------------- rounded normal
+# Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its tail.
+#
+# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is
+# drawn by
+# rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
+# decision
+# is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above the bell
+# curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells have
+# whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
+# c/2^16,
+# and |Z| = a + wx for a uniform x in [0, 1) is kept if a second uniform u lies below
+#
+#     p = S · (w/h) / c · e^{-(a+wx)²/2} <= 1,                                                               (N)
+#
+# with the same S and h for all cells. The density of what is kept is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0.
+#
+# Most draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
+# errors, and one in ten thousand or so by rationals.
+
+# Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last of the 2^16 numbers
+# stands for all of the wide cells, of which the i-th has the part 2^-(i+1), so it takes coins. There p < 1/2 for i = 0,
+# and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
+_CELLS = 152
+_FINE = 32
+_START = Fraction(_CELLS, _FINE)
+_WIDE = Fraction(1, 4)
+# S in (N): the largest for which the weights ⌈S e^{-a²/2}⌉ of the narrow cells leave a number to the wide ones.
+_HEIGHT = 1611
+_ENTRIES = 1 << 16
+_TAIL = 255  # a wide cell, in the table
+# Digits of x in the first word, beside 16 bits for the cell, 16 of u and the sign; and in the second, if there is one.
+_DIGITS = 31
+_MORE_DIGITS = 64
+# Up to here one word is enough: σh 2^-31 and so the share of undecided roundings is below 2^-16.
+_ONE_WORD_SIGMA2 = 1 << 40
+# Beyond it doubles leave too many roundings undecided, and results may not fit into 64 bits.
+_DOUBLES_SIGMA2 = 1 << 80
+# So many draws at a time stay in the processor's cache.
+_BLOCK = 1 << 15
+# Relative error of σ|Z| in doubles: less than five roundings of 2^-53 each, and more than half as much again.
+_ROUNDING = 2.0**-50
+# Absolute error of p in doubles, and how far it falls between one 31-digit x and the next: see _keeps.
+_MARGIN = 2.0**-30
+# Rationals are first tried with so many digits of x and u.
+_FIRST_BITS = 64
+# Arithmetic of the tail. Smaller bounds are not told: as fractions, they would be long and of no use.
+_DOWN, _UP = down(72), up(72)
+_LEAST_BOUND = Decimal("1e-1000")
+
+
+@dataclass(frozen=True, eq=False)
+class _Histogram:
+    """The narrow cells, as tables.
+
+    cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights: (152,) the c of each.
+    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are kept whatever x is.
+    heights: (152,) float64, p at x = 0, within 2^-53 (relative).
+    """
+
+    cells: NDArray[np.uint8]
+    weights: tuple[int, ...]
+    certain: NDArray[np.uint16]
+    heights: NDArray[np.float64]
+
+
+@lru_cache(maxsize=1)
+def _histogram() -> _Histogram:
+    """Return the tables, computed by certified bounds."""
+    bits = 128
+    edges = [exp_bounds(j * j, 2 * _FINE**2, bits) for j in range(_CELLS + 1)]
+    weights = [-(-_HEIGHT * edge[1] >> bits) for edge in edges[:-1]]
+    weights[0] += _ENTRIES - 1 - sum(weights)  # what is left over: (N) holds for any weight that is large enough
+    certain = np.zeros(256, dtype=np.uint16)
+    # u < 2^-16 (⌊2^16 p⌋) <= p, at the right edge, where p is least; u's first bits, plus 1, must not exceed that.
+    certain[:_CELLS] = [
+        _ENTRIES * _HEIGHT * edge[0] // weight >> bits for edge, weight in zip(edges[1:], weights, strict=True)
+    ]
+    heights = [
+        float(Fraction(_HEIGHT * edge[0], weight << bits)) for edge, weight in zip(edges[:-1], weights, strict=True)
+    ]
+    cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
+    return _Histogram(cells, tuple(weights), certain, np.array(heights))
+
+
+def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
+    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, for a variance sigma2 = σ² > 0.
+
+    Returns (size,) int64, or Python integers where σ is 2**40 or more. The distribution is exact: that of normal noise
+    of variance sigma2, rounded.
+    """
+    sigma2 = Fraction(sigma2)
+    if sigma2 >= _DOUBLES_SIGMA2:
+        return np.array([_draw(sigma2, randomness=randomness) for _ in range(size)], dtype=object)
+    values = np.empty(size, dtype=np.int64)
+    filled = 0
+    while filled < size:
+        kept = _kept(sigma2, min(size - filled, _BLOCK), randomness=randomness)
+        values[filled : filled + len(kept)] = kept
+        filled += len(kept)
+    return values
+
+
+def _kept(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
+    """Propose `size` times, and return the rounded numbers of those that are kept: (m,) with m <= size."""
+    words = randomness.words(size, 8)
+    more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
+    parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
+    table = _histogram()
+    cells, first = table.cells[parts[:, 0]], parts[:, 1]
+    certain = first < table.certain[cells]
+    # |Z| = h 2^-31 (place + [0, 1)): exact in a double.
+    place = cells * 2.0**_DIGITS + (upper & ((1 << _DIGITS) - 1))
+    rounded, decided = _rounded(place, more, sigma2)
+    values = np.where(upper >> _DIGITS, -rounded, rounded).astype(np.int64)
+    kept: NDArray[np.bool_] = certain & decided
+    open_ = np.flatnonzero(~kept)
+    keeps, drops = _keeps(cells[open_], first[open_], place[open_])
+    kept[open_] = keeps & decided[open_]
+    for i in open_[~(kept[open_] | drops)].tolist():
+        cell, digits, known = int(cells[i]), int(upper[i]) & ((1 << _DIGITS) - 1), _DIGITS
+        if more is not None:
+            digits, known = digits << _MORE_DIGITS | int(more[i]), known + _MORE_DIGITS
+        x = UniformReal(randomness=randomness, known=(digits, known))
+        u = UniformReal(randomness=randomness, known=(int(first[i]), 16))
+        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        if magnitude is not None:
+            kept[i], values[i] = True, -magnitude if upper[i] >> _DIGITS else magnitude
+    return values[kept]
+
+
+def _rounded(
+    place: NDArray[np.float64], more: NDArray[Any] | None, sigma2: Fraction
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is certain.
+
+    place: (n,) 2^31 |Z| / h, but for more digits. more: (n,) the next 64 digits of it, or None where they are unknown.
+
+    The product is within _ROUNDING, relative, of the lower end of the interval of σ|Z|; in the narrow cells that is
+    less than `margin`. So if it keeps this distance from both of the nearest half-integers, and to the upper one also
+    the length of the interval, the whole interval lies between these.
+    """
+    unit = math.sqrt(sigma2) / (_FINE << _DIGITS)
+    margin = math.sqrt(sigma2) * float(_START) * _ROUNDING
+    if more is not None:
+        place = place + more * 2.0**-_MORE_DIGITS
+        length = 0.0
+    else:
+        length = unit
+    product = place * unit
+    rounded = np.floor(product + 0.5)
+    rest = product - rounded
+    return rounded, (rest > margin - 0.5) & (rest < 0.5 - length - 2 * margin)
+
+
+def _keeps(
+    cells: NDArray[np.uint8], first: NDArray[Any], place: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and whether certainly not.
+
+    first: (n,) the first 16 bits of u. place: (n,) as in _rounded. In cell j, p = heights[j] e^{-y} with
+    y = h²x(2j + x)/2 < 0.15, so the terms of e^{-y} after y^8 add less than 0.15^9/9! < 2^-42. A dozen roundings of
+    2^-53, and p's change over the interval of x, at most h(4.75) 2^-31, are less than the margin too.
+    """
+    table = _histogram()
+    narrow = cells != _TAIL
+    j = np.where(narrow, cells, 0).astype(np.float64)
+    x = place * 2.0**-_DIGITS - cells
+    y = x * (2 * j + x) / (2 * _FINE**2)
+    series = np.ones_like(y)
+    for n in range(8, 0, -1):
+        series = 1 - y / n * series
+    p = table.heights[j.astype(np.intp)] * series
+    u = first * (1 / _ENTRIES)
+    return narrow & (u + 1 / _ENTRIES < p - _MARGIN), narrow & (u > p + _MARGIN)
+
+
+def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness) -> int | None:
+    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not kept."""
+    if cell != _TAIL:
+        start, width, weight = Fraction(cell, _FINE), Fraction(1, _FINE), Fraction(_histogram().weights[cell])
+    else:
+        wide = 0
+        while randomness.bits(1):
+            wide += 1
+        start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
+    return _nearest(start, width, x, sigma2) if _is_kept(start, width, weight, u, x) else None
+
+
+def _is_kept(start: Fraction, width: Fraction, weight: Fraction, u: UniformReal, x: UniformReal) -> bool:
+    """Decide u < p of equation (N), for a = start, w = width and c = weight."""
+    height = _HEIGHT * width * _FINE / weight
+    for bits in precisions(_FIRST_BITS):
+        digits = x.digits(bits)
+        near, far = ((start + width * Fraction(d, 1 << bits)) ** 2 / 2 for d in (digits, digits + 1))
+        most, least = exp_bounds(*near.as_integer_ratio(), bits)[1], exp_bounds(*far.as_integer_ratio(), bits)[0]
+        if u.digits(bits) + 1 <= height * least:
+            return True
+        if u.digits(bits) >= height * most:
+            return False
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _nearest(start: Fraction, width: Fraction, x: UniformReal, sigma2: Fraction) -> int:
+    """Return ⌊σ(start + width x) + 1/2⌋, which is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋."""
+    for bits in precisions(_FIRST_BITS):
+        digits = x.digits(bits)
+        ends = (start + width * Fraction(d, 1 << bits) for d in (digits, digits + 1))
+        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * end * end)) + 1) // 2 for end in ends)
+        if lower == upper:
+            return lower
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
+    """Draw one integer ⌊σZ + 1/2⌋, for any sigma2 > 0, by rationals alone."""
+    while True:
+        cell = int(_histogram().cells[randomness.bits(16)])
+        u, x = UniformReal(randomness=randomness), UniformReal(randomness=randomness)
+        magnitude = _settle(cell, u, x, sigma2, randomness=randomness)
+        if magnitude is not None:
+            return -magnitude if randomness.bits(1) else magnitude
+
+
+def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
+    """Return an upper bound of P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ), for σ² = sigma2 > 0 and any k.
+
+    Less than 1e-30 (relative) too much, but at least 1e-1000.
+    """
+    square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
+    x = Fraction(sqrt(_DOWN, quotient(_DOWN, square))) if k > 0 else -Fraction(sqrt(_UP, quotient(_UP, square)))
+    return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
+
+
+@lru_cache(maxsize=1 << 10)
+def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
+    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0.
+
+    p: 1e-310 or more, below 1.
+    """
+    sigma = Fraction(sqrt(_UP, quotient(_UP, Fraction(sigma2))))
+    q = math.ceil(sigma * normal_tail_point(p) + Fraction(1, 2))
+    while rounded_normal_tail(sigma2, q - 1) <= p:
+        q -= 1
+    while rounded_normal_tail(sigma2, q) > p:
+        q += 1
+    return q
+
+
+def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:
+    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2 > 0.
+
+    confidence: above 0, below 1. By symmetry (both signs are rounded alike, but for a chance of 0) each side has half
+    of what may be missed.
+    """
+    return least_exceeding(sigma2, (1 - confidence) / 2) - 1
+
+
+# -------------------- weighted choice
+# An exact choice among levels, each weighted by its multiplicity and exponentially by its support.
+
+
+def choose_level(
+    distances: Sequence[int], multiplicities: Sequence[int], rate: Fraction, *, randomness: Randomness
+) -> int:
+    """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
+
+    distances: (m,) integers >= 0, the smallest of which should be 0 or near it. rate: >= 0, per unit of distance.
+    multiplicities: (m,) integers >= 0 of any size (10**60 is fine), not all 0.
+    The cumulative weights are known as intervals. The uniform number is refined until it lies inside one for certain.
+    """
+    uniform = UniformReal(randomness=randomness)
+    for bits in precisions(96 + sum(multiplicities).bit_length()):
+        weights = _decays(distances, rate, bits)
+        lower = list(accumulate(m * w[0] for m, w in zip(multiplicities, weights, strict=True)))
+        upper = list(accumulate(m * w[1] for m, w in zip(multiplicities, weights, strict=True)))
+        digits = uniform.digits(bits)
+        target_lower = digits * lower[-1] >> bits
+        target_upper = ((digits + 1) * upper[-1] >> bits) + 1
+        chosen = bisect_right(upper, target_lower)  # every weight before it lies below the target
+        if chosen < len(lower) and target_upper <= lower[chosen]:
+            return chosen
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> list[Bounds]:
+    """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since gaps repeat."""
+    decays: list[Bounds] = [(0, 0)] * len(distances)
+    before, lower, upper = 0, 1 << bits, 1 << bits
+    for place in sorted(range(len(distances)), key=distances.__getitem__):
+        if (gap := distances[place] - before) and upper > 1:
+            low, high = exp_bounds(rate.numerator * gap, rate.denominator, bits)
+            lower, upper = lower * low >> bits, (upper * high >> bits) + 1
+        before = distances[place]
+        decays[place] = lower, upper
+    return decays

@@ -1,0 +1,515 @@
+"""Which column plays which part, and what a source was read as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import memory
+from fim_private.reading.options import InputForm, MissingUser, Options, Segments
+from fim_private.reading.where import Condition, columns_of
+
+# -------------------- column names
+# What the name of a column suggests that is in it. A suggestion only: nothing is read by it.
+
+_NUMBER = "(id|no|nr|num|number|key|code|nummer|numero)?"
+_USER = re.compile(
+    r"((shop|store|loyalty|anonymous|unique)?"
+    r"(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunden?|haushalts?)"
+    r"(card|account|unique|hashed)?(id|no|nr|num|number|key|code|nummer|hash|ref|name|email)?"
+    r"|hh|hhid|cust|custid|cid|uid|person|personid|account|accountid|cardno|cardnumber|cardid|email|phone)s?"
+)
+# What ends a column's name that counts or describes customers, and is not theirs.
+_NOT_A_USER = re.compile(
+    r".*(count|rating|segment|group|type|category|city|country|region|state|agent|age|gender|sex)s?"
+)
+_BASKET = re.compile(
+    r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
+    r"|bestellung|bestell|beleg|bon|rechnung|rechnungs|commande|facture|pedido|factura|ordine|compra)s?" + _NUMBER
+)
+_ITEM = re.compile(
+    r"(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
+    r"|artikel|produkt|ware|produit|producto|prodotto|bezeichnung|designation|descripcion"
+    r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
+)
+_OTHER = re.compile(
+    r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
+    r"(id|no)?"
+)
+
+
+_DATE = re.compile(
+    r".*(date|datum|timestamp|day|tag|fecha|jour)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+)
+# What ends a column's name that is no day of a purchase.
+_NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)")
+
+
+def suggests_date(name: object) -> bool:
+    """Tell whether a column looks by its name like the day, or the time, of a purchase.
+
+    >>> [suggests_date(name) for name in ("Date", "order_date", "InvoiceDate", "birthdate", "product")]
+    [True, True, True, False, False]
+    """
+    letters = _letters(name)
+    return _DATE.fullmatch(letters) is not None and _NOT_A_DATE.fullmatch(letters) is None
+
+
+def suggests_user(name: object) -> bool:
+    """Tell whether a column looks by its name like a customer's id.
+
+    >>> [suggests_user(name) for name in ("CustomerID", "Member_number", "customer_count", "product")]
+    [True, True, False, False]
+    """
+    return _USER.fullmatch(_letters(name)) is not None and _NOT_A_USER.fullmatch(_letters(name)) is None
+
+
+def suggests_basket(name: object) -> bool:
+    """Tell whether a column looks by its name like a basket's id, such as order_id."""
+    return _letters(name) not in ("", "t") and _BASKET.fullmatch(_letters(name)) is not None
+
+
+def suggests_item(name: object) -> bool:
+    """Tell whether a column looks by its name like items, such as product_name."""
+    return _ITEM.fullmatch(_letters(name)) is not None
+
+
+def suggests_a_column(name: object) -> bool:
+    """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
+    letters = _letters(name)  # once: there may be a million names
+    if letters in ("", "t"):
+        return False
+    if any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)):
+        return True
+    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least.
+
+    >>> numbered(["Transaction", "Item 1", "Item 2", "Item 3"])
+    ['Item 1', 'Item 2', 'Item 3']
+    """
+    runs: dict[str, list[tuple[int, str]]] = {}
+    for name in names:
+        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
+        if match is not None:
+            run = runs.setdefault(match[1].casefold(), [])
+            number = int(match[2])
+            if number == run[-1][0] + 1 if run else number < 2:
+                run.append((number, name))
+    return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
+
+
+def _letters(name: object) -> str:
+    """Return the letters of a name, in small ones."""
+    return re.sub(r"[^a-z]", "", str(name).casefold())
+
+
+# -------------------- column roles
+# Which form a table has, which column plays which part, and the errors when that cannot be told.
+#
+# Only schemas are looked at; a pandas column of objects has none, so its first value tells whether it holds lists.
+
+_LISTED_COLUMNS = 20
+_TYPE_WIDTH = 40
+# Beside the items of a one-hot table there may be ids of a basket and a user.
+_FEW_COLUMNS = 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the schema says of a column.
+
+    kind: its type, for error messages. is_list: whether it holds lists of items. is_nested: lists, structs or maps.
+    is_number: whether it holds numbers or booleans. is_apart: whether it is no column of items unless it is named.
+    """
+
+    name: str
+    kind: str
+    is_list: bool = False
+    is_nested: bool = False
+    is_number: bool = False
+    is_apart: bool = False
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it holds booleans, as each column of a one-hot frame does."""
+        return not self.is_list and not self.is_nested and "bool" in self.kind.lower()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a table.
+
+    names: its columns, in order. rows_at_a_time: at most. items: the column of items, or of lists of them, whose values
+    repeat; None where each of several columns has, or is, items. where: which rows may be left out already.
+    """
+
+    names: list[str]
+    rows_at_a_time: int
+    items: str | None = None
+    where: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column plays which part.
+
+    form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
+    or several that name an item together. basket, user: the key columns, if any; several name a basket together.
+    missing_user: what becomes of rows
+    without a user; None to refuse them. where: which rows are read; None for all. by: which segment a row is in; None
+    where there are none. quantities: whether a number above 0 says in a one-hot table that a basket has an item: where
+    that form was asked for. (Else a table of numbers may as well be one of ids.) split: at which character each cell of
+    the item column is cut into items; None for no cut. fold_case: whether items' case is folded. is_said: whether the
+    form was asked for.
+    """
+
+    form: InputForm | None
+    values: tuple[str, ...]
+    basket: tuple[str, ...] = ()
+    user: str | None = None
+    missing_user: MissingUser | None = None
+    where: Condition | None = None
+    by: Segments | None = None
+    quantities: bool = False
+    split: str | None = None
+    fold_case: bool = False
+    is_said: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Whether there is a column of lists, or of cells that are split into some."""
+        return self.form is None or self.split is not None
+
+    @property
+    def may_hold_lists(self) -> bool:
+        """Whether nobody said that each cell of the item column is one item, rather than a list of some."""
+        return self.form is InputForm.LONG and len(self.values) == 1 and self.split is None and not self.is_said
+
+    @property
+    def rows_at_a_time(self) -> int:
+        """How many rows to work on at a time."""
+        rows = memory.LONG_ROWS if self.form is InputForm.LONG else memory.LIST_ROWS
+        return max(1, min(rows, memory.ONE_HOT_CELLS // len(self.values)))
+
+    @property
+    def keys(self) -> list[str]:
+        """The key columns: those of the basket, then the user."""
+        return [*self.basket, *([] if self.user is None else [self.user])]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that are needed, once each."""
+        by = [] if self.by is None else [self.by.column]
+        return list(dict.fromkeys([*self.values, *self.keys, *by, *columns_of(self.where)]))
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is wanted of the table."""
+        items = self.values[0] if self.form in (InputForm.LONG, None) else None
+        return Wanted(self.names, self.rows_at_a_time, items, self.where)
+
+
+def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
+    """Return the form of a table, and the roles of its columns. source: what errors call the source.
+
+    Raises DataError when a column is missing, doubled or of a type that cannot play its part, and where no form can be
+    told; ParameterError for a form that does not go with the columns named.
+    """
+    form = options.dialect.form
+    if form is not None and not form.is_table:
+        raise ParameterError(f"{parameter('input_format')} {form} is a form of text, and {source} is a table")
+    if columns and options.given() and form is None and all(column.is_boolean for column in columns):
+        options.refuse_columns("a table of one true/false column per item")
+    for _, name in options.named():
+        _check(columns, name, source)
+    keys = (*(options.basket or ()), options.user, None if options.by is None else options.by.column)
+    for column in (_find(columns, key) for key in keys if key is not None):
+        if column.is_nested:
+            _wrong_type(column, source, "an identifier")
+    form, values = _form_and_values(columns, options, source)
+    if options.split is not None:
+        _check_split(form, _find(columns, values[0]), source)
+    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
+    if options.every_item:
+        return Roles(
+            form,
+            values,
+            quantities=options.dialect.form is InputForm.ONE_HOT,
+            split=options.split,
+            fold_case=options.fold_case,
+            is_said=options.dialect.form is not None,
+        )
+    return Roles(
+        form,
+        values,
+        options.basket or (),
+        options.user,
+        missing_user,
+        options.where,
+        options.by,
+        quantities=options.dialect.form is InputForm.ONE_HOT,
+        split=options.split,
+        fold_case=options.fold_case,
+        is_said=options.dialect.form is not None,
+    )
+
+
+def _form_and_values(
+    columns: Sequence[Column], options: Options, source: str
+) -> tuple[InputForm | None, tuple[str, ...]]:
+    """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
+    form = options.dialect.form
+    # What rows are chosen by is no item, unless it is named as one.
+    by = () if options.by is None else (options.by.column,)
+    keys = (*(options.basket or ()), options.user, *by, *columns_of(options.where))
+    others = [column for column in columns if column.name not in keys and not column.is_apart]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        return form, _item_columns(form, others, options, source)
+    if options.item is not None or form is InputForm.LONG:
+        return InputForm.LONG, _columns_of_item(columns, options, source)
+    # An id among numbers shows when it is read: it is not 0 or 1.
+    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    if options.items is None and others and alike:
+        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    items = options.items if options.items is not None else _only_list(columns, options, source)
+    column = _find(columns, items)
+    _check(columns, items, source)
+    if not column.is_list and options.split is None:
+        _wrong_type(
+            column,
+            source,
+            "lists of items",
+            f"; where its cells are texts such as 'a, b', say {parameter('split')} ','",
+        )
+    return None, (items,)
+
+
+def _check_split(form: InputForm | None, column: Column, source: str) -> None:
+    """Raise ParameterError for a form whose cells are never lists, DataError for a column that does not hold texts."""
+    if form not in (InputForm.LONG, None):
+        raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
+    if column.is_nested or column.is_list or column.is_number:
+        _wrong_type(column, source, "texts to split")
+
+
+def _columns_of_item(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the column of one item a row, or those that name it together. Raises as `choose` does."""
+    if options.item is None or options.basket is None:
+        raise ParameterError(
+            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+            "the columns of one row per item"
+        )
+    named: tuple[str, ...] = options.item
+    for column in (_find(columns, name) for name in named):
+        if column.is_list:
+            raise DataError(
+                f"column {column.name!r} of {source} holds lists: "
+                f"name it with {parameter('items')} instead of {parameter('item')}"
+            )
+        if column.is_nested:
+            _wrong_type(column, source, "an item")
+    return named
+
+
+def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the columns of items of a wide or one-hot table, which others are, without keys. Raises as `choose`."""
+    if options.item is not None or options.items is not None:
+        named = parameter("item" if options.item is not None else "items")
+        raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
+    names = [column.name for column in others]
+    if len(set(names)) < len(names):
+        raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
+    if form is InputForm.WIDE:
+        names = numbered(names) or [name for name in names if suggests_item(name)] or names
+    if not names:
+        raise DataError(f"{source} has no column of items")
+    for column in others:
+        if column.is_nested and column.name in names:
+            _wrong_type(column, source, "items")
+    return tuple(names)
+
+
+def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+    """Return the name of the only list column. Raises DataError where there is none, or more than one."""
+    found = [
+        column.name
+        for column in columns
+        if column.is_list and column.name not in (*(options.basket or ()), options.user)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found and any(column.is_boolean for column in columns):
+        raise DataError(
+            f"{source} has columns of booleans and others; where booleans are items, one column each, name the other "
+            f"column with {parameter('basket')} or {parameter('user')}, or leave it out; "
+            f"it has the columns {listing(columns)}"
+        )
+    if not found and len(places := numbered([str(column.name) for column in columns])) > 1:
+        raise DataError(
+            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
+            f"say {parameter('input_format')} wide"
+        )
+    number = "several list columns" if found else "no list column"
+    raise DataError(
+        f"{source} has {number}: name it with {parameter('items')}, or {parameter('basket')} and {parameter('item')} "
+        f"for one row per item, or say {parameter('input_format')} one-hot where each column is an item; it has the "
+        f"columns {listing(columns)}"
+    )
+
+
+def shown_type(kind: object) -> str:
+    """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
+    name = str(kind)
+    return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
+
+
+def listing(columns: Iterable[Column]) -> str:
+    """Return names and types of columns for an error: the first 20, none that may be an item of a one-hot table.
+
+    Those are of booleans; and of numbers, unless they look like columns of purchases, where there is little else.
+    """
+    columns = list(columns)
+    numbers = sum(column.is_number for column in columns)
+    is_boolean = any(column.is_boolean for column in columns)
+    may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS
+    named = [
+        column
+        for column in columns
+        if not column.is_boolean and not (may_be_items and column.is_number and not suggests_a_column(column.name))
+    ]
+    listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
+    more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
+    if len(named) < len(columns):  # a one-hot frame with something else beside it
+        more.append(
+            f"columns of {'numbers' if may_be_items else 'booleans'}, whose names may be items and are not shown"
+        )
+    return ", ".join(listed[:_LISTED_COLUMNS] + more)
+
+
+def _find(columns: Sequence[Column], name: str) -> Column:
+    """Return the column of that name, which exists."""
+    return next(column for column in columns if column.name == name)
+
+
+def _check(columns: Sequence[Column], name: str, source: str) -> None:
+    """Raise DataError unless there is one column of that name."""
+    count = sum(column.name == name for column in columns)
+    if count == 0:
+        raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
+    if count > 1:
+        raise DataError(f"{source} has more than one column {name!r}; rename all but one")
+
+
+def _wrong_type(column: Column, source: str, wanted: str, more: str = "") -> NoReturn:
+    """Raise DataError for a column that does not hold what is wanted."""
+    raise DataError(
+        f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
+        f"which does not hold {wanted}; name another column, or convert this one{more}"
+    )
+
+
+# -------------------- read as
+# What a source was read as: its form, its dialect, and the names of its columns. Nothing of what is in it.
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """What a source was read as.
+
+    kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
+    and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
+    items; not those of a one-hot table, which are items. others: the columns that were not read, nor are items.
+    delimiter, encoding: of a text, None elsewhere; that of fimi and spmf is white space. where: which rows were read;
+    None for all. split: at which character cells were split into items; None where they were not.
+    """
+
+    kind: str
+    form: str
+    baskets: tuple[str, ...] = ()
+    user: str | None = None
+    items: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    delimiter: str | None = None
+    encoding: str | None = None
+    where: str | None = None
+    split: str | None = None
+
+    @property
+    def basket(self) -> str | None:
+        """The column that names baskets alone; None where there is none, or several."""
+        return self.baskets[0] if len(self.baskets) == 1 else None
+
+    @classmethod
+    def of_table(
+        cls, names: Sequence[str], roles: Roles, *, kind: str, delimiter: str | None = None, encoding: str | None = None
+    ) -> ReadAs:
+        """Return what a table with columns of these names was read as."""
+        one_hot = roles.form is InputForm.ONE_HOT
+        used = {*roles.names}
+        return cls(
+            kind,
+            "lists" if roles.form is None else str(roles.form),
+            roles.basket,
+            roles.user,
+            () if one_hot else roles.values,
+            tuple(name for name in names if name not in used),
+            delimiter,
+            encoding,
+            None if roles.where is None else str(roles.where),
+            roles.split,
+        )
+
+    @property
+    def user_like(self) -> str | None:
+        """The first column that looks by its name like a customer's, where no column of users was named; else None."""
+        if self.user is not None:
+            return None
+        found = [name for name in (*self.others, *self.baskets) if suggests_user(name)]
+        return found[0] if found else None
+
+    def cautions(self) -> Iterator[str]:
+        """Yield what is to be said of whom this reading protects, with parameters marked as in errors."""
+        if self.user_like is not None:
+            yield (
+                f"column {self.user_like!r} looks like customers, and each basket is protected by itself; "
+                f"{parameter('user')} {self.user_like!r} would protect all baskets of a customer together"
+            )
+
+    def __str__(self) -> str:
+        """Return it as part of a sentence."""
+        where = {
+            "long": "one item per row",
+            "lists": "one list of items per row" if self.items else "one basket per element",
+            "wide": "one basket per row, its items in several columns",
+            "one-hot": "one basket per row, a column for each item",
+            "lines": "one basket per line",
+            "fimi": "one basket per line",
+            "spmf": "one user's sequence of baskets per line (SPMF)",
+        }[self.form]
+        columns = [f"user {self.user!r}"] if self.user else []
+        columns += [f"basket {' and '.join(map(repr, self.baskets))}"] if self.baskets else []
+        if len(self.items) > 1 and self.form == "long":
+            columns.append(f"item {' and '.join(map(repr, self.items))}")
+        elif len(self.items) == 1:
+            columns.append(f"{'item' if self.form == 'long' else 'items'} {self.items[0]!r}")
+        elif self.items:
+            columns.append(f"items {self.items[0]!r} to {self.items[-1]!r}")
+        between = (
+            [] if self.delimiter is None else [f"separated by {_DELIMITERS.get(self.delimiter, repr(self.delimiter))}"]
+        )
+        if self.encoding not in (None, "utf-8", "utf-8-sig"):
+            between.append(f"in {self.encoding}")
+        if self.split is not None:
+            between.append(f"each cell split at {_DELIMITERS.get(self.split, repr(self.split))}")
+        if self.where is not None:
+            between.append(f"where {self.where}")
+        return f"{self.kind}, {'; '.join([where + (': ' if columns else '') + ', '.join(columns), *between])}"
+
+
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "white space"}

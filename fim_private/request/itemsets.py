@@ -1,0 +1,307 @@
+"""Itemsets that leave, and itemsets that are public before they are counted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Self, overload
+
+import numpy as np
+
+from fim_private.counting.source import Catalogue, SupportSource
+from fim_private.display import printable
+from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.reading.catalogue import ItemList
+from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, mixed_vocabulary
+
+# -------------------- itemset
+# Itemsets that leave, and how to get at them in a release.
+
+
+@dataclass(frozen=True)
+class Itemset:
+    """A released itemset.
+
+    items: ascending, whole numbers first, also those that are texts; None for the one outcome that has no name: an
+        itemset of a universe of which only the size is public, in no basket or in too few to be named privately.
+    support: a noisy support in units, >= 0; None where supports were not released.
+    interval: (lowest, highest), a 95 % interval of the true support in units; None where supports were not released.
+    doubtful: whether it may not be one of those that were asked for: something that is not in the release may, by the
+        noise alone, have as much support. False where that is unlikely; None where nothing tells.
+    share_interval: the same of its share of all units, where their number was released with noise; None elsewhere.
+    """
+
+    items: tuple[Item, ...] | None
+    support: int | None = None
+    interval: tuple[int, int] | None = None
+    doubtful: bool | None = None
+    share_interval: tuple[float, float] | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: items and support, and where there is one the interval, and whether it is doubtful."""
+        bounds = {} if self.interval is None else {"interval": list(self.interval)}
+        doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
+        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
+
+
+class Itemsets:
+    """A sequence of itemsets, which can be asked for by what they hold as well: what a release is to Python.
+
+    len() counts them, so a sequence of none is false. Iteration and numbers go by their order; a collection of items
+    (a set, frozenset, list or tuple, in any order) or an Itemset stands for the itemset of exactly these items.
+    """
+
+    itemsets: tuple[Itemset, ...]
+
+    def __len__(self) -> int:
+        return len(self.itemsets)
+
+    def __iter__(self) -> Iterator[Itemset]:
+        return iter(self.itemsets)
+
+    def __contains__(self, itemset: object) -> bool:
+        return self._with_items(itemset) is not None
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Itemset, ...]: ...
+
+    @overload
+    def __getitem__(self, place: int | Itemset | Collection[Item]) -> Itemset: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice) or hasattr(place, "__index__"):
+            return self.itemsets[place]
+        if (found := self._with_items(place)) is None:
+            raise KeyError(place)
+        return found
+
+    def _with_items(self, itemset: object) -> Itemset | None:
+        """Return the itemset of exactly these items, None where it is not there.
+
+        Raises ParameterError for what is no collection of items, a text above all: "tea" in a release would look as if
+        it asked whether any itemset holds tea.
+        """
+        if isinstance(itemset, Itemset):
+            wanted = itemset.items
+        elif isinstance(itemset, str | bytes) or not isinstance(itemset, Collection):
+            example = "{'milk', 'tea'}"
+            raise ParameterError(
+                f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
+            )
+        else:
+            wanted = tuple(itemset)
+        for one in self.itemsets:
+            if one.items is wanted or (wanted is not None and one.items is not None and {*one.items} == {*wanted}):
+                return one
+        return None
+
+
+# -------------------- known itemsets
+# Itemsets that are public before they are counted: given by the caller, or parts of what is released already.
+
+# Sets of at most so many different items are looked for in one pass: tables grow with the square of that number.
+_ITEMS_AT_ONCE = 8_192
+
+
+@dataclass(frozen=True)
+class GivenItemsets:
+    """Itemsets in the order given, all different.
+
+    itemsets: (k,) their items, each once, in the order of the vocabulary. vocabulary: of all their items.
+    codes: (k,) the codes of their items in it, ascending.
+    """
+
+    itemsets: tuple[tuple[Item, ...], ...]
+    vocabulary: Vocabulary
+    codes: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many items they have, ascending, each number once."""
+        return tuple(sorted({len(itemset) for itemset in self.itemsets}))
+
+    @classmethod
+    def of(cls, itemsets: Iterable[Collection[Item]], *, exactly: bool = False) -> GivenItemsets:
+        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice.
+
+        exactly: whether 39 and "39" are two items. Otherwise they are one, where only one of them is given.
+        """
+        sets = list(itemsets)
+        labels = list(dict.fromkeys(item for itemset in sets for item in itemset))
+        if exactly:  # each is then taken for itself, since the other is in the list, too
+            labels = list(dict.fromkeys([*labels, *(twin for label in labels for twin in _twin(label))]))
+        vocabulary, code = mixed_vocabulary(labels)
+        code_of = dict(zip(labels, code.tolist(), strict=True))
+        label_of = {number: label for label, number in code_of.items()}
+        codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
+        return cls(tuple(tuple(label_of[number] for number in own) for own in codes), vocabulary, codes)
+
+
+def _twin(label: Item) -> Iterator[Item]:
+    """Yield the label of the other kind that has the same digits, if there is one."""
+    if isinstance(label, int):
+        yield str(label)
+    elif re.fullmatch(INTEGER_TOKEN, label) and abs(int(label)) < 2**63:
+        yield int(label)
+
+
+def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
+    """Return every part of these itemsets that is not among them: not empty, each once, the small ones first.
+
+    itemsets: items in one order, as a release has them; the parts keep it.
+    """
+    known = {frozenset(itemset) for itemset in itemsets}
+    parts = {
+        frozenset(part): part
+        for itemset in itemsets
+        for size in range(1, len(itemset))
+        for part in combinations(itemset, size)
+    }
+    return sorted((part for key, part in parts.items() if key not in known), key=len)
+
+
+def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
+    """Return how many units have each of the itemsets: (k,), in their order. They must not leave.
+
+    Items that no unit has are counted like all others. Raises WorkLimitError where counting is out of reach.
+    """
+    items = source.items(Catalogue(given.vocabulary))
+    supports: dict[tuple[int, ...], int] = {}
+    if singles := [codes for codes in given.codes if len(codes) == 1]:
+        each = np.append(0, np.ones(len(given.vocabulary), dtype=np.int64))
+        sums = items.sums(each)
+        supports |= {codes: int(sums[codes[0]]) for codes in singles}
+    for together in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
+        used = sorted({code for codes in together for code in codes})
+        number = {code: place for place, code in enumerate(used)}
+        by_size: dict[int, list[tuple[int, ...]]] = {}
+        for codes in together:
+            by_size.setdefault(len(codes), []).append(codes)
+        sets = [np.array([[number[c] for c in codes] for codes in own], dtype=np.int32) for own in by_size.values()]
+        counts = items.among(np.array(used, dtype=np.int64))
+        sums = counts.sums(sets, np.append(0, np.ones(len(together), dtype=np.int64)))
+        in_order = [codes for own in by_size.values() for codes in own]
+        supports |= dict(zip(in_order, map(int, sums.tolist()), strict=True))
+    return [supports[codes] for codes in given.codes]
+
+
+def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Yield the itemsets in parts that have no more different items than one pass may look for."""
+    part: list[tuple[int, ...]] = []
+    used: set[int] = set()
+    for codes in ordered:
+        if part and len(used) + sum(code not in used for code in codes) > _ITEMS_AT_ONCE:
+            yield part
+            part, used = [], set()
+        part.append(codes)
+        used.update(codes)
+    if part:
+        yield part
+
+
+# -------------------- listed
+# That items were listed, and from where: what a release says of it, and under which names it shows them.
+
+_KEYS = ("source", "item", "label", "release", "items_are_public")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A public list of items, as a release tells of it.
+
+    items: how many it has. source: the name of its file, without folders; None where it came from memory. item, label:
+    its columns of items and of their labels, where they were named. release: whether it is the items of an earlier
+    release. items_are_public: whether it is all items of the data, which the caller said are public.
+    codes: each label that the release shows, with the item of the data that it stands for. names: the same of the whole
+    list, by item; of a request alone.
+    """
+
+    items: int
+    source: str | None = None
+    item: str | None = None
+    label: str | None = None
+    release: bool = False
+    items_are_public: bool = False
+    codes: tuple[tuple[str, Item], ...] = ()
+    names: Mapping[Item, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; what does not hold has no key."""
+        said = {name: value for name in _KEYS if (value := getattr(self, name))}
+        return said | {"items": self.items} | ({"codes": dict(self.codes)} if self.codes else {})
+
+    @classmethod
+    def of_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the list of plain values."""
+        said = {name: values[name] for name in _KEYS if values.get(name) is not None}
+        return cls(int(values["items"]), **said, codes=tuple((values.get("codes") or {}).items()))
+
+    def told(self) -> str:
+        """Return that items were listed, and from where, in a sentence."""
+        number = "1 item" if self.items == 1 else f"{self.items:,} items"
+        if self.items_are_public:
+            return f"The names of all items in the file were taken to be public, and are not protected: {number}."
+        if self.source is None and self.item is None:
+            return f"Items were listed publicly: {'an earlier release' if self.release else 'a list'} of {number}."
+        source = "a table" if self.source is None else printable(self.source)
+        columns = "" if self.item is None else f", column {printable(self.item)!r}"
+        names = "" if self.label is None else f", named by column {printable(self.label)!r}"
+        earlier = "the earlier release " if self.release else ""
+        return f"Items were listed publicly, in {earlier}{source}{columns}{names}: {number}."
+
+    def shown(self, itemsets: Sequence[Itemset]) -> tuple[Itemset, ...]:
+        """Return itemsets of the data's items under the names of the list."""
+        if not self.names:
+            return (*itemsets,)
+        return tuple(
+            one if one.items is None else replace(one, items=_ordered(self.names.get(item, item) for item in one.items))
+            for one in itemsets
+        )
+
+    def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
+        """Return this with the codes of no other items than these itemsets of the data's items have."""
+        held = _ordered({item for one in itemsets for item in one.items or ()} & {*self.names})
+        return replace(self, names={}, codes=tuple((self.names[item], item) for item in held))
+
+    def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
+        """Return the items of the data for which the names of a release stand."""
+        code_of: dict[Item, Item] = dict(self.codes)
+        return tuple(code_of.get(item, item) for item in items)
+
+
+def _ordered(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return items in the order of itemsets: whole numbers first, also those that are texts."""
+    return tuple(sorted(items, key=_place))
+
+
+def _place(item: Item) -> tuple[int, int, str]:
+    """Return by what items are sorted."""
+    if isinstance(item, str):
+        return (1, int(item), "") if re.fullmatch(INTEGER_TOKEN, item) else (2, 0, item)
+    return 0, item, ""
+
+
+def names_of(listed: ItemList) -> dict[Item, str]:
+    """Return under which name each item is shown that has a label: all names differ.
+
+    An item without a label is shown as it is. A label that several items have, or that is another item, is followed by
+    the item in brackets. Raises DataError where names are alike all the same.
+    """
+    if not listed.labels:
+        return {}
+    every = [listed.items.label(code) for code in range(len(listed.items))]
+    codes = {*map(str, every)}
+    times = Counter(listed.labels.values())
+    names: dict[Item, str] = {}
+    for item, label in listed.labels.items():
+        is_clear = times[label] == 1 and (label == str(item) or label not in codes)
+        names[item] = label if is_clear else f"{label} ({item})"
+    shown = [str(names.get(item, item)) for item in every]
+    if len({*shown}) < len(shown):
+        raise DataError(
+            f"{parameter('catalogue_label')} has labels that stay alike even with the items behind them; rename some"
+        )
+    return names

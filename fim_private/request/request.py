@@ -1,0 +1,803 @@
+"""The request: every public choice, checked before any data is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from math import log
+from typing import Any, Self, TypedDict
+
+from fim_private import options
+from fim_private.counting import Progress
+from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe, UnknownUniverse
+from fim_private.display import printable
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_fraction,
+    exact_neighbors,
+    flag,
+    public_integer,
+    whole_number,
+)
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.levelwise.recipe import LARGEST_SIZE
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.base import BasketCap, MechanismSpec, PublicParameters, RankCap
+from fim_private.reading.columns import ReadAs
+from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.options import Options, Segments
+from fim_private.reading.purchases import read_catalogue
+from fim_private.reading.transactions import Transactions
+from fim_private.request.itemsets import Listed
+from fim_private.request.supports import MinSupport
+
+# -------------------- sizes
+# The sizes of itemsets that a caller asks for.
+
+# The longest range of sizes: each size gets a part of the budget.
+_MOST_SIZES = 64
+# Before a range of which one size is chosen privately.
+AUTO_SIZE = "auto:"
+_CHOICE = re.compile(rf"{AUTO_SIZE}([0-9]{{1,9}})-([0-9]{{1,9}})")
+_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
+
+
+def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
+    """Return the sizes of itemsets, ascending and consecutive, from 2, "2", "2-4" or range(2, 5).
+
+    Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
+    """
+    if isinstance(size, str):
+        if size.startswith(AUTO_SIZE):
+            raise ParameterError(
+                f"{parameter('size')} {shown(size)} is chosen on the data, which only mine reads; give a size, or a "
+                "range such as 2-4"
+            )
+        if re.fullmatch(r"[0-9]{10,}", size):
+            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
+        if (match := re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)) is None:
+            raise ParameterError(_SIZES.format(shown(size)))
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise ParameterError(_SIZES.format(shown(size)))
+        size = first if match[2] is None else range(first, last + 1)
+    sizes = tuple(public_integer("size", each) for each in islice(listed(size), _MOST_SIZES + 1))
+    if len(sizes) > _MOST_SIZES:
+        raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
+    if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
+        raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
+    return sizes
+
+
+def sizes_to_choose_from(size: Any) -> tuple[int, ...] | None:
+    """Return the sizes of which one is to be chosen, ascending, of "auto:2-4"; None where sizes are named.
+
+    Raises ParameterError for what begins so and is none.
+    """
+    if not (isinstance(size, str) and size.startswith(AUTO_SIZE.rstrip(":"))):
+        return None
+    match = _CHOICE.fullmatch(size)
+    first, last = (1, 0) if match is None else map(int, match.groups())
+    if not (1 <= first < last < first + _MOST_SIZES):
+        raise ParameterError(
+            f"{parameter('size')} must have several sizes to choose from, at most {_MOST_SIZES} and each at least 1, "
+            f"such as auto:2-4, not {shown(size)}"
+        )
+    return tuple(range(first, last + 1))
+
+
+def listed(values: Any) -> Iterable[Any]:
+    """Return several values, or one as if it were several; an array of no dimension is one."""
+    return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
+
+
+# -------------------- caps
+# Public caps, on ranks and on baskets: which mechanism has a use for which.
+
+
+def check_caps(
+    spec: MechanismSpec,
+    universe: Universe,
+    max_rank: int | None,
+    max_basket: int | None,
+    max_baskets: int | None,
+    *,
+    by_user: bool,
+) -> None:
+    """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+    if max_rank is not None and spec.rank_cap is RankCap.NONE:
+        ranked = [spec.name for spec in registry.MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
+        raise ParameterError(
+            f"{parameter('max_rank')} is of use to {', '.join(ranked)} only; {spec.name} has no cap on ranks"
+        )
+    if max_rank is not None and spec.rank_cap is RankCap.SEARCH and isinstance(universe, Catalogue):
+        raise ParameterError(
+            f"{parameter('max_rank')} is of no use to {spec.name} with a catalogue, all of which it searches"
+        )
+    if max_basket is not None and spec.basket_cap is BasketCap.NONE:
+        capped = [spec.name for spec in registry.MECHANISMS.values() if spec.basket_cap is not BasketCap.NONE]
+        raise ParameterError(
+            f"{parameter('max_basket')} is of use to {' and '.join(capped)} only; leave it out, "
+            "for it would only lose purchases"
+        )
+    if max_baskets is not None and (max_basket is None or not by_user):
+        raise ParameterError(
+            f"{parameter('max_baskets')} goes with {parameter('max_basket')} and {parameter('user')}: "
+            "how many baskets of a user count at most"
+        )
+    if max_basket is not None and by_user and max_baskets is None:
+        raise ParameterError(
+            f"{parameter('max_baskets')} is needed to protect users with {parameter('max_basket')}: "
+            "how many of their baskets count"
+        )
+
+
+# -------------------- choice
+# Which mechanism suits a request, by public numbers, where that is left to "auto".
+#
+# Several itemsets: levelwise, whose noise does not grow with their number as that of picks does. One: the mechanism
+# that
+# needs the smallest margin (docs/privacy.md, "What each mechanism needs"): limited-domain without a catalogue, or
+# exponential weights over one that is small enough. Where δ is 0, permute-and-flip, which is never worse than these.
+# Not
+# large-margin: it needs no rank cap, and pays for it with a margin of 438 units instead of 27 (ε = 1, δ = 1e-6,
+# add-remove).
+
+AUTO = "auto"
+# Up to how many itemsets of users are picked at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
+# ranked together, and of pairs; without a list of items, and with one. Of larger ones none: levelwise finds more.
+_PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
+
+
+def few_of_users(
+    sizes: Sequence[int], count: int, *, union: bool, listed: bool, epsilon: Fraction, neighbors: str
+) -> bool:
+    """Tell whether so few itemsets of users are wanted that picks miss fewer than levelwise does.
+
+    The noise of picks grows with their number, and that of levelwise with what users hold. The bounds were measured on
+    ten shops and halves of shops (docs/benchmarks.md). sizes: consecutive. epsilon: > 0, of the whole release.
+    """
+    kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
+    if kind == "pairs" and sizes[-1] > 2:
+        return False
+    doubled = 2 if neighbors == Neighbors.REPLACE_ONE else 1
+    wanted = count if union else count * len(sizes)
+    return wanted * doubled <= _PICKED[kind][listed] * epsilon
+
+
+def choose(
+    delta: Fraction,
+    sizes: Sequence[int],
+    universe: Universe,
+    *,
+    several: bool,
+    capped: bool,
+    few_of_users: bool = False,
+) -> tuple[str, str]:
+    """Return the name of a mechanism, and why it: a clause that follows the name.
+
+    delta: 0 only over a catalogue. several: whether more than one itemset is wanted. capped: whether a public cap on
+    ranks or baskets is given. few_of_users: as the function of that name says.
+    """
+    if not delta:
+        return "permute-and-flip", "of those that spend no delta it needs the smallest margin"
+    if capped:
+        return "limited-domain", "it makes use of the public cap that you give"
+    if several and few_of_users:
+        name = "exponential" if isinstance(universe, Catalogue) else "limited-domain"
+        return name, "for so few itemsets of users it finds more than levelwise"
+    if several and sizes[-1] > LARGEST_SIZE:
+        return "limited-domain", f"levelwise, for several itemsets, is for up to {LARGEST_SIZE} items"
+    if several:
+        no_list = "" if isinstance(universe, Catalogue) else ", without a list of items"
+        return "levelwise", f"it finds many itemsets with the least noise{no_list}"
+    if isinstance(universe, Catalogue):
+        candidates = sum(universe.candidates(size) for size in sizes)
+        # Both weigh supports by exponentials of the same rate: with K candidates one must lead by about ln K / rate,
+        # without a list by ln(k / δ) / rate.
+        if log(max(candidates, 1)) < log(options.MAX_RANK) - log(delta):
+            return "exponential", "over your catalogue it needs a smaller margin than any without one"
+    return "limited-domain", "for one itemset it needs the smallest margin of all without a list of items"
+
+
+# -------------------- scope
+# Scope: what of the purchases counts, and what an item is, by public choices that a release states.
+#
+# All of them look at one unit at a time: which items, baskets and rows of a unit count follows from that unit alone.
+
+BASKET, USER = "basket", "user"
+# Of a list so many items are told in words.
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of the purchases counts.
+
+    basket, item: the columns that name a basket, or an item, together; empty where one does, or none. split: at which
+    character cells were cut into items; None for no cut. fold_case: whether items that differ by capital letters alone
+    are one. exclude: the items that are left out, a
+    public list. min_basket: baskets of fewer different items, of those that are left, count as empty; None for all.
+    together: "basket" where one basket has to contain an itemset, "user" where it is enough that a user had all of it.
+    by, segment: the column of segments, and the one that this is of; None where there are none. max_segments: in how
+    many of them a unit counts at most. query: whether a query chose the rows. catalogue: that the items were listed,
+    and from where; None where they were not.
+    """
+
+    item: tuple[str, ...] = ()
+    exclude: tuple[Item, ...] = ()
+    min_basket: int | None = None
+    together: str = BASKET
+    by: str | None = None
+    segment: str | None = None
+    max_segments: int = 1
+    query: bool = False
+    basket: tuple[str, ...] = ()
+    split: str | None = None
+    fold_case: bool = False
+    catalogue: Listed | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        exclude: Any = None,
+        min_basket: Any = None,
+        together: Any = None,
+        by_user: bool,
+        rules: bool = False,
+        query: bool = False,
+        by: str | None = None,
+        fold_case: bool = False,
+    ) -> Self:
+        """Return what a caller asked for. exclude: a path or an iterable, as a catalogue is. by_user: of what is read.
+
+        together: None for "user" where rules of users are asked for, so that both sides of a rule and the whole of it
+        count the same (lift 1 is independence then), and for "basket" elsewhere.
+        Raises ParameterError for what is out of range, or needs users, and DataError for a list that cannot be read.
+        """
+        if together is None:
+            together = USER if rules and by_user else BASKET
+        if together not in (BASKET, USER):
+            raise ParameterError(f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}")
+        if together == USER and not by_user:
+            raise ParameterError(
+                f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
+            )
+        least = None if min_basket is None else public_integer("min_basket", min_basket)
+        listed = None if exclude is None else read_catalogue(exclude, fold_case=fold_case)
+        items = () if listed is None else tuple(map(listed.label, range(len(listed))))
+        return cls(exclude=items, min_basket=least, together=str(together), by=by, query=query, fold_case=fold_case)
+
+    @property
+    def excluded(self) -> Vocabulary | None:
+        """The items that are left out; None for none."""
+        return mixed_vocabulary(self.exclude)[0] if self.exclude else None
+
+    def chooses_units(self, where: str | None) -> bool:
+        """Whether rows were chosen by what they say, so that it is no public fact who is left. where: the condition.
+
+        Under replace-one neighbours may then have different numbers of units (docs/privacy.md, "The number of units").
+        """
+        return where is not None or self.query or self.by is not None
+
+    @property
+    def unites(self) -> bool:
+        """Whether all of a user's baskets are one."""
+        return self.together == USER
+
+    def has_lifts(self, unit: str) -> bool:
+        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items only a user.
+
+        unit: of privacy.
+        """
+        return unit == BASKET or self.unites
+
+    def check_cap(self, max_baskets: object) -> None:
+        """Raise ParameterError for a cap on baskets where a user's are one."""
+        if max_baskets is not None and self.unites:
+            raise ParameterError(
+                f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
+                f"are one; or give {parameter('together')} {BASKET}"
+            )
+
+    def applied(self, transactions: Transactions) -> Transactions:
+        """Return what counts of purchases: items are left out first, and then baskets."""
+        if (excluded := self.excluded) is not None:
+            transactions = transactions.without(excluded)
+        if self.min_basket is not None:
+            transactions = transactions.of_length(self.min_basket)
+        return replace(transactions, together=self.unites)
+
+    def read_from(self, read_as: ReadAs | None) -> Self:
+        """Return this with the columns that name a basket or an item, where several do, and where cells were cut."""
+        if read_as is None:
+            return self
+        item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
+        basket = read_as.baskets if len(read_as.baskets) > 1 else ()
+        return replace(self, item=item, basket=basket, split=read_as.split)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; what was not asked for has no key."""
+        values: dict[str, Any] = {
+            "basket": [*self.basket] or None,
+            "item": [*self.item] or None,
+            "split": self.split,
+            "fold_case": self.fold_case or None,
+            "catalogue": None if self.catalogue is None else self.catalogue.to_dict(),
+            "exclude": [*self.exclude] or None,
+            "min_basket": self.min_basket,
+            "together": None if self.together == BASKET else self.together,
+            "by": self.by,
+            "segment": self.segment,
+            "max_segments": None if self.segment is None else self.max_segments,
+            "query": self.query or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def of_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return the scope of plain values."""
+        names = ("min_basket", "together", "by", "segment", "max_segments", "query", "split", "fold_case")
+        given: dict[str, Any] = {name: values[name] for name in names if name in values}
+        given |= {name: tuple(values.get(name, ())) for name in ("basket", "item", "exclude")}
+        if (listed := values.get("catalogue")) is not None:
+            given["catalogue"] = Listed.of_dict(listed)
+        return cls(**given)
+
+    @property
+    def charged(self) -> dict[str, Any]:
+        """What a ledger keeps of it: no names of items, columns or segments."""
+        united = self.together if self.unites else None
+        values: dict[str, Any] = {"exclude": len(self.exclude) or None, "min_basket": self.min_basket}
+        public = self.catalogue is not None and self.catalogue.items_are_public
+        values |= {"together": united, "fold_case": self.fold_case or None, "items_are_public": public or None}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def of_segment(self, segments: Segments, name: str) -> Self:
+        """Return this of one segment."""
+        return replace(self, by=segments.column, segment=name, max_segments=segments.most)
+
+    @property
+    def of_segment_only(self) -> str:
+        """Which segment this is of, in a sentence."""
+        return f"Only rows count whose {printable(self.by or '')} is {printable(self.segment or '')}."
+
+    def _membership(self, unit: str) -> str:
+        """Return in which segments a unit counts, in a sentence."""
+        several = unit != BASKET
+        where = "where it has the most baskets" if several else "of those that its rows name, the first in the list"
+        if self.max_segments == 1:
+            return f"A {unit} counts in one segment: {where}."
+        return (
+            f"A {unit} counts in at most {self.max_segments} segments: {where}; each has 1/{self.max_segments} of the "
+            "budget."
+        )
+
+    def told(self, unit: str) -> tuple[str, ...]:
+        """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
+        sentences = []
+        if self.segment is not None:
+            sentences += [self.of_segment_only, self._membership(unit)]
+        if self.query:
+            sentences.append("Only rows were read that a query returned.")
+        if self.basket:
+            columns = " and ".join(repr(printable(column)) for column in self.basket)
+            sentences.append(f"A basket is all rows with the same {columns}.")
+        if self.split is not None:
+            sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
+        if self.fold_case:
+            sentences.append("Capital and small letters are not told apart.")
+        if self.item:
+            columns = " and ".join(repr(printable(column)) for column in self.item)
+            sentences.append(f"An item is what the columns {columns} say together.")
+        if self.catalogue is not None:
+            sentences.append(self.catalogue.told())
+        if self.exclude:
+            items = [printable(str(item)) for item in self.exclude[:_TOLD]]
+            more = len(self.exclude) - len(items)
+            number = "1 item" if len(self.exclude) == 1 else f"{len(self.exclude):,} items"
+            sentences.append(
+                f"Left out, by a public list of {number}: {', '.join(items)}{f' and {more:,} more' if more else ''}."
+            )
+        if self.min_basket is not None and self.min_basket > 1:
+            sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
+        if self.together == USER:
+            sentences.append("Items are together if one user ever had all of them, in whatever baskets.")
+        return tuple(sentences)
+
+
+def read_by(data: Any, reading: Options) -> tuple[str | None, bool, bool]:
+    """Return the condition that chooses rows, None for none; whether a query does; and whether letters are folded.
+
+    data: the purchases; of what was read before, it is how that was read.
+    """
+    if isinstance(data, Transactions):
+        return data.where, data.query, data.fold_case
+    return None if reading.where is None else str(reading.where), reading.query is not None, reading.fold_case
+
+
+# -------------------- options
+# What `mine` is asked for: every choice that is public, checked before any data is read.
+
+_LARGEST_TOP = 100_000
+_THIRD = Fraction(1, 3)
+_LEAST_EPSILON, _LEAST_RHO, _LEAST_DELTA = Fraction(1, 10**9), Fraction(1, 10**18), Fraction(1, 10**300)
+_LEAST_SHARE = Fraction(1, 10**6)
+# The part of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
+COUNT_SHARE = Fraction(5, 100)
+# The part of the budget for supports that decide which itemsets levelwise releases.
+_REACHING_SHARE = Fraction(40, 100)
+# The part of the budget for supports that rules are made of, whatever the mechanism: what more it makes sure, with
+# levelwise, for the recall that it costs (docs/privacy.md, "Supports of parts, and rules").
+_RULES_SHARE = _THIRD
+# Rules take the supports of all parts of an itemset: twice as many for each item more.
+_LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
+
+
+@dataclass(frozen=True)
+class MiningOptions:
+    """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
+
+    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1.
+    epsilon, delta: of the whole release; delta is 0 where every step is purely private. rho: given in place of
+    epsilon, which is None then.
+    supports_share, count_share: the parts of the budget for noisy supports, and for a noisy number of units; None where
+    none are bought.
+    min_support: the least support that is asked for; None where the most frequent are.
+    universe: of the items. max_rank, max_basket, max_baskets: public caps >= 1, None where not given.
+    rules: whether supports of all parts of the itemsets are released, too, as association rules need.
+    ways: where the size is chosen privately, what is asked for at each, with what of the budget is left then.
+    keep_all: whether itemsets are released that do not stand out from the noise. reason: why this mechanism, where that
+    was left to "auto". by_user: whether users are protected, not baskets. chosen: whether a condition, a query or
+    segments choose units.
+    """
+
+    mechanism: MechanismSpec
+    epsilon: Fraction | None
+    delta: Fraction
+    neighbors: str
+    sizes: tuple[int, ...] = (options.SIZE,)
+    top: int = options.TOP
+    union: bool = False
+    supports_share: Fraction | None = None
+    universe: Universe = UNKNOWN
+    max_rank: int | None = None
+    max_basket: int | None = None
+    max_baskets: int | None = None
+    keep_all: bool = False
+    reason: str | None = None
+    by_user: bool = False
+    rho: Fraction | None = None
+    count_share: Fraction | None = None
+    min_support: MinSupport | None = None
+    rules: bool = False
+    ways: tuple[MiningOptions, ...] = ()
+    chosen: bool = False
+
+    @property
+    def units_are_public(self) -> bool:
+        """Whether neighbouring data have equally many units (docs/privacy.md, "The number of units")."""
+        return self.neighbors == Neighbors.REPLACE_ONE and not self.chosen
+
+    @property
+    def has_two_normals(self) -> bool:
+        """Whether normal noise of supports brings the number of units with it (docs/privacy.md, Theorem 28)."""
+        return self.neighbors == Neighbors.ADD_REMOVE and self.supports_share is not None and self.delta > 0
+
+    @property
+    def beside_normals(self) -> MiningOptions:
+        """The same where supports have two normals: a number of units is only bought for a least share of them."""
+        share_of_units = self.min_support is not None and self.min_support.share is not None
+        return self if share_of_units else replace(self, count_share=None)
+
+    @property
+    def items_are_listed(self) -> bool:
+        """Whether the universe is a public list of items."""
+        return isinstance(self.universe, Catalogue)
+
+    @property
+    def most_supports(self) -> int:
+        """How many supports are released at most, with those of parts."""
+        most = self.top if self.union else self.top * len(self.sizes)
+        return most * (2 ** self.sizes[-1] - 1) if self.rules else most
+
+    @property
+    def extras(self) -> Fraction:
+        """The part of the budget for all but what selects itemsets."""
+        return (self.supports_share or Fraction(0)) + (self.count_share or Fraction(0))
+
+    @property
+    def budget(self) -> PrivacyBudget:
+        """The budget of the whole release."""
+        return PrivacyBudget(self.epsilon, self.delta, self.rho)
+
+    @property
+    def counted_universe(self) -> Universe:
+        """The universe that itemsets are counted over: a bare size only where the mechanism has a form for it."""
+        if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
+            return UNKNOWN
+        return self.universe
+
+    def part(self, most: int) -> MiningOptions:
+        """Return the same with its part of the budget where there are so many releases, >= 1."""
+        epsilon, rho = (None if whole is None else whole / most for whole in (self.epsilon, self.rho))
+        least = {
+            "epsilon": (epsilon, _LEAST_EPSILON),
+            "rho": (rho, _LEAST_RHO),
+            "delta": (self.delta / most, _LEAST_DELTA),
+        }
+        for name, (part, smallest) in least.items():
+            if most > 1 and part and part < smallest:
+                raise ParameterError(
+                    f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
+                    f"{float(smallest):g}; raise {parameter(name)}"
+                )
+        return replace(self, epsilon=epsilon, delta=self.delta / most, rho=rho)
+
+    def selections(self) -> list[PublicParameters]:
+        """Return the public parameters of each selection: one for each size, or with union one among all sizes.
+
+        Raises ParameterError for a universe that is too small for a size.
+        """
+        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
+        return [self._selection(sizes) for sizes in groups]
+
+    def _selection(self, sizes: tuple[int, ...]) -> PublicParameters:
+        """Return the public parameters of one selection among itemsets of some sizes."""
+        universe = self.counted_universe
+        return PublicParameters(
+            sizes,
+            self.top,
+            self.neighbors,
+            None if isinstance(universe, UnknownUniverse) else sum(universe.candidates(size) for size in sizes),
+            isinstance(universe, Catalogue),
+            self.max_rank,
+            self.max_basket,
+            self.max_baskets,
+        )
+
+
+def checked_options(
+    *,
+    size: int | str | Iterable[int],
+    epsilon: float | Fraction | None,
+    delta: float | Fraction,
+    rho: float | Fraction | None,
+    mechanism: str,
+    neighbors: str,
+    top: int | None,
+    min_support: Any = None,
+    union: bool,
+    supports: bool,
+    supports_share: float | Fraction | None,
+    keep_all: bool,
+    count: bool,
+    max_rank: int | None,
+    max_basket: int | None,
+    max_baskets: int | None,
+    catalogue: Any,
+    universe_size: int | None,
+    by_user: bool,
+    rules: bool = False,
+    scope: Scope | None = None,
+    where: str | None = None,
+) -> MiningOptions:
+    """Return the options of `mine`, whose parameters these are, checked. A catalogue is read.
+
+    catalogue: as `read_catalogue` takes it, or a Vocabulary. by_user: whether users are protected, not baskets. scope:
+    what counts of the data. where: which rows do, as a condition. Raises ParameterError for what is out of range,
+    missing, of no use or in contradiction, and DataError for a catalogue that cannot be read.
+    """
+    sizes = parse_sizes(size)
+    union, supports = flag("union", union), flag("supports", supports)
+    keep_all, count, rules = flag("keep_all", keep_all), flag("count", count), flag("rules", rules)
+    if rules:
+        # Supports of the parts, and the number of units: without them there is no lift.
+        if sizes[-1] == 1:
+            raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
+        supports = count = True
+    least = None if min_support is None else MinSupport.of(min_support)
+    relation = exact_neighbors(neighbors)
+    scope = scope or Scope()
+    universe = _universe(catalogue, universe_size, scope)
+    caps = {"max_rank": max_rank, "max_basket": max_basket, "max_baskets": max_baskets}
+    checked = {name: None if cap is None else public_integer(name, cap) for name, cap in caps.items()}
+    if union and len(sizes) == 1:
+        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
+    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=options.EPSILON)
+    is_auto = isinstance(mechanism, str) and mechanism == AUTO
+    named = None if is_auto else registry.spec_named(mechanism, AUTO).name
+    registry.check_delta(budget.delta, named, listed=isinstance(universe, Catalogue))
+    reason, stands_in = None, False
+    if is_auto:
+        several = least is not None or (top is not None and _top(top) > 1) or (len(sizes) > 1 and not union)
+        few = (
+            by_user
+            and least is None
+            and few_of_users(
+                sizes,
+                _top(options.TOP if top is None else top),
+                union=union,
+                listed=isinstance(universe, Catalogue),
+                epsilon=budget.loss,
+                neighbors=relation,
+            )
+        )
+        capped = any(cap is not None for cap in checked.values())
+        mechanism, reason = choose(budget.delta, sizes, universe, several=several, capped=capped, few_of_users=few)
+        stands_in = several and few and not capped and budget.delta > 0
+    spec = registry.spec_named(mechanism, AUTO)
+    scope.check_cap(max_baskets)
+    check_caps(spec, universe, **checked, by_user=by_user and not scope.unites)
+    if least is not None:
+        # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
+        union, supports, count = len(sizes) > 1, True, count or least.share is not None
+    wanted = _top(_default_top(spec, least) if top is None else top)
+    # Picks of a few itemsets of users stand in for levelwise, and spend as much of the budget on finding.
+    usual = registry.spec_named("levelwise") if stands_in else spec
+    share = _supports_share(usual.supports_share(relation), spec, supports, supports_share, least, rules=rules)
+    chosen = scope.chooses_units(where)
+    counted = COUNT_SHARE if count and (chosen or relation == Neighbors.ADD_REMOVE) else None
+    asked = MiningOptions(
+        spec,
+        budget.epsilon,
+        budget.delta,
+        relation,
+        sizes,
+        wanted,
+        union,
+        share,
+        universe,
+        checked["max_rank"],
+        checked["max_basket"],
+        checked["max_baskets"],
+        keep_all,
+        reason,
+        by_user,
+        budget.rho,
+        counted,
+        least,
+        rules,
+        chosen=chosen,
+    )
+    if asked.has_two_normals and (spec.composed or budget.rho is not None):
+        asked = asked.beside_normals
+    if asked.extras >= 1:
+        raise ParameterError(
+            f"{parameter('supports_share')} must be below {float(1 - COUNT_SHARE)} with {parameter('count')}, which "
+            f"takes {float(COUNT_SHARE)}"
+        )
+    if rules and (sizes[-1] > _LARGEST_OF_RULES or asked.most_supports > _MOST_SUPPORTS):
+        raise ParameterError(
+            f"{parameter('rules')} of so many, or so large, itemsets would need supports of more than "
+            f"{_MOST_SUPPORTS:,} of their parts; lower {parameter('top')} or {parameter('size')}"
+        )
+    return asked
+
+
+def _top(top: int) -> int:
+    """Return how many itemsets are wanted. Raises ParameterError unless it is 1 to 100,000."""
+    return whole_number("top", top, least=1, most=_LARGEST_TOP)
+
+
+def _default_top(spec: MechanismSpec, least: MinSupport | None) -> int:
+    """Return how many itemsets are wanted where nothing is said of it."""
+    if least is None:
+        return options.TOP
+    return options.TOP_REACHING if spec.composed else options.TOP_PICKED_REACHING
+
+
+def _supports_share(
+    usual: Fraction,
+    spec: MechanismSpec,
+    supports: bool,
+    share: float | Fraction | None,
+    least: MinSupport | None,
+    *,
+    rules: bool,
+) -> Fraction | None:
+    """Return the part of the budget for supports, None without them. Raises ParameterError unless it is in (0, 1)."""
+    if share is None:
+        usual = _RULES_SHARE if rules else usual
+        if spec.composed and least is not None:
+            usual = _REACHING_SHARE
+        return usual if supports else None
+    if isinstance(share, float) and share == float(_THIRD):
+        share = _THIRD  # no decimal is a third: this float means it
+    exact = exact_fraction("supports_share", share)
+    if not _LEAST_SHARE <= exact <= 1 - _LEAST_SHARE:
+        raise ParameterError(
+            f"{parameter('supports_share')} must leave a millionth of the budget or more to each part, "
+            f"which {shown(share)} does not"
+        )
+    if not supports:
+        raise ParameterError(
+            f"{parameter('supports_share')} goes with {parameter('supports')}: which part of the budget they take"
+        )
+    return exact
+
+
+def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:
+    """Return the public universe, less what is left out. Raises ParameterError for both a catalogue and a size."""
+    if catalogue is not None and universe_size is not None:
+        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
+    if catalogue is not None:
+        is_read = isinstance(catalogue, Vocabulary)
+        listed = catalogue if is_read else read_catalogue(catalogue, fold_case=scope.fold_case)
+        excluded = scope.excluded
+        left = listed if excluded is None else listed.without(excluded)
+        if not len(left):
+            raise ParameterError(f"{parameter('exclude')} leaves nothing of {parameter('catalogue')}")
+        return Catalogue(left)
+    if universe_size is not None:
+        return SizedUniverse(public_integer("universe_size", universe_size))
+    return UNKNOWN
+
+
+# -------------------- mine options
+# The options of `mine` as types, for programs that check them: those without which it gives one release.
+#
+# Those that say how purchases are read are of others, too.
+
+
+class SourceOptions(TypedDict, total=False):
+    """How purchases are read, and what of them counts: all of it public, and nothing of it needed."""
+
+    user: str | None
+    missing_user: str | None
+    basket: str | Sequence[str] | None
+    item: str | Sequence[str] | None
+    items: str | None
+    split: str | None
+    fold_case: bool
+    delimiter: str | None
+    header: bool | None
+    encoding: str | None
+    input_format: str | None
+    skip_rows: int | None
+    query: str | None
+    where: str | None
+    exclude: Any
+    min_basket: int | None
+    together: str | None
+    max_memory: int | str | None
+
+
+class MineOptions(SourceOptions, total=False):
+    """The options of `mine`, but for those of segments."""
+
+    size: int | str | Iterable[int]
+    epsilon: float | Fraction | None
+    delta: float | Fraction
+    rho: float | Fraction | None
+    mechanism: str
+    neighbors: str
+    top: int | None
+    min_support: float | int | Fraction | str | None
+    union: bool
+    supports: bool
+    supports_share: float | Fraction | None
+    keep_all: bool
+    count: bool
+    rules: bool
+    max_rank: int | None
+    max_basket: int | None
+    max_baskets: int | None
+    catalogue: Any
+    catalogue_item: str | None
+    catalogue_label: str | None
+    catalogue_query: str | None
+    items_are_public: bool
+    universe_size: int | None
+    max_work: int
+    progress: Progress | None
+    engine: str | None
+    spark_conf: Mapping[str, str] | None
+    ledger: Any
+    dataset: str | None
+    seed: int | None

@@ -1,0 +1,513 @@
+"""Noise on supports, the number of units, and a least support."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from fim_private.dp.bounds import laplace_tail_bounds, least_integer, precisions
+from fim_private.dp.composition import gdp_mu, zcdp_rho
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.noise import (
+    Randomness,
+    discrete_gaussian,
+    discrete_laplace,
+    rounded_normal,
+    rounded_normal_half_width,
+)
+from fim_private.dp.parameters import exact_number, positive_integer
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.rule_metrics import Slice
+
+# -------------------- noisy supports
+# Noisy supports of itemsets that are released already: the noise, the release, and what set inclusion implies.
+#
+# One privacy unit moves each of k supports by at most 1, under both neighbour relations. So the k supports together
+# have
+# L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of
+# them is
+#
+# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan, "Universally utility-maximizing
+#   privacy mechanisms", 2009), or
+# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke, "The discrete Gaussian for differential
+#   privacy", 2020, Theorem 14), which is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
+# - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
+#
+# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda, "Better Gaussian mechanism using correlated
+# noise", 2024). A unit that is added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or
+# nothing.
+# So n leaves with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance 4b²:
+#
+#     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
+#
+# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))².
+#
+# Everything after the noise is post-processing: it sees the noisy integers, and no data.
+
+CONFIDENCE = Fraction(95, 100)
+# Up to this σ the Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
+_SUMMED_SIGMA = 1024
+# Digits, of two, after the point of √k, rounded up.
+_ROOT_BITS = 40
+# A normal value is within so many σ with 95 % probability.
+_Z = 1.95996398454006
+# How far float arithmetic may be off in a probability: half widths allow for it.
+_FLOAT_ERROR = 1e-12
+
+
+class NoiseKind(StrEnum):
+    """The distribution of the noise on supports."""
+
+    LAPLACE = "discrete-laplace"
+    GAUSSIAN = "discrete-gaussian"
+    NORMAL = "rounded-normal"
+    TWO_NORMALS = "two-normals"
+
+
+@dataclass(frozen=True)
+class SupportNoise:
+    """Noise for a number of supports, chosen by public parameters only.
+
+    kind: the distribution. parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in
+    units squared; of two normals b². half_width: >= 0, in units: one noise value is within it, either way, with
+    probability >= 95 %. count: >= 1, the number of supports it is enough for. cost: of them all together; None where
+    they are a part of a larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
+    noise of the number of units, half of which each support has too; None elsewhere.
+    """
+
+    kind: NoiseKind
+    parameter: Fraction
+    half_width: int
+    count: int
+    cost: PrivacyCost | None
+    of_units: Fraction | None = None
+
+    @classmethod
+    def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
+        """Choose the noise with the smallest half width; Laplace, which spends no delta, if another's is equal.
+
+        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
+
+        (For many supports that is normal noise, since nothing is lost where its μ becomes (ε, δ). Where less than a
+        unit of noise is enough, rounding makes it the wider one.)
+        """
+        count = positive_integer("count", count)
+        scale = count / epsilon
+        laplace = cls(NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0))
+        if delta is None:
+            return laplace
+        others = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count), cls.for_rho(zcdp_rho(epsilon, delta), count)
+        best = min((laplace, *others), key=lambda noise: noise.half_width)
+        return best if best is laplace else replace(best, cost=PrivacyCost(epsilon, delta))
+
+    @classmethod
+    def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
+        """Return discrete Gaussian noise that is rho-zCDP for `count` supports: σ² = count/(2 rho), for rho > 0.
+
+        (Discrete Laplace noise with as much privacy is wider for every count.) Raises ParameterError for a count below
+        1.
+        """
+        sigma2 = positive_integer("count", count) / (2 * rho)
+        return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
+
+    @classmethod
+    def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+        """Return rounded normal noise that is μ-GDP for `count` supports: σ² = count/μ², for μ² > 0.
+
+        Raises ParameterError for a count below 1.
+        """
+        return cls._normal(positive_integer("count", count) / mu_squared, count)
+
+    @classmethod
+    def _normal(cls, sigma2: Fraction, count: int) -> SupportNoise:
+        return cls(NoiseKind.NORMAL, sigma2, rounded_normal_half_width(sigma2, CONFIDENCE), count, None)
+
+    @classmethod
+    def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
+        """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
+
+        With r >= √count in place of √count both variances of (T) are rounded up, and spend no more than μ²: that is
+        1/(r + 1) + count/(count + r) <= 1, which is r² >= count. Raises ParameterError for a count below 1.
+        """
+        root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
+        own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
+        noise = cls(NoiseKind.TWO_NORMALS, own, 0, count, None, of_units)
+        return replace(noise, half_width=noise.within(CONFIDENCE))
+
+    @property
+    def rho(self) -> Fraction:
+        """The ρ that the supports spend together in zCDP: ε²/2 of discrete Laplace noise, count/(2σ²) of the others."""
+        if self.kind is NoiseKind.LAPLACE:
+            return (self.count / self.parameter) ** 2 / 2
+        if self.of_units is not None:
+            return (1 / self.of_units + self.count / (4 * self.parameter)) / 2
+        return self.count / (2 * self.parameter)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of the grid, on which noisy supports are, make a unit: two normals are in halves."""
+        return 1 if self.of_units is None else 2
+
+    @property
+    def number(self) -> SupportNoise:
+        """Of two normals: the noise of the number of units."""
+        assert self.of_units is not None
+        return self._normal(self.of_units, 1)
+
+    @property
+    def beside_units(self) -> SupportNoise:
+        """Of two normals: the noise of 2x - n, where x is a support and n the number of units."""
+        return self._normal(4 * self.parameter, self.count)
+
+    def within(self, confidence: Fraction) -> int:
+        """Return a w >= 0, in units: one noise value is within it, either way, with at least this probability.
+
+        confidence: above 0, at most 1 - 1e-6. Of two normals the value is rounded to whole units.
+        """
+        return (self.reach(confidence) + self.steps - 1) // self.steps
+
+    def reach(self, confidence: Fraction) -> int:
+        """Return the same in steps of the grid, before the value is rounded.
+
+        Two rounded normals add up to their rounded sum, or to 1 more or less.
+        """
+        if self.of_units is not None:
+            return rounded_normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
+        return _HALF_WIDTH[self.kind](self.parameter, confidence)
+
+    def wider(self, confidence: Fraction) -> float:
+        """Return by how many units an interval of a support of 95 % falls short of one with this confidence.
+
+        Of two normals: of one where the number of units is as told. Below 0 if the interval is longer. (Its ends were
+        rounded inwards, by half a unit at most.)
+        """
+        if self.of_units is None:
+            return self.within(confidence) - self.half_width
+        return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
+
+    @property
+    def common_reach(self) -> int:
+        """By how many units the ends of two intervals may come closer, which their common noise does not move apart."""
+        if self.of_units is None:
+            return 0
+        # Interval ends lose half a unit each by rounding.
+        return max(self.reach(CONFIDENCE) - self.beside_units.half_width - 1, 0)
+
+    def share_interval(self, number: int, lowest: int, highest: int) -> tuple[float, float]:
+        """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two normals.
+
+        number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
+
+        x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
+        those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
+        a root of a quadratic in p - 1/2; otherwise nothing is told of p.
+        """
+        assert self.of_units is not None
+        number_variance, own = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
+        leading = number * number - number_variance
+        if leading <= 0 or number <= 0:
+            return 0.0, 1.0
+
+        def end(doubled: int, side: int) -> float:
+            middle = (doubled - number + side) / 2
+            spread = math.sqrt(number_variance * middle * middle + own * leading)
+            return min(max(0.5 + (middle * number + side * spread) / leading, 0.0), 1.0)
+
+        return end(lowest, -1), end(highest, 1)
+
+
+_DRAW = {
+    NoiseKind.LAPLACE: discrete_laplace,
+    NoiseKind.GAUSSIAN: discrete_gaussian,
+    NoiseKind.NORMAL: rounded_normal,
+}
+
+
+@lru_cache(maxsize=1 << 10)
+def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
+    """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
+    return least_integer(lambda w: _laplace_tail_is_at_most((1 - confidence) / 2, scale, w + 1), 0)
+
+
+def _laplace_tail_is_at_most(most: Fraction, scale: Fraction, k: int) -> bool:
+    """Tell whether P(Z >= k) <= most, for k >= 1. Equality cannot be, as e^{-1/b} is transcendental."""
+    for bits in precisions(96):
+        lower, upper = laplace_tail_bounds(scale, k, bits)
+        if upper <= most * (1 << bits):
+            return True
+        if lower > most * (1 << bits):
+            return False
+    raise AssertionError("precisions() never ends")  # pragma: no cover
+
+
+@lru_cache(maxsize=1 << 10)
+def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
+    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Gaussian noise of a σ² > 0.
+
+    confidence: at most 1 - 1e-6. It is the least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to
+    1e-12. So it is never too small, and it is the least one unless a smaller one is that close to the confidence.
+    """
+    wanted = float(confidence) + _FLOAT_ERROR
+    if sigma2 > _SUMMED_SIGMA**2:
+        sigma = math.sqrt(sigma2)
+        return least_integer(lambda w: _integral_within(sigma, w) >= wanted, 0)
+    # Beyond 10 σ there is less than 1e-22 of the mass.
+    k = np.arange(math.isqrt(math.floor(100 * sigma2)) + 2)
+    weights = np.exp(-(k**2) / (2 * float(sigma2)))
+    weights[1:] *= 2
+    return int(np.searchsorted(np.cumsum(weights), wanted * weights.sum()))
+
+
+def _integral_within(sigma: float, w: int) -> float:
+    """Return P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin).
+
+    The next correction is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
+    """
+    z = (w + 0.5) / sigma
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
+
+
+_HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
+    NoiseKind.LAPLACE: laplace_half_width,
+    NoiseKind.GAUSSIAN: gaussian_half_width,
+    NoiseKind.NORMAL: rounded_normal_half_width,
+}
+
+
+def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
+    """Return each support plus noise of its own: (k,) integers of any sign, in order, in units.
+
+    true_supports: (k,) integers >= 0, k <= noise.count. Raises ValueError if there are more, for which the noise would
+    be too little.
+    """
+    if len(true_supports) > noise.count:
+        raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
+    drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
+    return tuple(int(support) + int(z) for support, z in zip(true_supports, drawn, strict=True))
+
+
+def release_with_units(
+    true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
+) -> tuple[tuple[int, ...], int]:
+    """Return twice each support with two normals, (k,) integers of any sign, and the number of units with its noise.
+
+    true_supports: as in `release`. units: how many there are, of which every support is a part.
+    """
+    [number] = release([units], noise.number, randomness=randomness)
+    own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
+    return tuple(each + number for each in own), number
+
+
+@dataclass(frozen=True)
+class NoisySupports:
+    """Estimates of the supports of k itemsets, in order, which contradict neither set inclusion nor each other.
+
+    estimates, lower, upper: (k,) integers >= 0, in units; lower[i] <= estimates[i] <= upper[i]. None of the three grows
+    from an itemset to one that contains it. Each interval covers its true support with probability >= 95 %, taken by
+    itself; all of them at once hold less often.
+    """
+
+    estimates: tuple[int, ...]
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+def consistent(
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int, steps: int = 1
+) -> NoisySupports:
+    """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
+
+    itemsets: (k,) sets of items, all different. noisy: (k,) integers, as release returns them. half_width: of their
+    noise, >= 0. Both are in steps of a grid, 1 or 2 a unit: of halves, estimates are rounded to whole units, a half to
+    the even one, and intervals inwards, since supports are whole; their half width is at least 1.
+    Raises ValueError if the lengths differ or an itemset is given twice.
+
+    Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
+    supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
+    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one,
+    [noisy_i - w, noisy_i + w], and so covers as well; they are equal where the noise contradicts nothing. (To intersect
+    the plain intervals, [U_i - w, D_i + w], would cover only if all of them do: with 20 nested itemsets of equal
+    support, as little as 60 % instead of 95 %.)
+    """
+    pairs = extremes(itemsets, noisy)
+    return NoisySupports(
+        estimates=tuple(max(0, round(Fraction((low + high) // 2, steps))) for low, high in pairs),
+        lower=tuple(max(0, -((half_width - low) // steps)) for low, _ in pairs),
+        upper=tuple(max(0, (high + half_width) // steps) for _, high in pairs),
+    )
+
+
+def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> list[tuple[int, int]]:
+    """Return D and U of each itemset, as `consistent` has them: (k,) pairs."""
+    sets = [frozenset(itemset) for itemset in itemsets]
+    if len(sets) != len(noisy) or len(set(sets)) != len(sets):
+        raise ValueError("every itemset must have one noisy support, and be given once")
+    least, greatest = list(noisy), list(noisy)
+    for i, j in _inclusions(sets):
+        greatest[i] = max(greatest[i], noisy[j])
+        least[j] = min(least[j], noisy[i])
+    return list(zip(least, greatest, strict=True))
+
+
+def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
+    """Yield all pairs of places i, j where set i is a proper subset of set j. sets: all different."""
+    common = Counter(item for itemset in sets for item in itemset)
+    # A set is kept under its rarest item, which is in each of its supersets too; of one size together.
+    kept: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i, itemset in enumerate(sets):
+        kept[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
+    for j, itemset in enumerate(sets):
+        for size, under in kept.items():
+            if size < len(itemset):
+                keys = itemset if size else (None,)
+                yield from ((i, j) for item in keys for i in under.get(item, ()) if sets[i] < itemset)
+
+
+# -------------------- unit count
+# How many units there are: exactly where that is public, otherwise a noisy count; and what it makes of supports.
+
+# A share of a noisy number of units is an interval with 95 % probability, if the interval of the support misses with
+# 4 % at most and that of the number of units with 1 %.
+SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
+# Of so many slices of the number of units the bounds of rules are hardly wider than of more.
+_SLICES = 16
+
+
+@dataclass(frozen=True)
+class UnitCount:
+    """A number of units, >= 0. noise: what it has; None where it is exact."""
+
+    number: int
+    noise: SupportNoise | None = None
+
+    @classmethod
+    def noisy(cls, units: int, noise: SupportNoise, randomness: Randomness) -> Self:
+        """Return the number with noise, at least 0: one unit more or less moves it by 1."""
+        [number] = release([units], noise, randomness=randomness)
+        return cls(max(number, 0), noise)
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """The (lowest, highest) number there may be, with 95 % probability; None where it is exact."""
+        return None if self.noise is None else self.within(CONFIDENCE)
+
+    def within(self, confidence: Fraction) -> tuple[int, int]:
+        """Return (lowest, highest), >= 0, between which the true number lies with at least this probability."""
+        width = 0 if self.noise is None else self.noise.within(confidence)
+        return max(self.number - width, 0), self.number + width
+
+    def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
+        """Return slices of the numbers there may be, with this probability.
+
+        moving: whether supports have two normals: given a number of units that is higher by 1, they are higher by 1/2.
+        """
+        fewest, most = self.within(confidence)
+        if not moving:
+            return [Slice(fewest, most)]
+        ends = [fewest + (most - fewest) * part / _SLICES for part in range(_SLICES + 1)]
+        return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
+
+    def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
+        """Return an interval of a support's share of all units, 0 to 1.
+
+        lowest, highest: of the support, with SUPPORT_CONFIDENCE at least. The share is in it with 95 % probability.
+        """
+        fewest, most = self.within(UNITS_CONFIDENCE)
+        return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
+
+
+# -------------------- min support
+# The least support that is asked for, in units or as a share of them, and which itemsets have it for certain.
+
+_NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
+# More digits than any number of units has; int() refuses still more of them.
+_MOST_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class MinSupport:
+    """A support: either a share of all units, above 0 and below 1, or a number of units, >= 1."""
+
+    share: Fraction | None = None
+    count: int | None = None
+
+    @classmethod
+    def of(cls, value: Any) -> MinSupport:
+        """Return what a caller asks for: a share (0.02, "0.02", "2%", a Fraction) or a number of units (500, "500").
+
+        Raises ParameterError for anything else.
+        """
+        exact = _exact(value)
+        if exact is not None and not isinstance(exact, int) and 0 < exact < 1:
+            return cls(share=exact)
+        if isinstance(exact, int) and 1 <= exact < 10**_MOST_DIGITS:
+            return cls(count=exact)
+        raise ParameterError(
+            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a whole number "
+            f"of baskets (or users) of at least 1, not {shown(value)}"
+        )
+
+    @property
+    def asked(self) -> float | int:
+        """It as a plain number: a share as a float, a number of units as an int."""
+        return float(self.share) if self.share is not None else self.count or 0
+
+    def confidence(self, units: UnitCount | None) -> Fraction:
+        """Return with which probability the interval of a support must hold it that tells whether it is certain."""
+        noisy = self.share is not None and units is not None and units.noise is not None
+        return SUPPORT_CONFIDENCE if noisy else CONFIDENCE
+
+    def threshold(self, units: UnitCount | None) -> int:
+        """Return the least whole number of units that is as much, >= 1. units: how many there are, about or exactly."""
+        if self.share is None:
+            return self.count or 1
+        assert units is not None, "a share is of a number of units that is known"
+        return max(math.ceil(self.share * units.number), 1)
+
+    def is_certain(self, lowest: int, units: UnitCount | None) -> bool:
+        """Tell whether a support has at least as much that is no less than `lowest` with that `confidence`.
+
+        Of a noisy number of units, it has to be enough for the most there may be.
+        """
+        if self.share is None:
+            return lowest >= (self.count or 1)
+        assert units is not None
+        return lowest >= self.share * units.within(UNITS_CONFIDENCE)[1]
+
+
+def exact_share(name: str, value: Any) -> Fraction:
+    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction.
+
+    Raises ParameterError, which names the parameter, for anything else.
+    """
+    share = _exact(value)
+    if share is None or not 0 < share < 1:
+        raise ParameterError(
+            f"{parameter(name)} must be a share above 0 and below 1, such as 0.04 or '4%', not {shown(value)}"
+        )
+    return Fraction(share)
+
+
+def _exact(value: Any) -> int | Fraction | None:
+    """Return what was given as a number: a whole one, or a rational that need not be; None for what is none."""
+    if not isinstance(value, str):
+        exact = exact_number(value)
+        return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact
+    if (match := _NUMBER.fullmatch(value.strip())) is None or len(value) > 2 * _MOST_DIGITS:
+        return None
+    digits, percent = match.groups()
+    if percent:
+        return Fraction(digits) / 100
+    return int(digits) if digits.isdigit() else Fraction(digits)

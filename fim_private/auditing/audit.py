@@ -36,15 +36,8 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
-from fim_private.mechanisms.base import (
-    BasketCap,
-    BoundedContribution,
-    MechanismSpec,
-    PublicParameters,
-    RankCap,
-    UniverseNeed,
-)
-from fim_private.mechanisms.registry import spec_of
+from fim_private.mechanisms.base import BoundedContribution, PublicParameters
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed, spec_of
 from fim_private.mechanisms.top_k import bounded_range_of
 from fim_private.spectrum import SupportSpectrum
 

@@ -24,10 +24,10 @@ from fim_private.mechanisms import (
     distance,
     large_margin,
 )
-from fim_private.mechanisms.base import Audit, RankCapped, UniverseNeed
+from fim_private.mechanisms.base import RankCapped
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.rank_search import OneSidedSteps, Search, TwoSidedSteps
-from fim_private.mechanisms.registry import spec_of
+from fim_private.mechanisms.registry import Audit, UniverseNeed, spec_of
 from fim_private.spectrum import Level, SupportSpectrum
 
 # -------------------- digits

@@ -623,8 +623,7 @@ def spark_settings(given: list[str] | None) -> dict[str, str] | None:
 
 def mechanisms_by_need() -> str:
     """Return every mechanism's name, by what it needs to know."""
-    from fim_private.mechanisms.base import BasketCap, UniverseNeed
-    from fim_private.mechanisms.registry import MECHANISMS
+    from fim_private.mechanisms.registry import MECHANISMS, BasketCap, UniverseNeed
 
     unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
     capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
@@ -640,8 +639,7 @@ def mechanisms_by_need() -> str:
 
 def what_max_rank_caps() -> str:
     """Return what a cap on ranks is to those that have one."""
-    from fim_private.mechanisms.base import RankCap
-    from fim_private.mechanisms.registry import MECHANISMS
+    from fim_private.mechanisms.registry import MECHANISMS, RankCap
 
     ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
     searches, others = (
@@ -653,8 +651,7 @@ def what_max_rank_caps() -> str:
 
 def whom_max_basket_serves() -> str:
     """Return the mechanisms that make use of a cap on baskets: first those that need it."""
-    from fim_private.mechanisms.base import BasketCap
-    from fim_private.mechanisms.registry import MECHANISMS
+    from fim_private.mechanisms.registry import MECHANISMS, BasketCap
 
     caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
     return " and ".join(spec.name for cap in caps for spec in MECHANISMS.values() if spec.basket_cap is cap)

@@ -5,7 +5,7 @@ counter           What every counter of itemsets does, and shards of itemsets.
 candidates        Candidates that are counted with weights: a trie of them, and clipped weights.
 portable          Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 compiled          Counting by the compiled kernel: supports, items, pairs and candidates.
-registry          Which counter counts: compiled where it was built, in numpy where it was not; and weighted sums of items.
+registry          Which counter counts: compiled, or numpy; and weighted sums of items.
 spectra           Spectra of itemsets: how many of a size have each support, and what they are called.
 source            The source of supports: whoever selects itemsets asks it, and need not know where the baskets are.
 kernel            The compiled loops of counting.

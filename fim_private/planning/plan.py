@@ -20,8 +20,9 @@ from fim_private.dp.parameters import (
 )
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Mechanism, registry
-from fim_private.mechanisms.base import BasketCap, MechanismSpec, PublicParameters, RankCap, UniverseNeed
+from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.planning.customers import USUAL_TOP, CustomerPlan, ListGain, list_gain, plan_customers
 from fim_private.spectrum import candidate_itemsets
 

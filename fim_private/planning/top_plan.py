@@ -16,8 +16,8 @@ from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.base import MechanismSpec
 from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import TopK
 from fim_private.planning.customers import ListGain, levelwise_options, list_gain
 from fim_private.planning.plan import Given, of_units, or_dash, percent

@@ -14,8 +14,8 @@ from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, Reaching
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.base import BasketCap, RankCap
 from fim_private.mechanisms.needs import prospects
+from fim_private.mechanisms.registry import BasketCap, RankCap
 from fim_private.options import CONFIDENCE
 from fim_private.request.budget import AllocatedSelection, allocate
 from fim_private.request.request import AUTO, MiningOptions, choose, few_of_users

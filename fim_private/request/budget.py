@@ -16,7 +16,8 @@ from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import Levelwise, Reaching, levelwise, reaching
 from fim_private.mechanisms import Mechanism, registry
-from fim_private.mechanisms.base import MechanismSpec, PublicParameters
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.registry import MechanismSpec
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range, shortfall
 from fim_private.reading.labels import Item
 from fim_private.reading.options import Options

@@ -26,7 +26,8 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.base import BasketCap, MechanismSpec, PublicParameters, RankCap
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.options import Options, Segments

@@ -10,7 +10,7 @@ import pytest
 
 from fim_private.errors import MissingExtraError, OutputError, ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.base import BasketCap, UniverseNeed
+from fim_private.mechanisms.registry import BasketCap, UniverseNeed
 from fim_private.output import figures as plan_figure
 from fim_private.output.figures import draw_plan_figure, plan_curves
 from fim_private.planning.plan import Plan, plan, plan_grid

@@ -21,17 +21,18 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
-from fim_private.mechanisms.base import (
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, named, top
+from fim_private.mechanisms.registry import (
+    REGISTRY,
     Audit,
     BasketCap,
     LineStyle,
     MechanismSpec,
-    PublicParameters,
     RankCap,
     UniverseNeed,
+    spec_of,
 )
-from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, named, top
-from fim_private.mechanisms.registry import REGISTRY, spec_of
 from fim_private.output.figures import draw_plan_figure
 from fim_private.planning.plan import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum

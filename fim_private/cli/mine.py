@@ -80,7 +80,6 @@ from fim_private.cli.writing import (
     write_release,
 )
 from fim_private.errors import OutputError, parameter
-from fim_private.reading.files import shown_source
 
 # -------------------- retyped
 # The command that was typed, with some options changed: for whoever copies it.
@@ -145,6 +144,8 @@ def _typed(value: Any) -> str:
     """Return a value as text; an address without its password."""
     if isinstance(value, Fraction):
         return f"{float(value):g}"
+    from fim_private.reading.files import shown_source
+
     return shown_source(str(value.value if isinstance(value, Enum) else value))
 
 

@@ -136,7 +136,7 @@ class Vote:
         return (*words.rows_where(self.where), *self.scope.told(self.privacy_unit))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as in JSON (docs/architecture.md)."""
+        """Return plain values, as in JSON (docs/json.md)."""
         question: dict[str, Any] = {}
         if self.question is not None:
             numbers = self.question.asked.items()

@@ -489,7 +489,7 @@ class Statement(Balance):
         return f": replacing it by any other that {' and '.join(alike)}" if alike else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md).
+        """Return plain values, in the order of the JSON schema (docs/json.md).
 
         Limits and what is left are rounded down, what is spent is rounded up.
         """

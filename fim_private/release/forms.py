@@ -151,7 +151,7 @@ SCHEMA = 1
 
 
 def plain_values(outcome: Outcome, guarantee: str, message: str | None = None) -> dict[str, Any]:
-    """Return what leaves as plain values, in the order of the JSON schema (docs/architecture.md), with its guarantee.
+    """Return what leaves as plain values, in the order of the JSON schema (docs/json.md), with its guarantee.
 
     What was not asked for has no key: top, union, caps, shares, noise, intervals, parts and keep_all; nor has the
     reason where the mechanism was named, nor the units where their number is not known. noise is None where nothing was

@@ -138,7 +138,7 @@ class Release(Pictured):
         return "the mechanism abstained"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/architecture.md): see `plain_values`."""
+        """Return plain values, in the order of the JSON schema (docs/json.md): see `plain_values`."""
         return plain_values(self, self.guarantee, self.nothing if self.abstained else None)
 
     @property
@@ -224,7 +224,7 @@ class Release(Pictured):
         return self.to_dict() | ({"saved": said} if said else {})
 
     def to_json(self, rules: Rules | None = None, *, kept: bool = False) -> str:
-        """Return the release as one line of JSON, schema 1 (docs/architecture.md).
+        """Return the release as one line of JSON, schema 1 (docs/json.md).
 
         rules: to be added under that key, with how they are to be read as rules_note. kept: whether all is added that
             save() keeps.

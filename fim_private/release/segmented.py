@@ -197,7 +197,7 @@ class SegmentedRelease(Mapping[str, Release]):
         return f"{printable(self.by)} {printable(release.scope.segment or '')}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values (docs/architecture.md): what is said of all, and each release as its own to_dict."""
+        """Return plain values (docs/json.md): what is said of all, and each release as its own to_dict."""
         return self._values(Release.to_dict)
 
     def _values(self, of: Callable[[Release], dict[str, Any]]) -> dict[str, Any]:

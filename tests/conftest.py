@@ -54,12 +54,18 @@ def beside(cases: list[pytest.Item], count: int) -> Iterator[pytest.Item]:
             yield item
 
 
+def how_likely(item: pytest.Item) -> tuple[bool, int]:
+    """Order cases by how likely they are to break: those marked so, then those that ask for most, by their names."""
+    return item.get_closest_marker("likely") is not None, len(item.nodeid)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four.
 
-    Of a test with very many cases, and no mark that says that each is another test, only some are run each time, evenly
-    spread: by make test CASES of those that are not full, by make test-all MOST_CASES of all. Others are marked rare.
+    Of a test with very many cases, and no mark that says that each is another test, only some are run each time: by make
+    test the CASES most likely to break of those that are not full, by make test-all MOST_CASES of all, evenly spread.
+    Others are marked rare.
     """
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     place: defaultdict[str, int] = defaultdict(int)
@@ -78,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker("full") is None:
                 alike[item.nodeid.partition("[")[0]].append(item)
     for cases in alike.values():
-        for item in beside(cases, CASES):
+        for item in beside(sorted(cases, key=how_likely, reverse=True), CASES):
             item.add_marker("full")
     for cases in all_alike.values():
         # What make test runs make test-all does, too.

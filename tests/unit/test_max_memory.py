@@ -20,6 +20,7 @@ import fim_private as fim
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading import memory as chunk_sizes
+from fim_private.reading import text
 from fim_private.reading.memory import MemoryLimit, held_to
 
 MANY = 300_000
@@ -115,9 +116,7 @@ def test_rows_of_endless_fields(tmp_path: Path) -> None:
 
 
 def test_a_line_of_many_millions_of_items_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.reading import text_blocks
-
-    monkeypatch.setattr(text_blocks, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
+    monkeypatch.setattr(text, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
     path = tmp_path / "a.dat"
     path.write_bytes(b"1 " * 2 * chunk_sizes.BLOCK_BYTES)
     with pytest.raises(fim.DataError, match="has a line of more than 64 MiB; write one basket a line"):

@@ -144,13 +144,16 @@ def _kind(field: pa.Field) -> pa.DataType:
 
 
 class _Postgresql:
-    """PostgreSQL, whose columns have types."""
+    """PostgreSQL, whose columns have types.
+
+    connect: opens an address for reading only; raises DataError. describe: gives the columns of a select. column: gives
+    what is asked for one. is_token: whether texts of a column are integers where they print so.
+    """
 
     name = "PostgreSQL"
     options: Mapping[str, str] = {}
 
     def connect(self, address: str) -> Any:
-        """Return a connection that only reads. Raises DataError where there is none."""
         driver = _driver("postgresql")
         try:
             connection = driver.connect(address, autocommit=True)
@@ -166,7 +169,6 @@ class _Postgresql:
         return connection
 
     def describe(self, cursor: Any, select: str) -> pa.Schema:
-        """Return the columns of a select, which the server knows without running it."""
         return cursor.adbc_execute_schema(select)
 
     def column(self, field: pa.Field) -> str:
@@ -187,7 +189,6 @@ class _Sqlite:
     options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(_ROWS)}
 
     def connect(self, address: str) -> Any:
-        """Return a connection that only reads. Raises DataError where there is no such file."""
         driver = _driver("sqlite")
         place = address.partition("://")[2]
         if not place.startswith("/") or "?" in place:
@@ -203,7 +204,6 @@ class _Sqlite:
         return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
     def describe(self, cursor: Any, select: str) -> pa.Schema:
-        """Return the columns of a select."""
         cursor.execute(f"{select} limit 0")
         with closing(cursor.fetch_record_batch()) as reader:
             return pa.schema([(name, pa.string()) for name in reader.schema.names])
@@ -219,7 +219,6 @@ class _Sqlite:
         )
 
     def is_token(self, field: pa.Field) -> bool:
-        """Tell that texts are integers where they print so."""
         return True
 
 

@@ -236,7 +236,7 @@ class File:
 
     path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
     text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: opens what is not
-    on this machine's disks; shown is what errors call it then.
+    on this machine's disks, or is in memory; shown is what errors call it then.
     """
 
     path: Path
@@ -298,10 +298,10 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
         return _pipe(path, path.open("rb"))
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise DataError(f"{name_of(path)} is no regular file; send it to standard input and name it -")
-    return _of_form(File(path), as_text=as_text)
+    return _of_form(File(path), as_text)
 
 
-def _of_form(file: File, *, as_text: bool) -> File:
+def _of_form(file: File, as_text: bool) -> File:
     """Return the file with its form. Raises as `open_file` does."""
     magic = file.start()
     if not magic:
@@ -392,21 +392,23 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Part:
-    """One of the files of a table. place: what `file_errors` takes. file: where it is elsewhere, of no form yet.
+    """One of the files of a table, not looked at yet.
 
     partitions: the columns that the names of its folders say, such as (("year", "2024"),), in order; "" for no value.
     Only the folders below the one that was named count, or those from the first with a pattern in its name on.
     """
 
-    place: Path | str
+    file: File
     partitions: tuple[tuple[str, str], ...] = ()
-    file: File | None = None
+
+    @property
+    def place(self) -> Path | str:
+        """What `file_errors` takes."""
+        return self.file.shown or self.file.path
 
     def open(self, as_text: bool) -> File:
         """Look at the file, as `open_file` does."""
-        if self.file is not None:
-            return _of_form(self.file, as_text=as_text)
-        return open_file(Path(self.place), as_text=as_text)
+        return _of_form(self.file, as_text) if self.file.remote else open_file(self.file.path, as_text=as_text)
 
 
 def parts_of_path(path: Path) -> list[Part] | None:
@@ -426,7 +428,7 @@ def parts_of_path(path: Path) -> list[Part] | None:
         return None
     if not found:
         raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
-    return [Part(file, _partitions(file.parts[first:-1])) for file in found]
+    return [Part(File(file), _partitions(file.parts[first:-1])) for file in found]
 
 
 def parts_of_address(address: str) -> list[Part]:
@@ -476,7 +478,7 @@ def parts_of_address(address: str) -> list[Part]:
 
 def _remote_part(system: Any, path: str, name: str, folders: Iterable[str] = ()) -> Part:
     """Return a file of one of Arrow's file systems. name: what errors call it."""
-    return Part(name, _partitions(folders), File(Path(path), remote=partial(system.open_input_file, path), shown=name))
+    return Part(File(Path(path), remote=partial(system.open_input_file, path), shown=name), _partitions(folders))
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -121,15 +121,9 @@ class Inspection:
         return {
             "private": False,
             "source": self.source,
-            "form": self.read_as.form,
-            "delimiter": self.read_as.delimiter,
-            "encoding": self.read_as.encoding,
+            **{name: getattr(self.read_as, name) for name in ("form", "delimiter", "encoding")},
             "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
-            "rows": self.rows,
-            "baskets": self.baskets,
-            "users": self.users,
-            "items": self.items,
-            "empty_baskets": self.empty_baskets,
+            **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
                 "baskets": [list(basket) for basket in self.example_baskets],
@@ -157,9 +151,11 @@ def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
     named: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if named.get("fold_case") is False:
         del named["fold_case"]
-    named |= {name: value[0] for name, value in named.items() if _is_list(name, value) and len(value) == 1}
-    named |= {name: [*value] for name, value in named.items() if _is_list(name, value)}
-    named |= {"where": str(where_of(named["where"]))} if "where" in named else {}
+    for name in ("basket", "item"):
+        if isinstance(several := named.get(name), list | tuple):
+            named[name] = several[0] if len(several) == 1 else [*several]
+    if "where" in named:
+        named["where"] = str(where_of(named["where"]))
     check_query(source, named.get("query"))
     limit = MemoryLimit.of(named.get("max_memory"))
     table = None
@@ -190,11 +186,6 @@ def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
             return _inspection(source, data, table, taken, tuple(name for name in order if name in more))
     assert failure is not None
     raise failure
-
-
-def _is_list(name: str, value: object) -> bool:
-    """Tell whether an option names several columns."""
-    return name in ("basket", "item") and isinstance(value, list | tuple)
 
 
 # -------------------- guesses
@@ -244,10 +235,7 @@ def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, A
 
 @dataclass(frozen=True)
 class _TableHead:
-    """What is known of a table before its roles are.
-
-    columns: their names and types. source, frame: where their values are. lines: the first of a text, but blank ones.
-    """
+    """A table before its roles are known: its columns, where their values are, and of a text the first lines."""
 
     columns: Sequence[Column]
     source: ArrowSource | None = None
@@ -256,14 +244,16 @@ class _TableHead:
 
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the first different values of columns, as texts."""
+        values: dict[str, list[Any]] = {}
         if self.frame is not None:
             head = self.frame.head(100)
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
-        else:
-            batches = self.source.batches(Roles(InputForm.WIDE, tuple(names)).wanted) if self.source and names else ()
-            head = next((batch.slice(0, 100) for batch in batches), None)
-            values = {} if head is None else {name: head.column(place).to_pylist() for name, place in _places(head)}
-        return {name: _shown(values[name]) for name in names if name in values}
+        elif self.source is not None and names:
+            for batch in islice(self.source.batches(Roles(InputForm.WIDE, tuple(names)).wanted), 1):
+                first = batch.slice(0, 100)
+                values = {name: first.column(first.schema.names.index(name)).to_pylist() for name in names}
+        filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
+        return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
@@ -278,17 +268,6 @@ class _TableHead:
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
             rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
         return tuple(rows)
-
-
-def _places(batch: pa.RecordBatch) -> Iterator[tuple[str, int]]:
-    """Yield the names of columns, and where the first of each stands."""
-    yield from ((name, batch.schema.names.index(name)) for name in {*batch.schema.names})
-
-
-def _shown(values: Sequence[object]) -> tuple[str, ...]:
-    """Return the first different values as texts, cut where they are long."""
-    texts = (_as_text(value) for value in values if isinstance(value, list) or not is_missing(value))
-    return tuple(dict.fromkeys(texts))[:_EXAMPLES]
 
 
 def _as_text(value: object) -> str:
@@ -306,10 +285,9 @@ def _table_head(source: Any, options: Options) -> _TableHead | None:
             with file_errors(path_or_name(source)):
                 return _head_of_named(source, options)
         if can_be_read_again(source) and (table := frames.arrow_object(source)) is not None:
-            return _TableHead(table.columns(), table)
+            return _of_arrow(table)
         if frames.is_instance(source, "polars", "DataFrame"):
-            table = table_source(frames.polars_to_arrow(source))
-            return _TableHead(table.columns(), table)
+            return _of_arrow(table_source(frames.polars_to_arrow(source)))
         if frames.is_instance(source, "pandas", "DataFrame"):
             return _TableHead(frames.describe_pandas(source), frame=source)
     return None
@@ -319,14 +297,17 @@ def _head_of_named(source: str | os.PathLike[str], options: Options) -> _TableHe
     """Return a file, or files, as a table; a text as if its first line named columns."""
     found = named_source(source, options, head=True)
     if isinstance(found, ArrowSource):
-        return _TableHead(found.columns(), found)
+        return _of_arrow(found)
     if options.dialect.form is not None and not form_of(found, options).is_table:
         return None
-    table, _ = text_table(found, options, InputForm.WIDE)
+    table = text_table(found, options, InputForm.WIDE, head=True)
     with closing(blocks(found, options.dialect.encoding)) as parts:
         block = next(without_lines(parts, options.dialect.skipped), b"")
-    lines = [line for line in first_lines(block) if line.strip()]
-    return _TableHead(table.columns(), table, lines=lines)
+    return _of_arrow(table, [line for line in first_lines(block) if line.strip()])
+
+
+def _of_arrow(source: ArrowSource, lines: Sequence[str] = ()) -> _TableHead:
+    return _TableHead(source.columns(), source, lines=lines)
 
 
 # -------------------- what was read
@@ -416,7 +397,10 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
         yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case and (twins := _twins(data)):
+    alike: dict[str | None, list[str]] = {}
+    for text in [] if data.fold_case else data.vocabulary.strings.to_pylist():
+        alike.setdefault(folded(text), []).append(text)
+    if twins := [texts for texts in alike.values() if len(texts) > 1]:
         first, second = sorted(twins[0])[:2]
         number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
         yield (
@@ -426,19 +410,17 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
 
 
 def _named_together(*columns: str) -> str:
-    """Return how to say that columns name a basket together."""
     return " and ".join(f"{parameter('basket')} {name!r}" for name in columns)
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
     """Return which columns to name for baskets of more than one item, in a sentence."""
-    if read_as.form in _NO_TABLE:
-        return (
-            f"Where lines hold several items, say what is between them with {parameter('delimiter')}; where a line is "
-            f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
-        )
     if read_as.form != InputForm.LONG:
-        return f"Where a row is one item of a basket, name {parameter('basket')} and {parameter('item')}."
+        name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
+        if read_as.form not in _NO_TABLE:
+            return f"Where a row is {name}"
+        between = f"say what is between them with {parameter('delimiter')}"
+        return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
     customers = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
     customers = customers or ([] if read_as.user is None else [read_as.user])
@@ -451,11 +433,3 @@ def _larger_baskets(read_as: ReadAs) -> str:
         return f"Name the customer, for all that each ever bought: {_named_together(customers[0])}."
     left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase{left}."
-
-
-def _twins(data: Transactions) -> list[list[str]]:
-    """Return the texts of items that are the same but for capital letters, together, where there are several."""
-    alike: dict[str | None, list[str]] = {}
-    for text in data.vocabulary.strings.to_pylist():
-        alike.setdefault(folded(text), []).append(text)
-    return [texts for texts in alike.values() if len(texts) > 1]

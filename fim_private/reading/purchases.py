@@ -77,21 +77,16 @@ def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactio
     """Read purchases from a file or from memory.
 
     source: one of
-        the path of a file, of a folder or a pattern of files that are one table (``sales/*.parquet``; folders named
-        ``year=2024`` are a column), or an address of such in an object store (``s3://bucket/sales``): Parquet; Arrow
-        IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
-        and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
-        ``.jsonl``/``.ndjson`` with one object a line, of an item or with a list of them; text also with ``.gz`` or
-        ``.bz2``; ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and
-        pipes;
+        a path, a folder or a pattern of files that are one table (``sales/*.parquet``; folders named ``year=2024`` are
+        a column), or an address of such (``s3://bucket/sales``): Parquet, Arrow IPC or Feather; ``.csv``/``.tsv`` with
+        one row per item (with basket and item), or without a header and one basket per line; ``.dat``/``.txt``/
+        ``.fimi`` with one basket per line, items between white space; ``.jsonl``; text also with ``.gz`` or ``.bz2``;
+        ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and pipes;
         the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
-        a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
-        frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
-        item, of booleans, or of 0 and 1;
-        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column
-        numbers items;
-        an iterable of baskets, each a collection of int and str;
-        Transactions, which are returned as they are: what was read once need not be read again.
+        a table, reader, dataset or scanner of pyarrow, a relation of DuckDB, a pandas or polars frame, or anything with
+        the Arrow stream interface: a column of lists, one row per item, or a column of booleans or 0 and 1 per item;
+        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items;
+        an iterable of baskets, each a collection of int and str; Transactions, which are returned as they are.
     user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
@@ -106,11 +101,11 @@ def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactio
         small letters. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
     input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
         "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
-        basket per line, between delimiters), "fimi" (between white space), "spmf" (SPMF's sequences: a line is a
-        user) or "jsonl" (JSON Lines: a line is an object). Without it what the caller names, the file's suffix and the
-        schema decide; a text whose first lines look like another form than that is refused.
-    delimiter: of a text. Without it: where columns are named, the one among comma, semicolon, tab and vertical bar that
-        makes these columns of the first line; else that of the suffix.
+        basket per line, between delimiters), "fimi" (between white space), "spmf" (a line is a user's sequence) or
+        "jsonl" (a line is an object). Without it what the caller names, the file's suffix and the schema decide; a text
+        whose first lines look like another form than that is refused.
+    delimiter: of a text. Without it the comma, semicolon, tab or vertical bar that makes the columns named of the first
+        line; else that of the suffix.
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
     skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title.
@@ -124,10 +119,6 @@ def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactio
     each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
     nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
     an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
-
-    In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break. In text
-    with one row per item a quoted field may hold line breaks, so an open quote swallows the rows behind it, whosever
-    they are: it has to be written by a program that can be trusted with quotes.
 
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
     any, and nothing that is released depends on it.
@@ -262,13 +253,19 @@ def read_item_list(
         if isinstance(source, str | os.PathLike):
             with file_errors(path_or_name(source)):
                 if named or query is not None:
-                    return catalogue_of_table(_list_table(source, columns, query), columns, fold_case=fold_case)
+                    check_query(source, query, "catalogue_query")
+                    # By its name a column tells at which delimiter a first line is cut.
+                    options = Options(items=None if columns is None else columns.item, query=query)
+                    table = named_source(source, options, head=True)
+                    if not isinstance(table, ArrowSource):
+                        table = text_table(table, options, InputForm.LONG, head=True)
+                    return catalogue_of_table(table, columns, fold_case=fold_case)
                 files = named_files(source)
                 return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
         if query is not None:
             check_query(source, query, "catalogue_query")
-        if (table := list_table(source, None if columns is None else columns.names)) is not None:
-            return catalogue_of_table(table, columns, fold_case=fold_case)
+        if (listed := list_table(source, None if columns is None else columns.names)) is not None:
+            return catalogue_of_table(listed, columns, fold_case=fold_case)
         if named:
             raise ParameterError(
                 f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
@@ -279,12 +276,3 @@ def read_item_list(
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
         ) from None
-
-
-def _list_table(source: str | os.PathLike[str], columns: ListColumns | None, query: str | None) -> ArrowSource:
-    """Return the table with a list of items that a path or an address stands for."""
-    check_query(source, query, "catalogue_query")
-    # By its name a column tells at which delimiter a first line is cut.
-    options = Options(items=None if columns is None else columns.item, query=query)
-    found = named_source(source, options, head=True)
-    return found if isinstance(found, ArrowSource) else text_table(found, options, InputForm.LONG)[0]

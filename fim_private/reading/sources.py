@@ -6,7 +6,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
@@ -40,7 +40,7 @@ from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, refuse_title
 from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.row_filter import may_pass, of_folders, of_row_group
-from fim_private.reading.text import form_of, json_source, named_text_table, text_table, with_lines_of_json
+from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings
 from fim_private.reading.where import columns_of
 
@@ -82,7 +82,7 @@ def _parts(source: str | os.PathLike[str]) -> list[Part]:
     if scheme_of(source) is not None:
         return parts_of_address(str(source))
     path = expanded(source)
-    return (None if str(path) == "-" else parts_of_path(path)) or [Part(path)]
+    return (None if str(path) == "-" else parts_of_path(path)) or [Part(File(path))]
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
@@ -458,26 +458,20 @@ def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> Ar
     """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
     with file_errors(part.place):
         file = with_lines_of_json(part.open(head or options.as_text), options)
+        form = form_of(file, options)
         if file.form != "text":
             source = file_table(file, options, head=head)
+        elif form.is_table or head:
+            form = form if form.is_table else InputForm.WIDE
+            source = text_table(file, options, form, {*dict(part.partitions)}, head=head)
         else:
-            source = _text_of_several(file, options, {*dict(part.partitions)}, head=head)
+            raise DataError(
+                f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
+                f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
+            )
     if kind is not None and source.kind != kind:
         raise DataError(f"{file.name} is {source.kind}, and the first of these files is {kind}; name those of one form")
     return source
-
-
-def _text_of_several(file: File, options: Options, folders: Collection[str], *, head: bool) -> ArrowSource:
-    """Return a text with columns. folders: columns that are not in it. Raises DataError for a text without columns."""
-    form = form_of(file, options)
-    if head:
-        return text_table(file, options, form if form.is_table else InputForm.WIDE, folders)[0]
-    if not form.is_table:
-        raise DataError(
-            f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
-            f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
-        )
-    return named_text_table(file, options, form, folders)
 
 
 def _aligned(
@@ -489,7 +483,17 @@ def _aligned(
     """
     kinds = {name: schema.field(name).type for name in wanted.names if name not in said}
     for name, kind in kinds.items():
-        _check(source, name, kind)
+        places = source.schema.get_all_field_indices(name)
+        if len(places) != 1:
+            raise DataError(
+                f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
+            )
+        found = _common(source.schema.field(places[0]).type)
+        if found != kind and not pa.types.is_null(found):
+            raise DataError(
+                f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
+                f"{shown_type(kind)}; write them with one type"
+            )
     if wanted.items is None and {*source.schema.names} - {*said} != {*schema.names} - {*said}:
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(f"{source.name} has other columns than the first of these files; name those of one kind")
@@ -501,21 +505,6 @@ def _aligned(
         once = arrow_of(np.zeros(len(batch), dtype=np.int32))
         columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in said.items()}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
-
-
-def _check(source: ArrowSource, name: str, kind: pa.DataType) -> None:
-    """Raise DataError unless a file has one column of that name, of the first file's type."""
-    places = source.schema.get_all_field_indices(name)
-    if len(places) != 1:
-        raise DataError(
-            f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
-        )
-    found = _common(source.schema.field(places[0]).type)
-    if found != kind and not pa.types.is_null(found):
-        raise DataError(
-            f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
-            f"{shown_type(kind)}; write them with one type"
-        )
 
 
 def _common(kind: pa.DataType) -> pa.DataType:

@@ -13,9 +13,10 @@ import re
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from json import JSONDecoder
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -139,13 +140,14 @@ def first_lines(block: bytes) -> list[str]:
     return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
 
 
-def _refuse_nul(part: bytes, name: str) -> None:
-    """Raise DataError for a part of a text with a NUL in it, which no text has."""
+def _without_nul(name: str, part: bytes) -> bytes:
+    """Return a part of a text. Raises DataError for a NUL in it, which no text has."""
     if b"\0" in part:
         raise DataError(
             f"{name} has a byte that no text has (NUL): it is damaged, or say its {parameter('encoding')}, such as "
             "utf-16"
         )
+    return part
 
 
 # -------------------- one basket per line, or one user
@@ -183,7 +185,7 @@ def read_text(file: File, options: Options) -> Transactions:
     dialect = options.dialect
     delimiter = dialect.delimiter or (DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " ")
     with closing(blocks(file, dialect.encoding)) as lines:
-        looked_at = lines if dialect.form is not None else _without_nul(lines, file.name)
+        looked_at = lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
         parts = without_lines(looked_at, dialect.skipped + (dialect.header is True))
         first = b""
         while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
@@ -194,13 +196,6 @@ def read_text(file: File, options: Options) -> Transactions:
         labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
         found = assemble(_rows_of_blocks(chain([first], parts), form, delimiter, labels), labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
-
-
-def _without_nul(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield blocks of lines as they are. Raises DataError where one has a NUL."""
-    for block in parts:
-        _refuse_nul(block, name)
-        yield block
 
 
 def _rows_of_blocks(
@@ -460,35 +455,13 @@ class Header:
         return [place_of[name] for name in names]
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A text that is read twice: for its header, and its rows. content: in UTF-8, where Arrow cannot read the file."""
-
-    file: File
-    encoding: str
-    content: bytes | None = None
-
-    def native(self) -> pa.NativeFile:
-        """Open for Arrow's own reading, in UTF-8."""
-        return self.file.native() if self.content is None else pa.BufferReader(self.content)
-
-    def first_lines(self) -> Iterator[str]:
-        """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
-        if self.content is None:
-            with closing(blocks(self.file, self.encoding)) as parts:
-                block = next(parts)
-        else:
-            block = self.content[: max(memory.BLOCK_BYTES, self.content.find(b"\n") + 1)]
-        return iter(io.StringIO(block.decode("utf-8", "replace"), newline=""))
-
-
-def _opened(file: File, encoding: str | None) -> _Text:
-    """Return a text that can be read twice; a pipe, or one that is not in UTF-8, is in memory."""
+def _opened(file: File, encoding: str | None) -> tuple[File, str]:
+    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of another, is in memory."""
     if file.pipe is None:
         with file.open() as stream:
             encoding = encoding_of(stream.read(_LONGEST_MARK), encoding)
         if encoding in _UTF8:
-            return _Text(file, encoding)
+            return file, encoding
     limit, size, parts = memory.current(), 0, []
     with file.open() as stream:
         for part in _utf8(stream, encoding, file.name):
@@ -497,7 +470,14 @@ def _opened(file: File, encoding: str | None) -> _Text:
             limit.check(2 * size)  # parts, and all of them together
     if not size:
         raise empty(file.name)
-    return _Text(file, encoding or "utf-8", b"".join(parts))
+    memory_file = partial(pa.BufferReader, b"".join(parts))
+    return File(file.path, suffix=file.suffix, remote=memory_file, shown=file.name), encoding or "utf-8"
+
+
+def _lines_of_start(text: File) -> Iterator[str]:
+    """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
+    with closing(blocks(text)) as parts:
+        return iter(io.StringIO(next(parts).decode("utf-8", "replace"), newline=""))
 
 
 def _read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
@@ -509,62 +489,61 @@ def _read_text_table(file: File, options: Options, form: InputForm) -> Transacti
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
         )
-    source = named_text_table(file, options, form)
+    source = text_table(file, options, form)
     # Of one row per item the columns tell, and whether the form was said matters to what its cells may be.
     said = options.dialect if form is InputForm.LONG else replace(options.dialect, input_format=str(form))
     return read_arrow(source, replace(options, dialect=said))
 
 
-def named_text_table(file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()) -> ArrowSource:
-    """Return a text with columns, those that were named among them, but for columns that are elsewhere.
-
-    Raises DataError where one is not in it, or twice.
-    """
-    source, header = text_table(file, options, form, elsewhere)
-    for _, name in options.named():
-        if name not in elsewhere and (count := header.names.count(name)) != 1:
-            _refuse_column(file.name, name, header, count)
-    return source
-
-
 def text_table(
-    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()
-) -> tuple[ArrowSource, Header]:
-    """Return a text with columns as a source of record batches, and its columns. Raises DataError.
+    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = (), *, head: bool = False
+) -> ArrowSource:
+    """Return a text with columns as a source of record batches.
 
-    elsewhere: columns that it is not expected to have.
+    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing. Raises
+    DataError where one is, or is there twice.
     """
-    text = _opened(file, options.dialect.encoding)
+    text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
     header = _header_of(text, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
     if header.named and not (wanted_names <= {*header.names} and len(header.raw) > 1):
-        lines = [*islice(text.first_lines(), header.lines_before, header.lines_before + LOOKED_AT)]
+        lines = [*islice(_lines_of_start(text), header.lines_before, header.lines_before + LOOKED_AT)]
         given = options.dialect.delimiter
         for cut in map(fields_of, DELIMITERS if given is None else (given,)):
             rows = ((place, [field.strip() for field in cut(line)]) for place, line in enumerate(lines))
             filled = [(place + header.lines_before, cells) for place, cells in rows if any(cells)]
             refuse_title(filled, wanted_names, file.name)
+    names = header.names
+    if not head and (wrong := [name for _, name in options.named() if name in wanted_names and names.count(name) != 1]):
+        # The names are not listed: without a header line they would be somebody's purchases.
+        problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
+        advice = (
+            f" in its first line, cut at {header.delimiter!r}; name the columns as that line does, or say "
+            f"{parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
+            if header.named
+            else ": without a line of names its columns are called 1, 2, and so on"
+        )
+        raise DataError(f"{file.name} {problem}{advice}")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Yield the columns that are wanted as strings: no type is inferred from the values."""
         _refuse_damage(text, header, file.name)
         yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, wanted, file.name)
 
-    schema = pa.schema([(name, pa.string()) for name in header.names])
-    tokens = frozenset(header.names)
-    return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding, tokens), header
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
 
 
-def _header_of(text: _Text, options: Options, wanted: Collection[str]) -> Header:
+def _header_of(text: File, options: Options, wanted: Collection[str]) -> Header:
     """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted.
 
     Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
     delimiters do that; ParameterError where neither names nor suffix tell.
     """
-    file, before, delimiter = text.file, options.dialect.skipped, options.dialect.delimiter
-    lines = islice(text.first_lines(), before, None)
+    before, delimiter = options.dialect.skipped, options.dialect.delimiter
+    lines = islice(_lines_of_start(text), before, None)
     line = next(lines, None)
     if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
@@ -572,14 +551,14 @@ def _header_of(text: _Text, options: Options, wanted: Collection[str]) -> Header
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
         line = next(lines, None)
     if line is None:
-        raise empty(file.name)
+        raise empty(text.name)
     line += "".join(lines) if '"' in line else ""
     named = options.dialect.header is not False
-    first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    first = DELIMITER_OF_SUFFIX.get(text.suffix, ",")
     if delimiter is None and not named:
         # The first line is somebody's: it must not decide how the others are cut.
-        if file.suffix not in DELIMITER_OF_SUFFIX:
-            raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
+        if text.suffix not in DELIMITER_OF_SUFFIX:
+            raise ParameterError(f"say {parameter('delimiter')}: {text.name} has no line of names that would tell it")
         delimiter = first
     if delimiter is not None:
         return _header(line, delimiter, before, named)
@@ -588,7 +567,7 @@ def _header_of(text: _Text, options: Options, wanted: Collection[str]) -> Header
     widest = max(len(header.raw) for header in fitting or found)
     best = [header for header in fitting or found if len(header.raw) == widest]
     if fitting and len(best) > 1 and widest > 1:
-        raise DataError(f"the first line of {file.name} can be cut at several delimiters; say {parameter('delimiter')}")
+        raise DataError(f"the first line of {text.name} can be cut at several delimiters; say {parameter('delimiter')}")
     return best[0]  # that of the suffix, if it is among them
 
 
@@ -601,21 +580,7 @@ def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
     return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
 
 
-def _refuse_column(name: str, column: str, header: Header, count: int) -> NoReturn:
-    """Raise DataError for a column that is not there, or there more than once."""
-    # The names are not listed: without a header line they would be somebody's purchases.
-    if not header.named:
-        raise DataError(
-            f"{name} has no column {column!r}: without a line of names its columns are called 1, 2, and so on"
-        )
-    problem = "has no" if count == 0 else "has more than one"
-    raise DataError(
-        f"{name} {problem} column {column!r} in its first line, cut at {header.delimiter!r}; name the columns as that "
-        f"line does, or say {parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
-    )
-
-
-def _refuse_damage(text: _Text, header: Header, name: str) -> None:
+def _refuse_damage(text: File, header: Header, name: str) -> None:
     """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
 
     An open quote would make one field of the rows behind it.
@@ -624,8 +589,7 @@ def _refuse_damage(text: _Text, header: Header, name: str) -> None:
     quotes = balance = 0
     last = b"\n"
     with text.native() as stream:
-        while part := stream.read(memory.BLOCK_BYTES):
-            _refuse_nul(part, name)
+        while part := _without_nul(name, stream.read(memory.BLOCK_BYTES)):
             quotes += part.count(b'"')
             # Those that open a field, and those that close one: a quote beside a delimiter inside of a field is both.
             part = last + part
@@ -637,7 +601,7 @@ def _refuse_damage(text: _Text, header: Header, name: str) -> None:
             pass
 
 
-def _rows(text: _Text, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
+def _rows(text: File, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
     """Yield the rows of a text, from that of its names on. Raises csv.Error for open quotes.
 
     spaced: quotes with white space behind them, which is left out. Raises MemoryLimitError for a row that is too long,
@@ -667,7 +631,7 @@ def _rows(text: _Text, header: Header, spaced: re.Pattern[str] | None = None) ->
             yield row
 
 
-def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _parsed(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
@@ -702,7 +666,7 @@ def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
         raise
 
 
-def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _padded(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do.
 
     Raises DataError for a row with more fields than there are columns.

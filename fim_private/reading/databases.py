@@ -96,7 +96,6 @@ def database_source(address: str, query: str) -> ArrowSource:
 
 
 def _quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -139,7 +138,6 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _kind(field: pa.Field) -> pa.DataType:
-    """Return the type in which a column is read."""
     return field.type if _is_plain(field.type) else pa.string()
 
 
@@ -172,12 +170,10 @@ class _Postgresql:
         return cursor.adbc_execute_schema(select)
 
     def column(self, field: pa.Field) -> str:
-        """Return what is asked for a column: as it is, where Arrow has its type, or as text."""
         name = _quoted(field.name)
         return name if _is_plain(field.type) else f"{name}::text as {name}"
 
     def is_token(self, field: pa.Field) -> bool:
-        """Tell whether texts of a column are integers where they print so: those of decimals."""
         names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
         return any((field.metadata or {}).get(name) == b"numeric" for name in names)
 

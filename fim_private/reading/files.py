@@ -156,7 +156,6 @@ def file_errors(path: Path | str) -> Iterator[None]:
 
 
 def _damaged(name: str) -> DataError:
-    """Return the error of a file whose bytes make no sense."""
     return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
 
 
@@ -352,12 +351,10 @@ def _is_workbook(file: File) -> bool:
 
 
 def _compression_of(start: bytes) -> str | None:
-    """Return what compressed a file that begins with these bytes, None for nothing that is known."""
     return "gzip" if start.startswith(b"\x1f\x8b") else "bz2" if _BZIP2.match(start) else None
 
 
 def _form_of(start: bytes) -> str | None:
-    """Return the form of what begins with these bytes, None for none of Parquet or Arrow."""
     return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -377,7 +374,6 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
 
 
 def _peeked(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a pipe, as far as it has written them, which stay to be read."""
     peek = getattr(stream, "peek", None)
     return b"" if peek is None else peek(_START)[:_START]
 
@@ -477,7 +473,6 @@ def parts_of_address(address: str) -> list[Part]:
 
 
 def _remote_part(system: Any, path: str, name: str, folders: Iterable[str] = ()) -> Part:
-    """Return a file of one of Arrow's file systems. name: what errors call it."""
     return Part(File(Path(path), remote=partial(system.open_input_file, path), shown=name), _partitions(folders))
 
 
@@ -493,12 +488,11 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_hidden(names: Iterable[str]) -> bool:
-    """Tell whether any of these names is one of what is left out. (_year=2024 is a column all the same.)"""
+    # _year=2024 is a column all the same.
     return any(name.startswith((".", "_")) and "=" not in name for name in names)
 
 
 def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the columns that names of folders say, as in year=2024: their values are texts, whatever others are."""
     pairs = [unquote(name).partition("=") for name in folders if name.find("=") > 0]
     return tuple({name: "" if value == _NO_VALUE else value for name, _, value in pairs}.items())
 
@@ -511,5 +505,5 @@ def _regular(pattern: str) -> str:
 
 
 def _step(step: str) -> str:
-    """Return the pattern of a name as fnmatch writes it, but that a star does not reach over a slash."""
+    # As fnmatch writes it, but that a star does not reach over a slash.
     return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")

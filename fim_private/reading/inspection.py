@@ -256,10 +256,7 @@ class _TableHead:
         return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
 
     def last(self) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
-
-        They are looked for in all of it once more. Of other tables there are none: programs write no totals there.
-        """
+        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
         names = tuple(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
         if self.source is None or not (names and self.source.tokens):
             return ()

@@ -61,11 +61,9 @@ class _Sample:
 
     @property
     def as_lines(self) -> str:
-        """How to say that each line is a basket after all."""
         return f"{parameter('input_format')} {self.form}"
 
     def widest(self, place: int) -> Callable[[str], list[str]]:
-        """Return what cuts a line into the most fields: its own delimiter, or another."""
         return max(map(fields_of, (self.delimiter, *DELIMITERS)), key=lambda cut: len(cut(self.lines[place])))
 
 
@@ -84,7 +82,6 @@ def fields_of(delimiter: str) -> Callable[[str], list[str]]:
 
 
 def _bare(fields: Sequence[str]) -> list[str]:
-    """Return the first fields without white space and quotes around them."""
     return [field.strip().strip("\"'") for field in fields[:_FIELDS]]
 
 
@@ -119,9 +116,8 @@ def seems_spmf(lines: Sequence[str]) -> bool:
 
 def _json(sample: _Sample) -> str | None:
     """A line that is an object of JSON."""
-    if not any(re.match(r'\s*\{\s*"', line) for line in sample.lines):
-        return None
-    return f"has lines of JSON: say {parameter('input_format')} jsonl, or {sample.as_lines} if these are items"
+    said = f"has lines of JSON: say {parameter('input_format')} jsonl, or {sample.as_lines} if these are items"
+    return said if any(re.match(r'\s*\{\s*"', line) for line in sample.lines) else None
 
 
 def _names_of_columns(sample: _Sample) -> str | None:
@@ -209,7 +205,7 @@ def _other_delimiter(sample: _Sample) -> str | None:
 
 
 def _cuts(delimiter: str, line: str) -> bool:
-    """Tell whether a delimiter separates fields of a line for sure; before a space it may be an item's: eggs, large."""
+    """Tell whether a delimiter cuts a line for sure; before a space it may be an item's: eggs, large."""
     return any(after[:1] != " " for after in line.split(delimiter)[1:])
 
 
@@ -270,12 +266,10 @@ def _table(sample: _Sample) -> str | None:
 
 
 def _is_number(cell: str) -> bool:
-    """Tell whether a cell is a number."""
     return re.fullmatch(r"[-+]?[0-9]+([.,][0-9]+)?", cell) is not None
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the columns of rows of equal length; none where rows differ in length."""
     return [*zip(*rows, strict=True)] if len({len(row) for row in rows}) == 1 else []
 
 
@@ -298,33 +292,22 @@ def _open_quotes(sample: _Sample) -> str | None:
 def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
     """Raise DataError where rows above that of the names plausibly are a title.
 
-    rows: the first that are not blank, each with how many lines or rows stand above it, and its cells, without white
-    space around them. wanted: the columns that were named. name: what errors call the file.
-    """
-    if (above := title_rows(rows, wanted)) is not None:
-        raise DataError(
-            f"{name} seems to have a title above its table: say {parameter('skip_rows')} {above} to leave out what "
-            "stands above the names of the columns"
-        )
-
-
-def title_rows(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str]) -> int | None:
-    """Return how many lines stand above the row that plausibly names the columns; None where it is the first.
-
-    It is the first that has all columns that were named. Where none were named it is the first with as many cells as
-    any, if that are two at least, and twice as many as the first row has.
-
-    >>> title_rows([(0, ["Sales 2024", ""]), (2, ["order", "item"]), (3, ["1", "tea"])], [])
-    2
+    The names are in the first row that has all columns that were named; where none were, in the first with as many
+    cells as any, if it has twice as many as the first row.
+    rows: the first, each with how many lines or rows stand above it, and its cells, without white space around them.
+    wanted: the columns that were named. name: what errors call the file.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
-    if not filled:
-        return None
     if wanted:
-        first = next((above for above, cells, _ in filled if cells.issuperset(wanted)), None)
-        return None if first == filled[0][0] else first
-    most = max(count for _, _, count in filled)
-    return next(above for above, _, count in filled if count == most) if 2 * filled[0][2] <= most else None
+        found = [above for above, cells, _ in filled if cells.issuperset(wanted)]
+    else:
+        most = max((count for _, _, count in filled), default=0)
+        found = [above for above, _, count in filled if count == most and 2 * filled[0][2] <= most]
+    if found and found[0] != filled[0][0]:
+        raise DataError(
+            f"{name} seems to have a title above its table: say {parameter('skip_rows')} {found[0]} to leave out what "
+            "stands above the names of the columns"
+        )
 
 
 # Cells of a column of items that hold lists, `a, b` or `['a', 'b']`: refused, unless it is said where to cut. How a

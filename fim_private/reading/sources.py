@@ -166,10 +166,7 @@ class _Footer:
         self._file.sealed = True
 
     def row_group(self, number: int, places: Mapping[str, int]) -> Any:
-        """Return Arrow's metadata of a row group, of which the columns at these places may be asked for.
-
-        Raises ArrowException, or OSError, where they may not.
-        """
+        """Return Arrow's metadata of a row group, of which the columns at these places may be asked for."""
         group = self._parquet.metadata.row_group(number)
         for name, place in places.items():
             self._file.wanted = False
@@ -202,7 +199,6 @@ class _Sealed:
         return b"" if self.sealed else bytes(self._file.read(None if size < 0 else size))
 
     def close(self) -> None:
-        """Close the file."""
         self.closed = True
         self._file.close()
 
@@ -269,11 +265,7 @@ _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
 def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSource:
-    """Return the table on the only sheet as a source of record batches. head: as in `file_table`.
-
-    Raises DataError for a workbook with several sheets that are not empty, or without any, and for a title above the
-    table; MemoryLimitError for one that would take too much; MissingExtraError where there is no reader.
-    """
+    """Return the table on the only sheet as a source of record batches. head: as in `file_table`."""
     sheet = _only_sheet(file)
     rows = _rows(sheet, options.dialect.skipped)
     first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in islice(rows, LOOKED_AT)]
@@ -477,10 +469,7 @@ def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> Ar
 def _aligned(
     source: ArrowSource, said: Mapping[str, str], wanted: Wanted, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError.
-
-    said: the columns that the names of its folders say.
-    """
+    """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError."""
     kinds = {name: schema.field(name).type for name in wanted.names if name not in said}
     for name, kind in kinds.items():
         places = source.schema.get_all_field_indices(name)

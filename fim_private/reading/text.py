@@ -217,7 +217,6 @@ def _rows_of_blocks(
 
 
 def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: ArrowLabels, users: Any = None) -> KeyedRows:
-    """Return the rows of lists of items. users: of each, where that is known."""
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
     return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users)
 
@@ -343,7 +342,6 @@ def json_source(file: File, options: Options) -> ArrowSource:
 
 
 def _number(literal: str) -> str:
-    """Return a number with a point or an exponent as text: a whole one without them."""
     value = float(literal)
     return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
 
@@ -352,10 +350,7 @@ _DECODED = JSONDecoder(parse_int=str, parse_float=_number, parse_constant=str).d
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a block of lines, in which numbers are texts.
-
-    Raises DataError for lines of anything else, MemoryLimitError for a block that would take too much.
-    """
+    """Return the objects of a block of lines, in which numbers are texts."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
         found = [_DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line]
@@ -378,10 +373,7 @@ def _nested(name: str) -> DataError:
 
 
 def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
-    """Return the columns of objects: texts, lists of texts, or, for what plays no role, structs.
-
-    items: the column that is said to be of lists, where no object has one yet.
-    """
+    """Return the columns of objects: texts, lists of texts, or, for what plays no role, structs."""
     kinds: dict[str, pa.DataType | None] = {}
     for key, value in chain.from_iterable(one.items() for one in objects):
         if kinds.setdefault(key) is None and value is not None:
@@ -391,7 +383,6 @@ def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
 
 
 def _kind(value: object) -> pa.DataType:
-    """Return the type of a column by a value that is in it."""
     return _LIST if isinstance(value, list) else _STRUCT if isinstance(value, dict) else pa.string()
 
 
@@ -475,7 +466,6 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
 
 
 def _lines_of_start(text: File) -> Iterator[str]:
-    """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
     with closing(blocks(text)) as parts:
         return iter(io.StringIO(next(parts).decode("utf-8", "replace"), newline=""))
 
@@ -512,9 +502,8 @@ def text_table(
         lines = [*islice(_lines_of_start(text), header.lines_before, header.lines_before + LOOKED_AT)]
         given = options.dialect.delimiter
         for cut in map(fields_of, DELIMITERS if given is None else (given,)):
-            rows = ((place, [field.strip() for field in cut(line)]) for place, line in enumerate(lines))
-            filled = [(place + header.lines_before, cells) for place, cells in rows if any(cells)]
-            refuse_title(filled, wanted_names, file.name)
+            rows = [[field.strip() for field in cut(line)] for line in lines]
+            refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
     names = header.names
     if not head and (wrong := [name for _, name in options.named() if name in wanted_names and names.count(name) != 1]):
         # The names are not listed: without a header line they would be somebody's purchases.
@@ -528,7 +517,6 @@ def text_table(
         raise DataError(f"{file.name} {problem}{advice}")
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted as strings: no type is inferred from the values."""
         _refuse_damage(text, header, file.name)
         yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, wanted, file.name)
 
@@ -537,11 +525,7 @@ def text_table(
 
 
 def _header_of(text: File, options: Options, wanted: Collection[str]) -> Header:
-    """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted.
-
-    Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
-    delimiters do that; ParameterError where neither names nor suffix tell.
-    """
+    """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted."""
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = islice(_lines_of_start(text), before, None)
     line = next(lines, None)
@@ -602,11 +586,7 @@ def _refuse_damage(text: File, header: Header, name: str) -> None:
 
 
 def _rows(text: File, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
-    """Yield the rows of a text, from that of its names on. Raises csv.Error for open quotes.
-
-    spaced: quotes with white space behind them, which is left out. Raises MemoryLimitError for a row that is too long,
-    which a reader of CSV would make whole.
-    """
+    """Yield the rows of a text, from that of its names on. Raises csv.Error for open quotes."""
     limit, size = memory.current(), 0
 
     def bounded(lines: io.TextIOBase) -> Iterator[str]:
@@ -667,10 +647,7 @@ def _parsed(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[p
 
 
 def _padded(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do.
-
-    Raises DataError for a row with more fields than there are columns.
-    """
+    """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do."""
     places = header.places(wanted.names)
     rows = (row for row in _rows(text, header) if row)
     if header.named:

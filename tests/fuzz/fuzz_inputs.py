@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,12 +12,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 import scipy.sparse
+from byte_targets import HOT, LISTS, OBJECTS, SALES, TEXTS, WORKBOOKS, arrow_files, parquet_files
 from hypothesis import strategies as st
 from reading_files import TYPES
-from workbook_files import Rows, workbook
 
 _KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather .ipc .arrows .json"
 SUFFIXES = [*_KINDS.split(), ".jsonl", ".ndjson.gz", ".csv.bz2", ".xlsx", ".zip", ""]
@@ -46,47 +43,12 @@ def texts(draw: st.DrawFn) -> bytes:
     return text.encode(encoding, "replace")
 
 
-LONG = pa.table({"customer": ["u", "u", None, "v"], "order_id": [1, 1, 2, 3], "product": ["a", "b", "a", "NULL"]})
-LISTS = pa.table({"customer": [1, 1, 2], "items": [["a", "b"], [], ["a"]]})
-HOT = pa.table({"milk": [True, False], "bread": [True, None]})
+LONG = SALES.select(["customer", "order_id", "product"])
 NUMBERS = pa.table({"milk": [1, 0], "bread": [1, 1]})
 WIDE = pa.table({"order_id": [1, 2], "Item 1": ["a", "b"], "Item 2": ["b", None]})
-_VIEW = pa.array(["x", "y"], pa.string_view())
-VIEWS = pa.table({"order_id": _VIEW, "product": _VIEW})
 TABLES = [LONG, LISTS, HOT, NUMBERS, WIDE]
-
-
-def _whole_files() -> list[bytes]:
-    files = []
-    for table in [*TABLES, VIEWS]:
-        stream = io.BytesIO()
-        if table is not VIEWS:
-            pyarrow.parquet.write_table(table, stream, compression="none")
-            files.append(stream.getvalue())
-        stream = io.BytesIO()
-        pyarrow.feather.write_feather(table, stream, compression="uncompressed")
-        files.append(stream.getvalue())
-        stream = io.BytesIO()
-        with pa.ipc.new_stream(stream, table.schema) as writer:
-            writer.write_table(table)
-        files.append(stream.getvalue())
-    files += [
-        b"order_id,product\n1,a\n1,b\n2,a\n",
-        b"a b\na\n",
-        b"1 3 -1 2 -1 -2\n",
-        b"milk,bread\n1,0\n",
-        b"PK\x03\x04 zip",
-        b'{"order_id": 1, "product": "a"}\n{"order_id": 1.0, "product": 39, "more": [[]]}\n',
-        b'{"items": ["a", 39, null, true]}\n{"items": null}\n{"items": [1e2]}\n',
-    ]
-    packed = [packer.compress(content) for content in files[-7:] for packer in (gzip, bz2)]
-    sheet: Rows = {1: ["Sales"], 3: ["order_id", "product"], 4: [1, "a"], 5: [1.5, True], 6: ["NULL"]}
-    return files + packed + [workbook(sheet), workbook(dict([*sheet.items()][1:])), workbook({1: ["a"]}, {1: ["b"]})]
-
-
-FILES = _whole_files()
-
-
+_PACKED = [packer.compress(content) for content in (*TEXTS[::3], *OBJECTS[:2]) for packer in (gzip, bz2)]
+FILES = [*parquet_files()[::2], *arrow_files()[::2], *TEXTS, *OBJECTS, b"PK\x03\x04 zip", *_PACKED, *WORKBOOKS]
 _PUT_IN = [b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8, b"[", b'{"a": ']
 
 

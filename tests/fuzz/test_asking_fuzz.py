@@ -18,6 +18,7 @@ import fuzz_inputs as inputs
 import numpy as np
 import pyarrow.parquet
 import pytest
+from byte_targets import LISTS
 from fuzz_limits import outcome, within_limits
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ _SHOPS: dict[str, Any] = {
     "none": [],
     "empty": [[]],
     "long": inputs.LONG,
-    "lists": inputs.LISTS,
+    "lists": LISTS,
     "numbers": inputs.NUMBERS,
     "missing": "no such file.csv",
 }

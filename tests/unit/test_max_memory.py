@@ -168,6 +168,7 @@ def test_the_command_line_says_one_line_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)  # it would stay
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
     said = "Error: to read and count these data takes more than --max-memory = 100 kB: read fewer rows or columns"

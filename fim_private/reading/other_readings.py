@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -151,18 +151,21 @@ def _names_of_columns(sample: _Sample) -> str | None:
 
 
 def _title(sample: _Sample) -> str | None:
-    """A title, or lines of few fields, above a line of names. (A date and a title may be items: both names tell.)"""
+    """A title, or lines of few fields, above a line of names, or above the rows of a table."""
     if sample.dialect.header is not None:
         return None
     for place in range(1, min(LOOKED_AT, len(sample.lines))):
         cut = sample.widest(place)
         above = max(sum(map(bool, _bare(cut(line)))) for line in sample.lines[:place])
         names = [name for name in _bare(cut(sample.lines[place])) if name]
+        if 2 * above > len(names):
+            continue
+        rows = [_bare(cut(line)) for line in sample.lines[place:]]
+        rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
         items = [name for name in names if suggests_item(name)]
-        is_named = bool(items) and any(suggests_basket(name) or suggests_user(name) for name in names)
-        if not is_named and numbered(items):
-            is_named = {field for line in sample.lines[place + 1 :] for field in _bare(cut(line))}.isdisjoint(names)
-        if is_named and 2 * above <= len(names):
+        is_long = bool(items) and any(suggests_basket(name) or suggests_user(name) for name in names)
+        is_wide = bool(numbered(items)) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return (
                 f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to leave "
                 f"out what stands above the names of the columns, or {sample.as_lines} if each line is a basket"

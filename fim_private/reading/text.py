@@ -465,11 +465,6 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
     return File(file.path, suffix=file.suffix, remote=memory_file, shown=file.name), encoding or "utf-8"
 
 
-def _lines_of_start(text: File) -> Iterator[str]:
-    with closing(blocks(text)) as parts:
-        return iter(io.StringIO(next(parts).decode("utf-8", "replace"), newline=""))
-
-
 def _read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
     """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
     if (options.items is not None and options.split is None) or (
@@ -495,11 +490,13 @@ def text_table(
     """
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
-    header = _header_of(text, options, wanted_names)
+    with closing(blocks(text, encoding if text is file else None)) as parts:
+        start = next(parts).decode("utf-8", "replace")  # whole lines, the first at least
+    header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
     if header.named and not (wanted_names <= {*header.names} and len(header.raw) > 1):
-        lines = [*islice(_lines_of_start(text), header.lines_before, header.lines_before + LOOKED_AT)]
+        lines = [*islice(io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT)]
         given = options.dialect.delimiter
         for cut in map(fields_of, DELIMITERS if given is None else (given,)):
             rows = [[field.strip() for field in cut(line)] for line in lines]
@@ -524,10 +521,10 @@ def text_table(
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
 
 
-def _header_of(text: File, options: Options, wanted: Collection[str]) -> Header:
+def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> Header:
     """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted."""
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
-    lines = islice(_lines_of_start(text), before, None)
+    lines = islice(start, before, None)
     line = next(lines, None)
     if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
@@ -535,14 +532,14 @@ def _header_of(text: File, options: Options, wanted: Collection[str]) -> Header:
     while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
         line = next(lines, None)
     if line is None:
-        raise empty(text.name)
+        raise empty(file.name)
     line += "".join(lines) if '"' in line else ""
     named = options.dialect.header is not False
-    first = DELIMITER_OF_SUFFIX.get(text.suffix, ",")
+    first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
     if delimiter is None and not named:
         # The first line is somebody's: it must not decide how the others are cut.
-        if text.suffix not in DELIMITER_OF_SUFFIX:
-            raise ParameterError(f"say {parameter('delimiter')}: {text.name} has no line of names that would tell it")
+        if file.suffix not in DELIMITER_OF_SUFFIX:
+            raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
         delimiter = first
     if delimiter is not None:
         return _header(line, delimiter, before, named)
@@ -551,7 +548,7 @@ def _header_of(text: File, options: Options, wanted: Collection[str]) -> Header:
     widest = max(len(header.raw) for header in fitting or found)
     best = [header for header in fitting or found if len(header.raw) == widest]
     if fitting and len(best) > 1 and widest > 1:
-        raise DataError(f"the first line of {text.name} can be cut at several delimiters; say {parameter('delimiter')}")
+        raise DataError(f"the first line of {file.name} can be cut at several delimiters; say {parameter('delimiter')}")
     return best[0]  # that of the suffix, if it is among them
 
 

@@ -1,6 +1,6 @@
-"""Reading: purchases in every form in which they are kept, to `Transactions`; and the public list of items.
+"""Reading: purchases in every form in which they are stored, to `Transactions`; and the public list of items.
 
-purchases            `read_transactions`, and the heads of tables.
+purchases            `read_transactions`: from any source to purchases; which options there are.
 options              What a caller says of a source: form, delimiter, columns, segments, missing users.
 columns              Which column plays which part, and what a source was read as.
 where                Which rows are read: the parser of conditions.
@@ -8,22 +8,19 @@ row_filter           Which rows a condition lets pass, and which files and row g
 values               Arrow to numpy, and what stands for no value.
 labels               Item labels to codes, and the vocabulary.
 files                Paths, addresses, patterns and standard input, to files; their errors.
-text_blocks          Text as blocks of whole lines.
-text                 Text: FIMI, SPMF, CSV, JSON Lines.
-other_readings       What else a text may be; cells with lists of items.
+text                 Text: FIMI, SPMF, JSON Lines, CSV.
+other_readings       What else a text may be; titles above tables; cells with lists of items.
 record_batches       Anything that arrives as Arrow record batches.
-parquet              Parquet and Arrow files, read in parts.
-workbooks            Workbooks of Excel.
+sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as one table.
 databases            Databases, through their Arrow drivers.
 frames               Purchases in memory: lists, frames, Arrow objects.
 matrices             One-hot matrices.
-sources              What a path, a pattern or an address stands for: one file, several, or a table.
 assembly             Rows of one basket are merged, baskets of one user made neighbours.
 transactions         Transactions: the one in-memory form of purchases; and the units of each segment.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
 catalogue            The public list of items, from text or tables.
-inspection           What would be read of a source, and how, for its holder's eyes.
+inspection           What would be read of a source, and how, for the eyes of whoever has it.
 """
 
 from fim_private.reading.purchases import read_catalogue, read_transactions

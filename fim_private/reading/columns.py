@@ -15,7 +15,7 @@ from fim_private.reading.where import Condition, columns_of
 # -------------------- column names
 # What the name of a column suggests that is in it. A suggestion only: nothing is read by it.
 
-_NUMBER = "(id|no|nr|num|number|key|code|nummer|numero)?"
+_NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
 _USER = re.compile(
     r"((shop|store|loyalty|anonymous|unique)?"
     r"(customer|client|member|household|shopper|buyer|cardholder|loyalty|panelist|patient|user|kunden?|haushalts?)"
@@ -28,11 +28,11 @@ _NOT_A_USER = re.compile(
 )
 _BASKET = re.compile(
     r"(basket|order|invoice|transaction|trans|receipt|ticket|t|cart|sale|visit|session|bill|check|purchase|trip"
-    r"|bestellung|bestell|beleg|bon|rechnung|rechnungs|commande|facture|pedido|factura|ordine|compra)s?" + _NUMBER
+    r"|bestellung|bestell|beleg|bon|rechnung|rechnungs)s?" + _NUMBER
 )
 _ITEM = re.compile(
     r"(items?|products?|stock|sku|upc|ean|plu|articles?|asin|goods|category|categories|department|subcategory|brand"
-    r"|artikel|produkt|ware|produit|producto|prodotto|bezeichnung|designation|descripcion"
+    r"|artikel|produkt|ware|bezeichnung"
     r"|description|descr|name|title)(id|no|nr|num|number|key|code|name|names|descr|description|title)?"
 )
 _OTHER = re.compile(
@@ -42,7 +42,7 @@ _OTHER = re.compile(
 
 
 _DATE = re.compile(
-    r".*(date|datum|timestamp|day|tag|fecha|jour)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
+    r".*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
 )
 # What ends a column's name that is no day of a purchase.
 _NOT_A_DATE = re.compile(r".*(birth(date|day)?|weekday|week|holiday|update|updated|dateofbirth|geburtstag|feiertag)")

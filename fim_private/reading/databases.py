@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -26,9 +24,8 @@ from fim_private.reading.labels import is_list_type
 from fim_private.reading.record_batches import ArrowSource
 
 _SQLITE_START = b"SQLite format 3\0"
-# What may stand in front of a query, and the words that one begins with.
-_COMMENTS = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*", re.DOTALL)
-_SELECT = re.compile(r"(select|with|values|table)\b", re.IGNORECASE)
+# The words that a query begins with, behind comments and parentheses.
+_SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
 _ROWS = 1 << 16
 
 # What the five letters that a database gives for an error mean, as far as there is something to do about it.
@@ -59,8 +56,7 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
         )
     if not isinstance(query, str):
         raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
-    start = _COMMENTS.match(query)
-    if start is None or _SELECT.match(query, start.end()) is None:
+    if _SELECT.match(query) is None:
         raise ParameterError(f"{parameter(name)} must be a single select; it is only read what it gives")
 
 
@@ -70,7 +66,7 @@ def database_source(address: str, query: str) -> ArrowSource:
     query: as `check_query` takes it. The database is opened for reading only, and asked twice: for the columns, then
     for those of them that are wanted.
     """
-    engine = _SQLITE if scheme_of(address) == "sqlite" else _POSTGRESQL
+    engine: _Engine = _Sqlite() if scheme_of(address) == "sqlite" else _Postgresql()
     name = repr(shown_source(address))
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
@@ -99,22 +95,7 @@ def database_source(address: str, query: str) -> ArrowSource:
     return ArrowSource(name, described, batches, kind=engine.name, tokens=tokens)
 
 
-@dataclass(frozen=True)
-class _Engine:
-    """A kind of database. connect: opens an address. describe: gives the columns of a select. column: gives what is
-    asked for one. is_token: whether texts of a column are integers where they print so. options: of its driver.
-    """
-
-    name: str
-    connect: Callable[[str], Any]
-    describe: Callable[[Any, str], pa.Schema]
-    column: Callable[[pa.Field], str]
-    is_token: Callable[[pa.Field], bool]
-    options: dict[str, str]
-
-
 def _quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -148,36 +129,6 @@ def _errors(name: str) -> Iterator[None]:
         ) from None
 
 
-# ---------------------------------------------------------------------------------------------------- PostgreSQL
-
-
-def _connect_postgresql(address: str) -> Any:
-    """Return a connection that only reads. Raises DataError where there is none."""
-    driver = _driver("postgresql")
-    try:
-        connection = driver.connect(address, autocommit=True)
-    except driver.Error:
-        # What it says may quote the address, with its password.
-        raise DataError(
-            f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user and "
-            "password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the command"
-        ) from None
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("set default_transaction_read_only = on")
-    return connection
-
-
-def _describe_postgresql(cursor: Any, select: str) -> pa.Schema:
-    """Return the columns of a select, which the server knows without running it."""
-    return cursor.adbc_execute_schema(select)
-
-
-def _column_postgresql(field: pa.Field) -> str:
-    """Return what is asked for a column: as it is, where Arrow has its type, or as text."""
-    name = _quoted(field.name)
-    return name if _is_plain(field.type) else f"{name}::text as {name}"
-
-
 def _is_plain(kind: pa.DataType) -> bool:
     """Tell whether a type is read as it is, not as text."""
     if is_list_type(kind):
@@ -187,60 +138,84 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _kind(field: pa.Field) -> pa.DataType:
-    """Return the type in which a column is read."""
     return field.type if _is_plain(field.type) else pa.string()
 
 
-def _is_numeric(field: pa.Field) -> bool:
-    """Tell whether a column holds PostgreSQL's decimals."""
-    names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
-    return any((field.metadata or {}).get(name) == b"numeric" for name in names)
+class _Postgresql:
+    """PostgreSQL, whose columns have types.
+
+    connect: opens an address for reading only; raises DataError. describe: gives the columns of a select. column: gives
+    what is asked for one. is_token: whether texts of a column are integers where they print so.
+    """
+
+    name = "PostgreSQL"
+    options: Mapping[str, str] = {}
+
+    def connect(self, address: str) -> Any:
+        driver = _driver("postgresql")
+        try:
+            connection = driver.connect(address, autocommit=True)
+        except driver.Error:
+            # What it says may quote the address, with its password.
+            raise DataError(
+                f"{shown_source(address)!r} cannot be connected to; check the address, that the server runs, and user "
+                "and password: PGPASSWORD, or a service file (postgresql://?service=NAME), keeps them out of the "
+                "command"
+            ) from None
+        with closing(connection.cursor()) as cursor:
+            cursor.execute("set default_transaction_read_only = on")
+        return connection
+
+    def describe(self, cursor: Any, select: str) -> pa.Schema:
+        return cursor.adbc_execute_schema(select)
+
+    def column(self, field: pa.Field) -> str:
+        name = _quoted(field.name)
+        return name if _is_plain(field.type) else f"{name}::text as {name}"
+
+    def is_token(self, field: pa.Field) -> bool:
+        names = (b"ADBC:postgresql:typname", b"POSTGRESQL:type")
+        return any((field.metadata or {}).get(name) == b"numeric" for name in names)
 
 
-# -------------------------------------------------------------------------------------------------------- SQLite
+class _Sqlite:
+    """A SQLite file, whose columns have no types: all are texts."""
 
+    name = "SQLite"
+    options: Mapping[str, str] = {"adbc.sqlite.query.batch_rows": str(_ROWS)}
 
-def _connect_sqlite(address: str) -> Any:
-    """Return a connection that only reads. Raises DataError where there is no such file."""
-    driver = _driver("sqlite")
-    place = address.partition("://")[2]
-    if not place.startswith("/") or "?" in place:
-        raise DataError(
-            f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the whole "
-            "path, sqlite:////srv/shop.db, and takes no parameters"
+    def connect(self, address: str) -> Any:
+        driver = _driver("sqlite")
+        place = address.partition("://")[2]
+        if not place.startswith("/") or "?" in place:
+            raise DataError(
+                f"{shown_source(address)!r} is no address of a SQLite file: those are sqlite:///shop.db or, with the "
+                "whole path, sqlite:////srv/shop.db, and takes no parameters"
+            )
+        path = expanded(place[1:])
+        with file_errors(path), path.open("rb") as stream:
+            start = stream.read(len(_SQLITE_START))
+        if start != _SQLITE_START:
+            raise DataError(f"{str(path)!r} is no SQLite database; check the path")
+        return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
+
+    def describe(self, cursor: Any, select: str) -> pa.Schema:
+        cursor.execute(f"{select} limit 0")
+        with closing(cursor.fetch_record_batch()) as reader:
+            return pa.schema([(name, pa.string()) for name in reader.schema.names])
+
+    def column(self, field: pa.Field) -> str:
+        """Return what is asked for a column: each value as text, whole numbers without a point; '' where is none."""
+        name = _quoted(field.name)
+        whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
+        return (
+            f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
+            f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
+            f"else cast({name} as text) end as {name}"
         )
-    path = expanded(place[1:])
-    with file_errors(path), Path(path).open("rb") as stream:
-        start = stream.read(len(_SQLITE_START))
-    if start != _SQLITE_START:
-        raise DataError(f"{str(path)!r} is no SQLite database; check the path")
-    return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
+
+    def is_token(self, field: pa.Field) -> bool:
+        return True
 
 
-def _describe_sqlite(cursor: Any, select: str) -> pa.Schema:
-    """Return the columns of a select, all of them texts."""
-    cursor.execute(f"{select} limit 0")
-    with closing(cursor.fetch_record_batch()) as reader:
-        return pa.schema([(name, pa.string()) for name in reader.schema.names])
-
-
-def _column_sqlite(field: pa.Field) -> str:
-    """Return what is asked for a column: each value as text, whole numbers without a point; '' where there is none."""
-    name = _quoted(field.name)
-    whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
-    return (
-        f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
-        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
-        f"else cast({name} as text) end as {name}"
-    )
-
-
-_POSTGRESQL = _Engine("PostgreSQL", _connect_postgresql, _describe_postgresql, _column_postgresql, _is_numeric, {})
-_SQLITE = _Engine(
-    "SQLite",
-    _connect_sqlite,
-    _describe_sqlite,
-    _column_sqlite,
-    lambda field: True,
-    {"adbc.sqlite.query.batch_rows": str(_ROWS)},
-)
+_Engine = _Postgresql | _Sqlite

@@ -1,4 +1,4 @@
-"""Paths, addresses, patterns and standard input, to files; their errors."""
+"""Paths, addresses, patterns and standard input, to files of a known form; and the errors of reading them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -26,8 +27,7 @@ import pyarrow as pa
 from fim_private.errors import DataError, FimPrivateError, parameter
 from fim_private.reading.options import not_utf8
 
-# -------------------- addresses
-# Addresses: of databases and of files in object stores, told from paths, and shown without what is secret in them.
+# -------------------- names: of paths, and of addresses without what is secret in them
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _DATABASES = ("postgresql", "postgres", "sqlite")
@@ -73,39 +73,42 @@ def shown_source(source: Any) -> str:
     rest, mark, query = place.partition("?")
     given = [part.partition("=") for part in query.split("&")] if query else []
     shown = [f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}" for name, equals, value in given]
-    password = ":***" if colon else ""
-    return f"{match[1]}://{user}{password}{at}{rest}{mark}{'&'.join(shown)}"
-
-
-# -------------------- paths
-# Paths as users write them, and as errors call them.
+    return f"{match[1]}://{user}{':***' if colon else ''}{at}{rest}{mark}{'&'.join(shown)}"
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
     """Return a path, in which a leading ~ is the home folder, as in a shell."""
-    found = Path(path)
     with suppress(RuntimeError):  # there is no such home
-        return found.expanduser()
-    return found
+        return Path(path).expanduser()
+    return Path(path)
 
 
 def name_of(path: Path) -> str:
-    """Return what errors call a file."""
-    # As a literal: a name with a line break in it still makes one line.
+    """Return what errors call a file: a literal, so that a name with a line break in it still makes one line."""
     return "standard input" if str(path) == "-" else repr(str(path))
 
 
-# -------------------- file errors
-# What reading a file raises, as one line that quotes nothing of what is inside.
+# -------------------- errors
 
 # What the system says of a path, not of what is inside.
+_NO_DEVICE = "there is no such device; name a file"
 _NOT_OPENED = {
     errno.ENAMETOOLONG: "the name is too long; rename it",
     errno.ELOOP: "its links lead back to themselves; name the file itself",
     errno.EMFILE: "too many files are open; close some",
-    errno.ENXIO: "there is no such device; name a file",
-    errno.ENODEV: "there is no such device; name a file",
+    errno.ENXIO: _NO_DEVICE,
+    errno.ENODEV: _NO_DEVICE,
 }
+# What reading raises that says by its type what is wrong; the first that fits.
+_MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
+    (FileNotFoundError, "does not exist; check the path"),
+    (NotADirectoryError, "does not exist: what stands before its last slash is no folder"),
+    (IsADirectoryError, "is a folder; name one file in it"),
+    (PermissionError, "may not be read by this user; check its permissions"),
+    (UnicodeEncodeError, "is no path: it has a character that no file name has"),
+    (csv.Error, "is not well-formed CSV; check its double quotes"),
+    (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
+)
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long
 # its parts are, and so does a damaged one.)
 _BEYOND_ALL_MEMORY = 1 << 44
@@ -129,25 +132,11 @@ def file_errors(path: Path | str) -> Iterator[None]:
         if asked is None or not _is_absurd(int(asked[1]), path):
             raise
         raise _damaged(name) from None
-    except FileNotFoundError:
-        raise DataError(f"{name} does not exist; check the path") from None
-    except NotADirectoryError:
-        raise DataError(f"{name} does not exist: what stands before its last slash is no folder") from None
-    except IsADirectoryError:
-        raise DataError(f"{name} is a folder; name one file in it") from None
-    except PermissionError:
-        raise DataError(f"{name} may not be read by this user; check its permissions") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
-    except UnicodeEncodeError:
-        raise DataError(f"{name} is no path: it has a character that no file name has") from None
-    except csv.Error:
-        raise DataError(f"{name} is not well-formed CSV; check its double quotes") from None
-    except pa.ArrowNotImplementedError:
-        raise DataError(
-            f"{name} has a column of a type that cannot be read; convert it to strings or integers"
-        ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile, OSError, ValueError, pa.ArrowException) as error:
+    except tuple(kind for kind, _ in _MEANINGS) as error:
+        raise DataError(f"{name} {next(said for kind, said in _MEANINGS if isinstance(error, kind))}") from None
+    except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
@@ -167,23 +156,29 @@ def file_errors(path: Path | str) -> Iterator[None]:
 
 
 def _damaged(name: str) -> DataError:
-    """Return the error of a file whose bytes make no sense."""
     return DataError(f"{name} is truncated, damaged or not of the form its name says; write it again")
 
 
 def _is_absurd(size: int, path: Path | str) -> bool:
     """Tell whether so many bytes in one piece can only come of damage. path: of the file, where it is one."""
-    if size >= _BEYOND_ALL_MEMORY:
-        return True
-    try:
+    own = None
+    with suppress(OSError):
         own = path.stat().st_size if isinstance(path, Path) else None
-    except OSError:
-        own = None
-    return own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own)
+    return size >= _BEYOND_ALL_MEMORY or (own is not None and size >= max(_MUCH, _BEYOND_ITS_SIZE * own))
 
 
-# -------------------- files
-# Paths and standard input: which form a file has, and how its bytes become one of the other sources.
+def empty(name: str) -> DataError:
+    """Return the error for a source of no bytes."""
+    return DataError(f"{name} is empty; check how it was written")
+
+
+def not_read(name: str, what: str) -> DataError:
+    """Return the error for a form that is not read. what: it is."""
+    or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line" if what == "JSON" else ""
+    return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
+
+
+# -------------------- forms
 
 # Suffixes of text: in that of commas or tabs a line is split there, in others at white space.
 DELIMITER_OF_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -194,19 +189,15 @@ READABLE = (
     "(.csv, .tsv), FIMI (.dat, .txt, .fimi), JSON Lines (.jsonl), text also with .gz or .bz2, Excel (.xlsx), "
     "or - for text from standard input"
 )
-
 _BINARY_SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     ".arrows": "stream",
 }
+_FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "stream": "an Arrow IPC stream"}
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 # How much of a file is looked at to tell its form.
 _START = 512
-_GZIP = b"\x1f\x8b"
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
 _OPENED: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
@@ -216,11 +207,8 @@ _OTHERS = {
     _ZIP: "a ZIP archive",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office file, such as .xls",
     b"%PDF": "PDF",
-    b"<?xml": "XML",
-    b"\xef\xbb\xbf<?xml": "XML",
-    b"<!DOCTYPE": "HTML",
-    b"<!doctype": "HTML",
-    b"<html": "HTML",
+    **dict.fromkeys((b"<?xml", b"\xef\xbb\xbf<?xml"), "XML"),
+    **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
     b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
     b"7z\xbc\xaf": "a 7-Zip archive",
@@ -231,27 +219,14 @@ _OTHERS = {
     b"Obj\x01": "Avro",
     b"ORC": "ORC",
     b"\x89HDF": "HDF5",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
+    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
 # An element of XML or HTML, whatever it is called.
 _TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")
 # JSON may be one object a line, for who says so.
-_JSON = ".json"
-_OTHER_SUFFIXES = {_JSON: "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
+_OTHER_SUFFIXES = {".json": "JSON", ".xml": "XML", ".zip": "a ZIP archive", ".xls": "an old Excel file", ".pdf": "PDF"}
 # Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
 _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
-
-
-class Remote(Protocol):
-    """A file of a file system that Arrow opens, such as an object store."""
-
-    @property
-    def name(self) -> str:
-        """What errors call it."""
-
-    def native(self) -> pa.NativeFile:
-        """Open for reading at any place. Raises OSError."""
 
 
 @dataclass(frozen=True)
@@ -259,21 +234,22 @@ class File:
     """A file that can be read and is not empty; or a pipe, or standard input, which can be read once.
 
     path: - for standard input. form: parquet, arrow, stream, excel, json (one object a line) or text. suffix: of a
-    text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: where it is not
-    on this machine's disks.
+    text, such as .csv. compression: gzip, bz2, or None. pipe: where it can be read only once. remote: opens what is not
+    on this machine's disks, or is in memory; shown is what errors call it then.
     """
 
     path: Path
-    form: str
+    form: str = "text"
     suffix: str = ""
     compression: str | None = None
     pipe: BinaryIO | None = None
-    remote: Remote | None = None
+    remote: Callable[[], pa.NativeFile] | None = None
+    shown: str = ""
 
     @property
     def name(self) -> str:
         """What errors call the file."""
-        return name_of(self.path) if self.remote is None else self.remote.name
+        return self.shown or name_of(self.path)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -281,13 +257,12 @@ class File:
         if self.pipe is not None:
             with nullcontext() if str(self.path) == "-" else self.pipe:
                 yield self.pipe if self.compression is None else _OPENED[self.compression](self.pipe)
-            return
-        if self.remote is not None:
+        elif self.remote is not None:
             with self.native() as stream:
                 yield cast(BinaryIO, stream)
-            return
-        with cast(BinaryIO, _OPENED.get(self.compression or "", open)(self.path, "rb")) as opened:
-            yield opened
+        else:
+            with cast(BinaryIO, _OPENED.get(self.compression or "", Path.open)(self.path, "rb")) as opened:
+                yield opened
 
     def start(self) -> bytes:
         """Return its first bytes, decompressed, which stay to be read; none of a pipe that is compressed."""
@@ -303,7 +278,7 @@ class File:
         """
         # Not mapped: a file that is cut off while it is read would end the process by a signal.
         # Its name as bytes: Arrow itself takes none that is not UTF-8.
-        stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote.native()
+        stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
         return stream if self.compression is None else pa.CompressedInputStream(stream, self.compression)
 
 
@@ -322,18 +297,12 @@ def open_file(path: Path, *, as_text: bool = False) -> File:
         return _pipe(path, path.open("rb"))
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise DataError(f"{name_of(path)} is no regular file; send it to standard input and name it -")
-    with path.open("rb") as stream:
-        return _by_form(File(path, "text"), stream.read(_START), as_text=as_text)
+    return _of_form(File(path), as_text)
 
 
-def open_remote(remote: Remote, path: Path, *, as_text: bool = False) -> File:
-    """Look at a remote file as `open_file` does. path: of it, of which only the suffix is looked at."""
-    with remote.native() as stream:
-        return _by_form(File(path, "text", remote=remote), stream.read(_START), as_text=as_text)
-
-
-def _by_form(file: File, magic: bytes, *, as_text: bool) -> File:
-    """Return the file with its form. magic: its first bytes. Raises DataError as `open_file` does."""
+def _of_form(file: File, as_text: bool) -> File:
+    """Return the file with its form. Raises as `open_file` does."""
+    magic = file.start()
     if not magic:
         raise empty(file.name)
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
@@ -342,15 +311,15 @@ def _by_form(file: File, magic: bytes, *, as_text: bool) -> File:
     form = _form_of(magic)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
-    refuse_others(magic, file.name)
-    if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == _JSON):
+    _refuse_others(magic, file.name)
+    if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
     expected = _BINARY_SUFFIXES.get(suffix)
     text = replace(file, suffix=suffix, compression=compression or _compression_of(magic))
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
     if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
-        refuse_others(text.start(), file.name)
+        _refuse_others(text.start(), file.name)
         return text
     if form is None and expected is not None:
         raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
@@ -362,19 +331,13 @@ def _by_form(file: File, magic: bytes, *, as_text: bool) -> File:
     return replace(file, form=form)
 
 
-def refuse_others(start: bytes, name: str) -> None:
+def _refuse_others(start: bytes, name: str) -> None:
     """Raise DataError for what begins as a form that is not read."""
     for magic, what in _OTHERS.items():
         if start.startswith(magic):
             raise not_read(name, what)
     if _TAG.match(start):
         raise not_read(name, "XML")
-
-
-def not_read(name: str, what: str) -> DataError:
-    """Return the error for a form that is not read. what: it is."""
-    or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line" if what == "JSON" else ""
-    return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
 
 
 def _is_workbook(file: File) -> bool:
@@ -388,12 +351,10 @@ def _is_workbook(file: File) -> bool:
 
 
 def _compression_of(start: bytes) -> str | None:
-    """Return what compressed a file that begins with these bytes, None for nothing that is known."""
-    return "gzip" if start.startswith(_GZIP) else "bz2" if _BZIP2.match(start) else None
+    return "gzip" if start.startswith(b"\x1f\x8b") else "bz2" if _BZIP2.match(start) else None
 
 
 def _form_of(start: bytes) -> str | None:
-    """Return the form of what begins with these bytes, None for none of Parquet or Arrow."""
     return next((form for magic, form in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -407,28 +368,17 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
         if is_empty:
             raise empty(name_of(path))
         if not magic.startswith(_ZIP):
-            refuse_others(magic, name_of(path))
+            _refuse_others(magic, name_of(path))
         raise DataError(f"{name_of(path)} is not text, and can be read only once; write it to a file and name that")
-    return File(path, "text", compression=_compression_of(magic), pipe=stream)
+    return File(path, compression=_compression_of(magic), pipe=stream)
 
 
 def _peeked(stream: BinaryIO) -> bytes:
-    """Return the first bytes of a pipe, as far as it has written them, which stay to be read."""
     peek = getattr(stream, "peek", None)
     return b"" if peek is None else peek(_START)[:_START]
 
 
-_FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "stream": "an Arrow IPC stream"}
-
-
-def empty(name: str) -> DataError:
-    """Return the error for a source of no bytes."""
-    return DataError(f"{name} is empty; check how it was written")
-
-
-# -------------------- locations
-# Where files are: a folder, a pattern, or an address of Arrow's own file systems, to the files it stands for.
-#
+# -------------------- folders, patterns and object stores
 # Which files these are follows from their names. Those whose name, or whose folder's name, begins with a dot or an
 # underscore are left out, as everywhere: they are what programs keep beside the data.
 
@@ -438,16 +388,23 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Part:
-    """One of the files of a table. open: opens it, as text whatever its suffix where that is said. place: what
-    `file_errors` takes.
+    """One of the files of a table, not looked at yet.
 
     partitions: the columns that the names of its folders say, such as (("year", "2024"),), in order; "" for no value.
     Only the folders below the one that was named count, or those from the first with a pattern in its name on.
     """
 
-    open: Callable[[bool], File]
-    place: Path | str
+    file: File
     partitions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def place(self) -> Path | str:
+        """What `file_errors` takes."""
+        return self.file.shown or self.file.path
+
+    def open(self, as_text: bool) -> File:
+        """Look at the file, as `open_file` does."""
+        return _of_form(self.file, as_text) if self.file.remote else open_file(self.file.path, as_text=as_text)
 
 
 def parts_of_path(path: Path) -> list[Part] | None:
@@ -467,7 +424,7 @@ def parts_of_path(path: Path) -> list[Part] | None:
         return None
     if not found:
         raise DataError(f"{str(path)!r} is a folder without files to read; check the path")
-    return [Part(_opener(file), file, _partitions(file.parts[first:-1])) for file in found]
+    return [Part(File(file), _partitions(file.parts[first:-1])) for file in found]
 
 
 def parts_of_address(address: str) -> list[Part]:
@@ -480,7 +437,9 @@ def parts_of_address(address: str) -> list[Part]:
 
     shown = shown_source(address)
     place, mark, query = address.partition("?")
-    base, pattern = _split(place)
+    steps = place.split("/")
+    first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
+    base, pattern = (place.rstrip("/"), None) if first is None else ("/".join(steps[:first]), "/".join(steps[first:]))
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
@@ -496,7 +455,7 @@ def parts_of_address(address: str) -> list[Part]:
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
     if kind == fs.FileType.File and pattern is None:
-        return [_remote_part(_Remote(system, root, repr(shown)))]
+        return [_remote_part(system, root, repr(shown))]
     inside = [
         info.path.removeprefix(root).lstrip("/")
         for info in system.get_file_info(fs.FileSelector(root, recursive=True))
@@ -508,35 +467,13 @@ def parts_of_address(address: str) -> list[Part]:
         what = "no file fits the pattern {}" if pattern is not None else "{} is a folder without files to read"
         raise DataError(f"{what.format(repr(shown))}; check the address")
     return [
-        _remote_part(
-            _Remote(system, f"{root.rstrip('/')}/{path}", repr(f"{shown_source(base)}/{path}")),
-            _partitions(path.split("/")[:-1]),
-        )
+        _remote_part(system, f"{root.rstrip('/')}/{path}", repr(f"{shown_source(base)}/{path}"), path.split("/")[:-1])
         for path in found
     ]
 
 
-@dataclass(frozen=True)
-class _Remote:
-    """A file of a file system of Arrow: `files.Remote`."""
-
-    system: Any
-    path: str
-    name: str
-
-    def native(self) -> pa.NativeFile:
-        """Open for reading at any place. Raises OSError."""
-        return self.system.open_input_file(self.path)
-
-
-def _opener(path: Path) -> Callable[[bool], File]:
-    """Return what opens a file."""
-    return lambda as_text: open_file(path, as_text=as_text)
-
-
-def _remote_part(remote: _Remote, partitions: tuple[tuple[str, str], ...] = ()) -> Part:
-    """Return a file that is elsewhere as part of a table."""
-    return Part(lambda as_text: open_remote(remote, Path(remote.path), as_text=as_text), remote.name, partitions)
+def _remote_part(system: Any, path: str, name: str, folders: Iterable[str] = ()) -> Part:
+    return Part(File(Path(path), remote=partial(system.open_input_file, path), shown=name), _partitions(folders))
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -551,35 +488,22 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_hidden(names: Iterable[str]) -> bool:
-    """Tell whether any of these names is one of what is left out. (_year=2024 is a column all the same.)"""
+    # _year=2024 is a column all the same.
     return any(name.startswith((".", "_")) and "=" not in name for name in names)
 
 
 def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the columns that names of folders say, as in year=2024: their values are texts, whatever others are."""
     pairs = [unquote(name).partition("=") for name in folders if name.find("=") > 0]
     return tuple({name: "" if value == _NO_VALUE else value for name, _, value in pairs}.items())
 
 
-def _split(place: str) -> tuple[str, str | None]:
-    """Cut an address in front of the first folder with a pattern in its name; None where there is no pattern."""
-    steps = place.split("/")
-    first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
-    if first is None or scheme_of(place) is None:
-        return place.rstrip("/"), None
-    return "/".join(steps[:first]), "/".join(steps[first:])
-
-
 def _regular(pattern: str) -> str:
     """Return a pattern of paths as a regular expression: * stays inside a folder's name, ** means any folders."""
-    steps = pattern.split("/")
-    parts = []
-    for step in steps[:-1]:
-        parts.append("(?:[^/]+/)*" if step == "**" else _step(step) + "/")
-    return "".join(parts) + _step(steps[-1]) + r"(?:/.*)?\Z"
+    *folders, last = pattern.split("/")
+    above = ["(?:[^/]+/)*" if step == "**" else _step(step) + "/" for step in folders]
+    return "".join(above) + _step(last) + r"(?:/.*)?\Z"
 
 
 def _step(step: str) -> str:
-    """Return the pattern of a name as a regular expression."""
     # As fnmatch writes it, but that a star does not reach over a slash.
     return fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")

@@ -1,6 +1,7 @@
-"""What would be read of a source, and how: for whoever holds the data, before anything private is asked of them.
+"""What would be read of a source, and how: for whoever has the data, before anything private is asked of them.
 
-All of it is the data, or is counted in them exactly: none of it is private.
+All of it is the data, or is counted in them exactly: none of it is private. Where the options do not say how to read a
+source, the names of columns are guessed from, and what was guessed is said.
 """
 
 from __future__ import annotations
@@ -8,31 +9,52 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from typing import Any
+from itertools import chain, islice, pairwise
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import FimPrivateError, Marked, MemoryLimitError, parameter
-from fim_private.reading.columns import ReadAs, suggests_basket, suggests_date, suggests_user
+from fim_private.reading import frames
+from fim_private.reading.columns import (
+    Column,
+    ReadAs,
+    Roles,
+    numbered,
+    suggests_basket,
+    suggests_date,
+    suggests_item,
+    suggests_user,
+)
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import shown_source
+from fim_private.reading.files import file_errors, shown_source
 from fim_private.reading.labels import Item, folded
 from fim_private.reading.memory import MemoryLimit, held_to
-from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
-from fim_private.reading.other_readings import OTHER_ENCODING, ListsInCellsError, possible_readings
-from fim_private.reading.purchases import LAST_COLUMNS, TableHead, can_be_read_again, read_transactions, table_head
+from fim_private.reading.options import DELIMITERS, InputForm, MissingUser, Options
+from fim_private.reading.other_readings import ListsInCellsError, seems_spmf
+from fim_private.reading.purchases import ReadingOptions, can_be_read_again, options_of, read_transactions
+from fim_private.reading.record_batches import ArrowSource, table_source
+from fim_private.reading.sources import named_source, path_or_name
+from fim_private.reading.text import blocks, first_lines, form_of, text_table, without_lines
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.where import Condition, columns_of, where_of
+from fim_private.reading.values import is_missing
+from fim_private.reading.where import columns_of, where_of
 
 _EXAMPLES = 3
-_LAST_BASKETS = 2
+_WIDEST_EXAMPLE = 40
+# How many of the last rows are shown, of how many columns.
+_LAST, _LAST_COLUMNS = 2, 10
 # Of a basket so many items are shown.
 EXAMPLE_ITEMS = 10
 _LISTED_COLUMNS = 50
+# A frequent encoding of files that are not in UTF-8: that of spreadsheets in Western Europe.
+_OTHER_ENCODING = "cp1252"
+# What a second look at a source, for examples, may raise.
+_UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
+_NO_TABLE = ("lines", "fimi", "spmf")
 
 
 @dataclass(frozen=True)
@@ -47,14 +69,10 @@ class InspectedColumn:
     role: str | None
     examples: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"name": self.name, "type": self.type, "role": self.role, "examples": list(self.examples)}
-
 
 @dataclass(frozen=True)
 class Inspection:
-    """What would be read of a source. It shows data: it is for whoever holds them, not for publication.
+    """What would be read of a source. It shows data: it is for whoever has them, not for publication.
 
     source: its path, its address without passwords, or its type. read_as: its form, dialect and columns. columns: of a
     table, the first 50. rows: of a table, or lines. baskets, items: how many, the latter different ones. users: how
@@ -103,15 +121,9 @@ class Inspection:
         return {
             "private": False,
             "source": self.source,
-            "form": self.read_as.form,
-            "delimiter": self.read_as.delimiter,
-            "encoding": self.read_as.encoding,
-            "columns": [column.to_dict() for column in self.columns],
-            "rows": self.rows,
-            "baskets": self.baskets,
-            "users": self.users,
-            "items": self.items,
-            "empty_baskets": self.empty_baskets,
+            **{name: getattr(self.read_as, name) for name in ("form", "delimiter", "encoding")},
+            "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
+            **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
                 "baskets": [list(basket) for basket in self.example_baskets],
@@ -125,65 +137,38 @@ class Inspection:
         }
 
 
-def inspect(
-    source: Any,
-    *,
-    user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    missing_user: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | Condition | None = None,
-    max_memory: int | str | None = None,
-) -> Inspection:
+def inspect(source: Any, **said: Unpack[ReadingOptions]) -> Inspection:
     """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
 
-    It is for whoever holds the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
+    It is for whoever has the data: it shows some of them, and counts exactly. Nothing of it is private, and it spends
     no budget.
-    source, and all options: as read_transactions takes them. Where they do not tell how to read it, the names of
-    columns are guessed from, and what was guessed is said. Raises what read_transactions does where nothing fits.
+    source, and all options: as read_transactions takes them. Raises what read_transactions does where nothing fits.
 
     >>> seen = inspect([["bread", "butter"], ["bread"], []])
     >>> seen.baskets, seen.items, seen.empty_baskets, seen.basket_lengths["max"]
     (3, 2, 1, 2)
     """
-    options = {
-        "user": user,
-        "basket": _one_or_more(basket),
-        "item": _one_or_more(item),
-        "items": items,
-        "split": split,
-        "fold_case": fold_case or None,
-        "missing_user": missing_user,
-        "delimiter": delimiter,
-        "header": header,
-        "encoding": encoding,
-        "input_format": input_format,
-        "skip_rows": skip_rows,
-        "query": query,
-        "where": None if (condition := where_of(where)) is None else str(condition),
-    }
-    check_query(source, query)
-    named: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    limit = MemoryLimit.of(max_memory)
+    named: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if named.get("fold_case") is False:
+        del named["fold_case"]
+    for name in ("basket", "item"):
+        if isinstance(several := named.get(name), list | tuple):
+            named[name] = several[0] if len(several) == 1 else [*several]
+    if "where" in named:
+        named["where"] = str(where_of(named["where"]))
+    check_query(source, named.get("query"))
+    limit = MemoryLimit.of(named.get("max_memory"))
     table = None
     readings: Iterator[dict[str, Any]] = iter([{}])
     if can_be_read_again(source):
-        table = _head(source, named, limit)
+        with held_to(limit):
+            table = _table_head(source, options_of(named))
         names = [] if table is None else [str(column.name) for column in table.columns]
-        readings = possible_readings(names, () if table is None else table.lines, named)
+        readings = _possible_readings(names, () if table is None else table.lines, named)
     failure: FimPrivateError | None = None
     while (more := next(readings, None)) is not None:
         try:
-            data = read_transactions(source, **named, **more, max_memory=max_memory)
+            data = read_transactions(source, **named, **more)
         except MemoryLimitError:
             raise
         except FimPrivateError as error:
@@ -193,46 +178,145 @@ def inspect(
             continue
         if more.get("input_format") == InputForm.ONE_HOT and len(data.items) == data.baskets * len(data.vocabulary):
             continue  # numbers that are never 0 are no quantities: it was a guess
-        if table is not None:
-            table = _head(source, named | more, limit)
-        taken = {name: value for name in options if (value := more.get(name, named.get(name))) is not None}
         with held_to(limit):
-            return _inspection(source, data, table, taken, tuple(name for name in options if name in more))
+            if table is not None:
+                table = _table_head(source, options_of(named | more))
+            order = [name for name in ReadingOptions.__annotations__ if name != "max_memory"]
+            taken = {name: (named | more)[name] for name in order if name in (named | more)}
+            return _inspection(source, data, table, taken, tuple(name for name in order if name in more))
     assert failure is not None
     raise failure
 
 
-def _one_or_more(columns: Any) -> Any:
-    """Return the columns that an option names: the name of one, a list of several; what is no such as it is."""
-    if not isinstance(columns, list | tuple):
-        return columns
-    return columns[0] if len(columns) == 1 else [*columns]
+# -------------------- guesses
 
 
-def _head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> TableHead | None:
-    """Return what is known of a source before it is read, as `table_head` does, held to a limit of memory."""
-    with held_to(limit):
-        return table_head(source, _options(named))
+def _possible_readings(
+    names: Sequence[str], lines: Sequence[str], named: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield options, beside those that were named, with which a source may be read: none first, then guesses."""
+    for encoding in ({}, {"encoding": _OTHER_ENCODING}) if "encoding" not in named else ({},):
+        yield encoding
+        for guess in _guesses(names, lines):
+            more = {name: value for name, value in guess.items() if name not in named} | encoding
+            yield more
+            if "user" in {*more, *named} and "missing_user" not in named:
+                yield {**more, "missing_user": str(MissingUser.DROP)}
 
 
-def _options(named: Mapping[str, Any]) -> Options:
-    """Return what was named as options of reading."""
-    dialect = {name: named.get(name) for name in DIALECT}
-    columns: dict[str, Any] = {
-        name: named.get(name) for name in ("user", "basket", "item", "items", "missing_user", "split")
-    }
-    columns["fold_case"] = named.get("fold_case", False)
-    where = where_of(named.get("where"))
-    return Options(**columns, dialect=Dialect(**dialect), query=named.get("query"), where=where)
+def _guesses(names: Sequence[str], lines: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield options that the names of columns suggest, and forms that tell themselves when they are read."""
+    places = numbered(names)
+    users = [name for name in names if suggests_user(name)][:1]
+    baskets = [name for name in names if suggests_basket(name) and name not in users][:1]
+    keys: dict[str, Any] = dict([*zip(["user"], users, strict=False), *zip(["basket"], baskets, strict=False)])
+    if places:
+        if lines:  # of a text: items that are numbered, or places; only cells of 0 and 1 are read as a one-hot table
+            yield {"input_format": "one-hot", **keys}
+        yield {"input_format": "wide", **keys}
+    items = [name for name in names if suggests_item(name) and name not in {*keys.values(), *places}]
+    if items and keys:
+        # What nobody but its customer and its day names is a visit: all that a customer ever bought is no basket.
+        days = [name for name in names if suggests_date(name)]
+        only_key = next(iter(keys.values()))
+        yield {"basket": [only_key, days[0]] if days and users else only_key} | keys | {"item": items[-1]}
+    if keys:
+        yield keys
+    if seems_spmf(lines):
+        yield {"input_format": "spmf"}
+    yield {"input_format": "one-hot", **keys}
+    for delimiter in DELIMITERS:
+        if 2 * sum(delimiter in line for line in lines) >= len(lines) > 0:
+            yield {"delimiter": delimiter}
+
+
+# -------------------- heads of tables
+
+
+@dataclass(frozen=True)
+class _TableHead:
+    """A table before its roles are known: its columns, where their values are, and of a text the first lines."""
+
+    columns: Sequence[Column]
+    source: ArrowSource | None = None
+    frame: Any = None
+    lines: Sequence[str] = ()
+
+    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the first different values of columns, as texts."""
+        values: dict[str, list[Any]] = {}
+        if self.frame is not None:
+            head = self.frame.head(100)
+            values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
+        elif self.source is not None and names:
+            for batch in islice(self.source.batches(Roles(InputForm.WIDE, tuple(names)).wanted), 1):
+                first = batch.slice(0, 100)
+                values = {name: first.column(first.schema.names.index(name)).to_pylist() for name in names}
+        filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
+        return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
+
+    def last(self) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
+        names = tuple(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
+        if self.source is None or not (names and self.source.tokens):
+            return ()
+        rows: list[tuple[str, ...]] = []
+        for batch in self.source.batches(Roles(InputForm.WIDE, names).wanted):
+            values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
+            rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
+        return tuple(rows)
+
+
+def _as_text(value: object) -> str:
+    """Return a value as text, cut where it is long; a list as a set."""
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        value = "{" + ", ".join(map(str, value)) + "}"
+    text = "" if value is None else str(value)
+    return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
+
+
+def _table_head(source: Any, options: Options) -> _TableHead | None:
+    """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
+    with suppress(FimPrivateError):
+        if isinstance(source, str | os.PathLike):
+            with file_errors(path_or_name(source)):
+                return _head_of_named(source, options)
+        if can_be_read_again(source) and (table := frames.arrow_object(source)) is not None:
+            return _of_arrow(table)
+        if frames.is_instance(source, "polars", "DataFrame"):
+            return _of_arrow(table_source(frames.polars_to_arrow(source)))
+        if frames.is_instance(source, "pandas", "DataFrame"):
+            return _TableHead(frames.describe_pandas(source), frame=source)
+    return None
+
+
+def _head_of_named(source: str | os.PathLike[str], options: Options) -> _TableHead | None:
+    """Return a file, or files, as a table; a text as if its first line named columns."""
+    found = named_source(source, options, head=True)
+    if isinstance(found, ArrowSource):
+        return _of_arrow(found)
+    if options.dialect.form is not None and not form_of(found, options).is_table:
+        return None
+    table = text_table(found, options, InputForm.WIDE, head=True)
+    with closing(blocks(found, options.dialect.encoding)) as parts:
+        block = next(without_lines(parts, options.dialect.skipped), b"")
+    return _of_arrow(table, [line for line in first_lines(block) if line.strip()])
+
+
+def _of_arrow(source: ArrowSource, lines: Sequence[str] = ()) -> _TableHead:
+    return _TableHead(source.columns(), source, lines=lines)
+
+
+# -------------------- what was read
 
 
 def _inspection(
-    source: Any, data: Transactions, table: TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
+    source: Any, data: Transactions, table: _TableHead | None, options: dict[str, Any], guessed: tuple[str, ...]
 ) -> Inspection:
     """Return what was read."""
     read_as = data.read_as or ReadAs(type(source).__name__, "lists")
     lengths = np.diff(data.offsets)
-    held = lengths[lengths > 0]
+    filled = lengths[lengths > 0]
     label = data.vocabulary.label
     bounds = [pair for pair in pairwise(data.offsets[: 20 * _EXAMPLES].tolist()) if pair[0] < pair[1]][:_EXAMPLES]
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
@@ -244,12 +328,12 @@ def _inspection(
         data.baskets,
         data.units if data.by_user else None,
         len(data.vocabulary),
-        data.baskets - len(held),
+        data.baskets - len(filled),
         {
-            "min": int(held.min(initial=held[0])) if len(held) else 0,
-            "median": float(np.median(held)) if len(held) else 0.0,
-            "mean": round(float(held.mean()), 2) if len(held) else 0.0,
-            "max": int(held.max(initial=0)),
+            "min": int(filled.min()) if len(filled) else 0,
+            "median": float(np.median(filled)) if len(filled) else 0.0,
+            "mean": round(float(filled.mean()), 2) if len(filled) else 0.0,
+            "max": int(filled.max(initial=0)),
         },
         tuple(tuple(label(code) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds),
         tuple(label(code) for code in np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()),
@@ -261,32 +345,29 @@ def _inspection(
     )
 
 
-def _last_rows(data: Transactions, table: TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
+def _last_rows(data: Transactions, table: _TableHead | None, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
     """Return the last rows of a text or a sheet: the baskets of its last lines, or of its first columns the values."""
-    if read_as.form in ("lines", "fimi", "spmf"):
-        bounds = pairwise(data.offsets[-1 - _LAST_BASKETS :].tolist())
+    if read_as.form in _NO_TABLE:
+        bounds = pairwise(data.offsets[-1 - _LAST :].tolist())
         label = data.vocabulary.label
         return tuple(tuple(str(label(code)) for code in data.items[a:b][:EXAMPLE_ITEMS].tolist()) for a, b in bounds)
-    if table is None:
-        return ()
-    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
-        return table.last([str(column.name) for column in table.columns[:LAST_COLUMNS]])
+    with suppress(*_UNREADABLE):
+        return () if table is None else table.last()
     return ()
 
 
-def _columns(table: TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
+def _columns(table: _TableHead | None, read_as: ReadAs) -> tuple[InspectedColumn, ...]:
     """Return the columns of what was read as a table, the first 50."""
-    if table is None or read_as.form in ("lines", "fimi", "spmf"):
+    if table is None or read_as.form in _NO_TABLE:
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
     roles |= {**dict.fromkeys(read_as.baskets, "basket"), **({} if read_as.user is None else {read_as.user: "user"})}
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
-        kept = {*read_as.others}
-        roles = {**{c.name: "item" for c in table.columns if c.name not in kept}, **roles}
+        roles = {**{c.name: "item" for c in table.columns if c.name not in read_as.others}, **roles}
     shown = list(table.columns)[:_LISTED_COLUMNS]
     examples: dict[str, tuple[str, ...]] = {}
-    with suppress(FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error):
+    with suppress(*_UNREADABLE):
         examples = table.examples([column.name for column in shown])
     return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
 
@@ -304,7 +385,7 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         name = parameter("missing_user")
         yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."
     if "encoding" in guessed:
-        yield f"It is not UTF-8; {OTHER_ENCODING} is a guess: look whether accents are right."
+        yield f"It is not UTF-8; {_OTHER_ENCODING} is a guess: look whether accents are right."
     if not len(data.items):
         yield "There are no items in it."
     days = [name for name in read_as.others if suggests_date(name)]
@@ -313,7 +394,10 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
     if read_as.form == InputForm.ONE_HOT:
         yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case and (twins := _twins(data)):
+    alike: dict[str | None, list[str]] = {}
+    for text in [] if data.fold_case else data.vocabulary.strings.to_pylist():
+        alike.setdefault(folded(text), []).append(text)
+    if twins := [texts for texts in alike.values() if len(texts) > 1]:
         first, second = sorted(twins[0])[:2]
         number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
         yield (
@@ -323,19 +407,17 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
 
 
 def _named_together(*columns: str) -> str:
-    """Return how to say that columns name a basket together."""
     return " and ".join(f"{parameter('basket')} {name!r}" for name in columns)
 
 
 def _larger_baskets(read_as: ReadAs) -> str:
     """Return which columns to name for baskets of more than one item, in a sentence."""
-    if read_as.form in ("lines", "fimi", "spmf"):
-        return (
-            f"Where lines hold several items, say what is between them with {parameter('delimiter')}; where a line is "
-            f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
-        )
     if read_as.form != InputForm.LONG:
-        return f"Where a row is one item of a basket, name {parameter('basket')} and {parameter('item')}."
+        name = f"one item of a basket, name {parameter('basket')} and {parameter('item')}."
+        if read_as.form not in _NO_TABLE:
+            return f"Where a row is {name}"
+        between = f"say what is between them with {parameter('delimiter')}"
+        return f"Where lines hold several items, {between}; where a line is {name}"
     others = [name for name in read_as.others if name not in read_as.baskets]
     customers = [name for name in (read_as.user, *others) if name is not None and suggests_user(name)]
     customers = customers or ([] if read_as.user is None else [read_as.user])
@@ -348,11 +430,3 @@ def _larger_baskets(read_as: ReadAs) -> str:
         return f"Name the customer, for all that each ever bought: {_named_together(customers[0])}."
     left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
     return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase{left}."
-
-
-def _twins(data: Transactions) -> list[list[str]]:
-    """Return the texts of items that are the same but for capital letters, together, where there are several."""
-    alike: dict[str | None, list[str]] = {}
-    for text in data.vocabulary.strings.to_pylist():
-        alike.setdefault(folded(text), []).append(text)
-    return [texts for texts in alike.values() if len(texts) > 1]

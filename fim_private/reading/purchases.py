@@ -1,14 +1,18 @@
-"""`read_transactions`, and the heads of tables."""
+"""`read_transactions`: purchases in every form, to `Transactions`; and the public list of items.
+
+The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a frame and from
+text (if their labels have the same types) give equal arrays. Errors name files, columns, types and options, never a
+value, an item, a row or a number that depends on the data.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -23,277 +27,98 @@ from fim_private.reading.catalogue import (
     catalogue_of_values,
     united,
 )
-from fim_private.reading.columns import Column, Roles
 from fim_private.reading.databases import check_query
 from fim_private.reading.files import expanded, file_errors, scheme_of
-from fim_private.reading.frames import arrow_object, is_series, list_table, read_object
+from fim_private.reading.frames import is_series, list_table, read_object
 from fim_private.reading.labels import Vocabulary
 from fim_private.reading.memory import MemoryLimit, held_to
 from fim_private.reading.options import DIALECT, Dialect, InputForm, Options
-from fim_private.reading.record_batches import ArrowSource, read_arrow, table_source
+from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.sources import named_files, named_source, path_or_name
-from fim_private.reading.text import first_lines, form_of, read_text, text_table, without_lines
-from fim_private.reading.text_blocks import blocks
+from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
-from fim_private.reading.values import is_missing
 from fim_private.reading.where import Condition, where_of
-
-# -------------------- table heads
-# The head of a table: names, types and first values of its columns, before it is known how to read it.
-
-_EXAMPLES = 3
-_WIDEST_EXAMPLE = 40
-# How many of the last rows are shown, of how many columns.
-_LAST = 2
-LAST_COLUMNS = 10
-
-
-@dataclass(frozen=True)
-class TableHead:
-    """What is known of a table before its roles are.
-
-    columns: their names and types. source, frame: where their values are. lines: the first of a text, but blank ones.
-    """
-
-    columns: Sequence[Column]
-    source: ArrowSource | None = None
-    frame: Any = None
-    lines: Sequence[str] = ()
-
-    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the first different values of columns, as texts."""
-        if self.frame is not None:
-            head = self.frame.head(100)
-            columns = {name: head.iloc[:, place] for place, name in enumerate(head.columns)}  # of one name, the last
-            return {name: _shown(columns[name].tolist()) for name in names}
-        if self.source is None or not names:
-            return {}
-        roles = Roles(InputForm.WIDE, tuple(names))
-        batch = next(iter(self.source.batches(roles.wanted)), None)
-        if batch is None:
-            return {}
-        head = batch.slice(0, 100)
-        return {name: _shown(head.column(head.schema.get_field_index(name)).to_pylist()) for name in names}
-
-    def last(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long.
-
-        They are looked for in all of it once more. Of other tables there are none: programs write no totals there.
-        """
-        if self.source is None or not (names and self.source.tokens):
-            return ()
-        roles = Roles(InputForm.WIDE, tuple(dict.fromkeys(names)))
-        rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(roles.wanted):
-            values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
-            rows += zip(*([_cut(_as_text(value)) for value in values[name]] for name in roles.values), strict=True)
-        return tuple(rows[-_LAST:])
-
-
-def _cut(text: str) -> str:
-    """Return a text, cut where it is long."""
-    return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
-
-
-def _shown(values: Sequence[object]) -> tuple[str, ...]:
-    """Return the first different values as texts, cut where they are long."""
-    texts = dict.fromkeys(_as_text(value) for value in values if isinstance(value, list) or not is_missing(value))
-    return tuple(map(_cut, texts))[:_EXAMPLES]
-
-
-def _as_text(value: object) -> str:
-    """Return a value as text; a list as a set."""
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return "{" + ", ".join(map(str, value)) + "}"
-    return "" if value is None else str(value)
-
-
-def can_be_read_again(source: Any) -> bool:
-    """Tell whether a source can be read several times."""
-    if isinstance(source, str | os.PathLike):
-        return scheme_of(source) is not None or (str(source) != "-" and not expanded(source).is_fifo())
-    is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
-    return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
-
-
-def table_head(source: Any, options: Options) -> TableHead | None:
-    """Return a source as a table, where it is one, or a text that may be one; None for others and for damaged files."""
-    with suppress(FimPrivateError):
-        if isinstance(source, str | os.PathLike):
-            return _table_named(source, options)
-        if can_be_read_again(source) and (table := arrow_object(source)) is not None:
-            return _of_arrow(table)
-        if frames.is_instance(source, "polars", "DataFrame"):
-            return _of_arrow(table_source(frames.polars_to_arrow(source)))
-        if frames.is_instance(source, "pandas", "DataFrame"):
-            return TableHead(frames.describe_pandas(source), frame=source)
-    return None
-
-
-def _table_named(source: str | os.PathLike[str], options: Options) -> TableHead | None:
-    """Return a file, or files, as a table; a text as if its first line named columns."""
-    with file_errors(path_or_name(source)):
-        file = named_source(source, options, head=True)
-        if isinstance(file, ArrowSource):
-            return _of_arrow(file)
-        form = form_of(file, options)
-        if options.dialect.form is not None and not form.is_table:
-            return None
-        table, _ = text_table(file, options, InputForm.WIDE)
-        with closing(blocks(file, options.dialect.encoding)) as parts:
-            block = next(without_lines(parts, options.dialect.skipped), b"")
-            lines = [line for line in first_lines(block) if line.strip()]
-        return replace(_of_arrow(table), lines=lines)
-
-
-def _of_arrow(source: ArrowSource) -> TableHead:
-    """Return record batches as a table."""
-    return TableHead(source.columns(), source)
-
-
-# -------------------- reading
-# Reading: purchases in every form in which they are kept, to `Transactions`; and the public list of items.
-#
-# The baskets alone decide what comes out, not the form they came in: the same baskets from Parquet, from a
-# frame and from text (if their labels have the same types) give equal arrays. Errors name files, columns,
-# types and options, never a value, an item, a row or a number that depends on the data.
-#
-# transactions         The one in-memory form of purchases: compressed sparse rows, by basket or by user.
-# vocabulary           Which label each item code stands for, and when a text is a number.
-# contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
-# catalogue            The public list of all items.
-# dialect              How a source is to be read, as far as the caller says: form, delimiter, header, encoding.
-# paths                Paths as users write them.
-# addresses            Addresses of databases and object stores, without their passwords.
-# named_sources        What a path, a pattern or an address stands for.
-# locations            Folders, patterns and addresses: which files they are, and what the names of folders say.
-# databases            PostgreSQL and SQLite, through their Arrow drivers.
-# options              What a caller says of a source.
-# files                Files, pipes and standard input: which form a file has.
-# file_errors          What reading a file raises, as one line.
-# parquet_footer       What a Parquet file says of its row groups.
-# arrow_files          Parquet and Arrow files.
-# json_lines           Text with one object a line.
-# workbooks            Sheets of Excel.
-# file_tables          Files that are tables: which reader a form goes to.
-# joined_files         Several files as one table.
-# joint_items          Items that several columns name together.
-# text_blocks          A text's bytes as whole lines in UTF-8.
-# text                 Text with one basket per line: FIMI and CSV.
-# spmf                 Text with one user's sequence of baskets per line.
-# bounded_lines        Lines of CSV that are no longer than memory allows.
-# text_tables          Text with columns: one row per item, or a basket in several columns.
-# title_rows           What stands above a table.
-# other_readings       What else the first lines of a text may be, for which it is refused.
-# read_as              What a source was read as: form, dialect and columns.
-# arrow_objects        What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB.
-# record_batches       Parquet, Arrow, CSV with columns: what arrives as Arrow record batches.
-# in_memory            Which reader an object in memory goes to.
-# frames               Frames of pandas and polars.
-# matrices             One-hot arrays and tables, and sparse matrices.
-# basket_lists         Lists of baskets in memory.
-# cell_lists           Cells of a column that hold a list of items.
-# column_names         What the name of a column suggests.
-# column_roles         Which form a table has, and which column plays which part.
-# identifiers          Ids of baskets and users: which are missing, and when two are one.
-# segments             A public list of parts, such as stores, that rows name in a column.
-# segment_members      Which units count in which segment, and with what.
-# where                Which rows are read: a condition, as it is written.
-# row_filter           Which rows a condition lets pass.
-# skipping             What need not be read, since no row in it can pass.
-# moments              Dates and times in texts.
-# missing_users        What becomes of rows without a user.
-# missing_values       What stands for no value, of an item, a basket or a user.
-# memory               How much memory a read may take.
-# labels               Item labels to codes, which arrow_labels does for typed columns and python_labels for objects;
-#                      known_labels have codes that were agreed on before.
-# assembly             Chunks of rows of any source to transactions, over canonical_baskets, its arrays.
-# arrow_numpy          Arrow to numpy and back without pandas.
-# table_heads          Names, types and first values of columns, before it is known how to read them.
-# possible_readings    How a source may be read that does not tell, for a person to check.
-# inspection           What would be read of a source, and how, for whoever holds it.
-# chunk_sizes          How much is read at a time.
 
 # Tells form and columns, nothing of the rows.
 _LOGGER = logging.getLogger(__name__)
 
 
-def read_transactions(
-    source: Any,
-    *,
-    user: str | None = None,
-    basket: str | Sequence[str] | None = None,
-    item: str | Sequence[str] | None = None,
-    items: str | None = None,
-    split: str | None = None,
-    fold_case: bool = False,
-    missing_user: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    input_format: str | None = None,
-    skip_rows: int | None = None,
-    query: str | None = None,
-    where: str | Condition | None = None,
-    max_memory: int | str | None = None,
-) -> Transactions:
+class ReadingOptions(TypedDict, total=False):
+    """What a caller says of a source; `read_transactions` says what each means."""
+
+    user: str | None
+    basket: str | Sequence[str] | None
+    item: str | Sequence[str] | None
+    items: str | None
+    split: str | None
+    fold_case: bool
+    missing_user: str | None
+    delimiter: str | None
+    header: bool | None
+    encoding: str | None
+    input_format: str | None
+    skip_rows: int | None
+    query: str | None
+    where: str | Condition | None
+    max_memory: int | str | None
+
+
+def options_of(said: Mapping[str, Any]) -> Options:
+    """Return `ReadingOptions` as checked options. Raises ParameterError, and TypeError for other names."""
+    if unknown := [name for name in said if name not in ReadingOptions.__annotations__]:
+        raise TypeError(f"there is no option {unknown[0]!r} of reading")
+    dialect = Dialect(**{name: said.get(name) for name in DIALECT})
+    limit = MemoryLimit.of(said.get("max_memory"))
+    others = {name: value for name, value in said.items() if name not in (*DIALECT, "max_memory")}
+    return Options(**others | {"where": where_of(said.get("where"))}, dialect=dialect, memory=limit)
+
+
+def read_transactions(source: Any, **said: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of
-        the path of a file, of a folder or a pattern of files that are one table (``sales/*.parquet``; folders named
-        ``year=2024`` are a column), or an address of such in an object store (``s3://bucket/sales``): Parquet; Arrow
-        IPC or Feather; ``.csv``/``.tsv`` with a header and one row per item (with basket and item), or without header
-        and one basket per line; ``.dat``/``.txt``/``.fimi`` with one basket per line, items separated by white space;
-        ``.jsonl``/``.ndjson`` with one object a line, of an item or with a list of them; text also with ``.gz`` or
-        ``.bz2``; ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and
-        pipes;
+        a path, a folder or a pattern of files that are one table (``sales/*.parquet``; folders named ``year=2024`` are
+        a column), or an address of such (``s3://bucket/sales``): Parquet, Arrow IPC or Feather; ``.csv``/``.tsv`` with
+        one row per item (with basket and item), or without a header and one basket per line; ``.dat``/``.txt``/
+        ``.fimi`` with one basket per line, items between white space; ``.jsonl``; text also with ``.gz`` or ``.bz2``;
+        ``.xlsx`` with a table on its only sheet (extra ``excel``); ``-`` for text from standard input, and pipes;
         the address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``);
-        a pyarrow Table, RecordBatch, RecordBatchReader, Dataset or Scanner, a relation of DuckDB, a pandas or polars
-        frame, or anything with the Arrow stream interface: a column of lists, one row per item, or a column for each
-        item, of booleans, or of 0 and 1;
-        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: rows are baskets, column
-        numbers items;
-        an iterable of baskets, each a collection of int and str;
-        Transactions, which are returned as they are: what was read once need not be read again.
+        a table, reader, dataset or scanner of pyarrow, a relation of DuckDB, a pandas or polars frame, or anything with
+        the Arrow stream interface: a column of lists, one row per item, or a column of booleans or 0 and 1 per item;
+        a scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items;
+        an iterable of baskets, each a collection of int and str; Transactions, which are returned as they are.
     user: column of the privacy unit; all baskets of a user become one unit. Without it each basket is one.
     missing_user: what becomes of rows without a user (null, NaN, empty or white space only): "drop" leaves them
         out; "own-unit" makes each basket without a user a unit of its own. Without it they are refused.
-    basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket,
-        wherever they are. Rows without an id cannot be placed and are left out. Several columns name a basket together:
-        basket=["customer", "date"]; a row that lacks one of them is left out.
+    basket: column of the basket's id; rows with equal ids (of one user, or without a user) are one basket, wherever
+        they are; rows without an id are left out. Several columns name it together: basket=["customer", "date"].
     item: column of one item per row; needs basket. Several columns name an item together, with " | " between their
         values: item=["department", "brand"] has items such as "DAIRY | Private".
     items: column of lists of items; guessed when there is only one such column.
     split: the character at which each cell of that column, or of item, is cut into items: "a, b", "['a', 'b']". Without
         it cells that look like lists are refused, unless input_format="long" says that each is one item.
-    fold_case: whether items that differ by capital letters alone, or by white space around them, are one. Its name is
-        in small letters then. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
+    fold_case: whether items that differ by capital letters alone, or by white space around them, are one, named in
+        small letters. Public lists of items (catalogue, exclude, itemsets of count) are folded in the same way.
     input_format: "long" (one row per item), "wide" (a basket in several columns, such as Item 1, Item 2, ...) or
         "one-hot" (a column for each item, of booleans, of 0 and 1, or of texts that say so); of text also "lines" (one
-        basket per line, between delimiters), "fimi" (between white space), "spmf" (SPMF's sequences: a line is a
-        user) or "jsonl" (JSON Lines: a line is an object). Without it what the caller names, the file's suffix and the
-        schema decide; a text whose first lines look like another form than that is refused.
-    delimiter: of a text. Without it: where columns are named, the one among comma, semicolon, tab and vertical bar that
-        makes these columns of the first line; else that of the suffix.
+        basket per line, between delimiters), "fimi" (between white space), "spmf" (a line is a user's sequence) or
+        "jsonl" (a line is an object). Without it what the caller names, the file's suffix and the schema decide; a text
+        whose first lines look like another form than that is refused.
+    delimiter: of a text. Without it the comma, semicolon, tab or vertical bar that makes the columns named of the first
+        line; else that of the suffix.
     header: whether the first line of a text names its columns; those without names are called 1, 2, ...
     encoding: of a text; without it UTF-8, or what its byte order mark says.
-    skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title;
-        unless given 0.
+    skip_rows: how many lines of a text, or rows of a sheet, stand above the table or the baskets, such as a title.
     query: of a database, a single select; its rows may come in any order.
-    where: which rows are read, as a condition in a small part of SQL (`where`, and docs/reading.md): "country =
-        'France' and date >= '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
-    max_memory: how much memory the data may take, with what counting them takes: a size such as "4GB" or "500MB", or
-        bytes; four fifths of what the machine has unless given. What would take more is refused while it is read.
+    where: which rows are read, as a condition in a small part of SQL (docs/reading.md): "country = 'France' and date >=
+        '2011-01-01'". A row passes, or not, by itself alone; the same rows do in every source.
+    max_memory: how much memory the data, and counting them, may take: a size such as "4GB" or "500MB", or bytes; four
+        fifths of what the machine has unless given. What would take more is refused while it is read.
 
-    Integer columns give int labels, string columns str labels. In text, and for columns of other types by
-    the text of each value, a token that prints like an integer is one (``39``, not ``007``). White space around a
-    text means nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...: `missing_values`), is a
-    null, whatever the form. Null items are dropped, an item repeated in a basket counts once, an empty basket (an
-    empty line, a null list, an id with null items only) counts as a basket.
-
-    In text with one basket per line each line is read by itself: a quoted item may hold commas, no line break. In text
-    with one row per item a quoted field may hold line breaks, so an open quote swallows the rows behind it, whosever
-    they are: it has to be written by a program that can be trusted with quotes.
+    Integer columns give int labels, string columns str labels. In text, and for columns of other types by the text of
+    each value, a token that prints like an integer is one (``39``, not ``007``). White space around a text means
+    nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
+    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
 
     Sources with one basket a row, or a line, keep their order; with basket or user the order of baskets may be
     any, and nothing that is released depends on it.
@@ -305,22 +130,7 @@ def read_transactions(
     >>> shop.baskets, shop.vocabulary.label(int(shop.items[0]))
     (3, 'beer')
     """
-    dialect = Dialect(delimiter, header, encoding, input_format, skip_rows)
-    limit = MemoryLimit.of(max_memory)
-    options = Options(
-        user,
-        basket,
-        item,
-        items,
-        missing_user,
-        dialect,
-        query,
-        where_of(where),
-        memory=limit,
-        split=split,
-        fold_case=fold_case,
-    )
-    (found,) = read_parts(source, options)
+    (found,) = read_parts(source, options_of(said))
     return found
 
 
@@ -332,8 +142,8 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
-        said = {"split": options.split is not None, "fold_case": options.fold_case}
-        if given := {**dict(options.named()), **{name: True for name, is_said in said.items() if is_said}}:
+        others = {"split": options.split is not None, "fold_case": options.fold_case}
+        if given := [*dict(options.named()), *(name for name, is_said in others.items() if is_said)]:
             raise ParameterError(
                 f"leave out {' and '.join(map(parameter, given))}: these purchases have been read already"
             )
@@ -342,9 +152,13 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         found = _read(source, options)
     if found.read_as is not None:
         _LOGGER.info("Read as %s.", found.read_as)
-    told = None if options.where is None else str(options.where)
-    queried, folds = options.query is not None, options.fold_case
-    found = replace(found, missing_user=options.missing_user, where=told, query=queried, fold_case=folds)
+    found = replace(
+        found,
+        missing_user=options.missing_user,
+        where=None if options.where is None else str(options.where),
+        query=options.query is not None,
+        fold_case=options.fold_case,
+    )
     return [_of_units(part, options) for part in ([found] if options.by is None else members(found, options.by))]
 
 
@@ -355,6 +169,14 @@ def _of_units(found: Transactions, options: Options) -> Transactions:
         return replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
     # Among segments a basket was a unit of its own, with one part in each; in a segment it is a basket.
     return replace(found, unit_offsets=None) if options.by is not None and options.user is None else found
+
+
+def can_be_read_again(source: Any) -> bool:
+    """Tell whether a source can be read several times."""
+    if isinstance(source, str | os.PathLike):
+        return scheme_of(source) is not None or (str(source) != "-" and not expanded(source).is_fifo())
+    is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
+    return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
 
 
 def reads_users(source: Any, user: str | None, input_format: str | None, basket: Any = None) -> bool:
@@ -431,13 +253,19 @@ def read_item_list(
         if isinstance(source, str | os.PathLike):
             with file_errors(path_or_name(source)):
                 if named or query is not None:
-                    return catalogue_of_table(_list_table(source, columns, query), columns, fold_case=fold_case)
+                    check_query(source, query, "catalogue_query")
+                    # By its name a column tells at which delimiter a first line is cut.
+                    options = Options(items=None if columns is None else columns.item, query=query)
+                    table = named_source(source, options, head=True)
+                    if not isinstance(table, ArrowSource):
+                        table = text_table(table, options, InputForm.LONG, head=True)
+                    return catalogue_of_table(table, columns, fold_case=fold_case)
                 files = named_files(source)
                 return ItemList(united([catalogue_of_file(file, columns, fold_case=fold_case) for file in files]))
         if query is not None:
             check_query(source, query, "catalogue_query")
-        if (table := list_table(source, None if columns is None else columns.names)) is not None:
-            return catalogue_of_table(table, columns, fold_case=fold_case)
+        if (listed := list_table(source, None if columns is None else columns.names)) is not None:
+            return catalogue_of_table(listed, columns, fold_case=fold_case)
         if named:
             raise ParameterError(
                 f"leave out {parameter('catalogue_item')}: {parameter('catalogue')} is a list, which has no columns"
@@ -448,12 +276,3 @@ def read_item_list(
         raise DataError(
             f"the {type(source).__name__} cannot be read as a catalogue; make it a list of strings"
         ) from None
-
-
-def _list_table(source: str | os.PathLike[str], columns: ListColumns | None, query: str | None) -> ArrowSource:
-    """Return the table with a list of items that a path or an address stands for."""
-    check_query(source, query, "catalogue_query")
-    # By its name a column tells at which delimiter a first line is cut.
-    options = Options(items=None if columns is None else columns.item, query=query)
-    found = named_source(source, options, head=True)
-    return found if isinstance(found, ArrowSource) else text_table(found, options, InputForm.LONG)[0]

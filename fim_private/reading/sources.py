@@ -1,27 +1,35 @@
-"""What a path, a pattern or an address stands for: one file, several, or a table."""
+"""What a path, a pattern or an address stands for: a text, or a table of Parquet, Arrow or Excel, or several as one."""
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Collection, Iterator, Sequence
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime
+from functools import reduce
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fim_private.errors import DataError, parameter
+from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
+from fim_private.reading import memory
 from fim_private.reading.columns import Wanted, shown_type
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import (
     File,
     Part,
+    empty,
     expanded,
     file_errors,
     is_database,
     name_of,
-    open_file,
     parts_of_address,
     parts_of_path,
     scheme_of,
@@ -29,15 +37,52 @@ from fim_private.reading.files import (
 )
 from fim_private.reading.labels import is_list_type
 from fim_private.reading.options import InputForm, Options
-from fim_private.reading.parquet import arrow_source
+from fim_private.reading.other_readings import LOOKED_AT, refuse_title
 from fim_private.reading.record_batches import ArrowSource, plain
-from fim_private.reading.row_filter import may_pass, of_folders
-from fim_private.reading.text import form_of, json_source, named_text_table, text_table, with_lines_of_json
+from fim_private.reading.row_filter import may_pass, of_folders, of_row_group
+from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings
-from fim_private.reading.workbooks import workbook_source
+from fim_private.reading.where import columns_of
 
-# -------------------- file tables
-# Files that are tables by themselves: which reader each form of them goes to.
+
+def named_source(source: str | os.PathLike[str], options: Options, *, head: bool = False) -> File | ArrowSource:
+    """Return what a source stands for: a text, or a table. Raises DataError; file_errors says what else.
+
+    head: whether it is only looked at, as a table: a text then has any suffix, and a first line that names columns.
+    """
+    if is_database(source):
+        return database_source(str(source), str(options.query))
+    parts = _parts(source)
+    if len(parts) > 1 or parts[0].partitions or (scheme_of(source) is None and parts[0].place != expanded(source)):
+        name = name_of(expanded(source)) if scheme_of(source) is None else repr(shown_source(source))
+        return _joined(parts, name, options, head=head)
+    file = with_lines_of_json(parts[0].open(head or options.as_text), options)
+    return file if file.form == "text" else file_table(file, options, head=head)
+
+
+def named_files(source: str | os.PathLike[str]) -> list[File]:
+    """Return the files that a path, a pattern or an address stands for. Raises DataError for a database."""
+    if is_database(source):
+        raise DataError(
+            f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
+            f"{parameter('catalogue_query')}"
+        )
+    return [part.open(False) for part in _parts(source)]
+
+
+def path_or_name(source: str | os.PathLike[str]) -> Path | str:
+    """Return the path of a source; of an address what errors call it: what `file_errors` takes."""
+    return expanded(source) if scheme_of(source) is None else repr(shown_source(source))
+
+
+def _parts(source: str | os.PathLike[str]) -> list[Part]:
+    """Return the files that a path, a pattern or an address stands for, one at least. Raises DataError, OSError."""
+    if not os.fspath(source):
+        raise DataError("the path is empty; name a file")
+    if scheme_of(source) is not None:
+        return parts_of_address(str(source))
+    path = expanded(source)
+    return (None if str(path) == "-" else parts_of_path(path)) or [Part(File(path))]
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
@@ -46,23 +91,331 @@ def file_table(file: File, options: Options | None = None, *, head: bool = False
     options: what was said of it; None for nothing. head: whether it is only looked at, so that nothing need be said.
     """
     options = Options() if options is None else options
-    if file.form == "json":
-        return json_source(file, options)
-    return workbook_source(file, options, head=head) if file.form == "excel" else arrow_source(file)
+    match file.form:
+        case "json":
+            return json_source(file, options)
+        case "excel":
+            return _workbook(file, options, head=head)
+        case "parquet":
+            return _parquet(file)
+    return _arrow(file)
 
 
-# -------------------- joined files
-# Several files as one table: those of a folder, of a pattern, or below an address.
+# -------------------- Parquet
+
+# So many entries of lists are decoded at a time, at most.
+_ENTRIES = 1 << 25
 
 
-def joined_source(parts: Sequence[Part], name: str, options: Options, *, head: bool = False) -> ArrowSource:
+def _parquet(file: File) -> ArrowSource:
+    """Return a Parquet file as a source of record batches. Raises ArrowException for a damaged one.
+
+    (Arrow's scanner of datasets reads row groups ahead, and asks for bounds as `_Footer` must not.)
+    """
+    from pyarrow.parquet import ParquetFile
+
+    # The file is decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+    far = file.remote is not None
+    parquet = ParquetFile(file.native(), pre_buffer=far)
+    schema = parquet.schema_arrow
+    leaves = [parquet.schema.column(place) for place in range(len(parquet.schema.names))]
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed, one row group after the other."""
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        encoded = [path for path in texts if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")]
+        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=memory.BLOCK_BYTES)
+        tested = [] if wanted.where is None else sorted(columns_of(wanted.where))
+        places = {leaf.path: place for place, leaf in enumerate(leaves) if leaf.path in tested}
+        footer = _Footer(file.native()) if tested else None
+        # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
+        for group in range(reader.num_row_groups):
+            if wanted.where is not None and footer is not None:
+                known = of_row_group(footer.row_group(group, places), places, schema, file.name)
+                if not may_pass(wanted.where, known):
+                    continue
+            # An entry of a list takes a bit or more.
+            size = reader.metadata.row_group(group)
+            entries = max(1, 8 * max(size.total_byte_size, 1) // max(size.num_rows, 1))
+            rows = max(1, min(wanted.rows_at_a_time, _ENTRIES // entries))
+            for batch in reader.iter_batches(rows, row_groups=[group], columns=wanted.names):
+                if not {*wanted.names} <= {*batch.schema.names}:
+                    raise pa.ArrowInvalid("the two schemas of the file do not agree")
+                if encoded:
+                    # Arrow takes a page's codes as they are, which may be of no value in the dictionary.
+                    batch.column(wanted.items).validate(full=True)
+                yield batch
+
+    return ArrowSource(file.name, schema, batches, kind="Parquet")
+
+
+class _Footer:
+    """What the footer of a Parquet file says of its row groups, once it is known that it can be asked for.
+
+    Arrow's Python asks without a guard for what is known of a column: where a damaged file, or an encrypted one, says
+    what cannot be, C++ ends the process. To begin to read that column makes the same checks, and raises. So each column
+    is begun to be read first, from a file of which nothing but the footer can be read.
+    """
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        """Read the footer. Raises ArrowException, or OSError, for a damaged one."""
+        from pyarrow.parquet import ParquetFile
+
+        self._file = _Sealed(file)
+        self._parquet = ParquetFile(self._file)
+        self._file.sealed = True
+
+    def row_group(self, number: int, places: Mapping[str, int]) -> Any:
+        """Return Arrow's metadata of a row group, of which the columns at these places may be asked for."""
+        group = self._parquet.metadata.row_group(number)
+        for name, place in places.items():
+            self._file.wanted = False
+            try:
+                next(self._parquet.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
+            except (OSError, pa.ArrowException):
+                if not self._file.wanted:
+                    raise
+            # Bounds are of the type of the column.
+            if group.column(place).physical_type != self._parquet.schema.column(place).physical_type:
+                raise pa.ArrowInvalid("a column has two types")
+        return group
+
+
+class _Sealed:
+    """A file that can be read until it is sealed. wanted: whether something was to be read after that."""
+
+    closed = sealed = wanted = False
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """Return bytes; none once it is sealed, which Arrow takes for the end of the file.
+
+        (An exception raised here would stay in Arrow, and with it, by its frames, all that they refer to: open files.)
+        """
+        self.wanted = self.wanted or self.sealed
+        return b"" if self.sealed else bytes(self._file.read(None if size < 0 else size))
+
+    def close(self) -> None:
+        self.closed = True
+        self._file.close()
+
+
+# -------------------- Arrow IPC
+
+# What is compressed is at most so many times as large (Zstandard's runs: 128 KiB in four bytes).
+_MOST_COMPRESSED = 1 << 15
+
+
+def _arrow(file: File) -> ArrowSource:
+    """Return an Arrow IPC file, or a stream, as a source of record batches. Raises ArrowException for a damaged one."""
+    with _damage(file):
+        reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield batches of the columns needed; of a stream, which is read once, all."""
+        with _damage(file):
+            if file.form == "arrow":
+                fields = sorted(map(reader.schema.get_field_index, wanted.names))
+                narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
+                found = map(narrow.get_batch, range(narrow.num_record_batches))
+            else:
+                found = iter(reader)
+            for batch in found:
+                # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
+                batch.validate(full=True)
+                yield batch
+
+    return ArrowSource(file.name, reader.schema, batches, kind="Arrow")
+
+
+@contextmanager
+def _damage(file: File) -> Iterator[None]:
+    """Tell a file that asks for more memory than it can fill from a machine that has too little: a context manager.
+
+    An Arrow file says how long its parts are, and a damaged one says anything. Raises ArrowInvalid for it.
+    """
+    try:
+        yield
+    except pa.ArrowMemoryError as error:
+        asked = re.search(r" of size (\d+) failed", str(error))
+        with file.native() as stream:
+            if asked is None or int(asked[1]) <= _MOST_COMPRESSED * stream.size():
+                raise
+        raise pa.ArrowInvalid("a part is longer than the file can be") from None
+
+
+# -------------------- workbooks of Excel
+# The table on the only sheet, its cells as texts, each read by itself, as in CSV. The reader (python-calamine) makes an
+# array of a whole sheet, and ends the process where memory does not suffice: a few kilobytes may ask for terabytes. So
+# what it would take is reckoned first, from the file's own XML.
+
+_PIECE = 1 << 20
+# Bytes of a cell in the reader's array, and of what it makes of it.
+_CELL = 64
+# A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
+_ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
+_TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_PLACE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
+_MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
+_NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+
+
+def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSource:
+    """Return the table on the only sheet as a source of record batches. head: as in `file_table`."""
+    sheet = _only_sheet(file)
+    rows = _rows(sheet, options.dialect.skipped)
+    first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in islice(rows, LOOKED_AT)]
+    if not first:
+        raise empty(file.name)
+    named = {name for _, name in options.named()}
+    refuse_title(first, named, file.name)
+    names = first[0][1]
+    while names and not names[-1]:
+        names.pop()
+    if not head and not options.given() and options.dialect.form is None:
+        # Without a row of names these would be somebody's purchases: they are not listed.
+        raise DataError(
+            f"{file.name} is a table: name its columns with {parameter('basket')} and {parameter('item')}, or say "
+            f"{parameter('input_format')} wide or one-hot"
+        )
+    if missing := sorted(named - {*names}):
+        raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Yield the columns that are wanted as texts."""
+        places = [names.index(name) for name in wanted.names]
+        rows = islice(_rows(sheet, options.dialect.skipped), 1, None)
+        while part := list(islice(rows, wanted.rows_at_a_time)):
+            columns = [arrow_strings([_text(cells[place]) for _, cells in part]) for place in places]
+            yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return ArrowSource(file.name, schema, batches, "Excel", tokens=frozenset(names), used=("skip_rows",))
+
+
+def _only_sheet(file: File) -> Any:
+    """Return the only sheet that is shown and not empty. Raises as `_workbook` does."""
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise MissingExtraError(
+            "workbooks of Excel are read by python-calamine, which is not here: pip install 'fim-private[excel]', or "
+            "save as CSV"
+        ) from None
+    with file.open() as stream:
+        content = memory.read_whole(stream)
+    try:
+        memory.current().check(_weight(content))
+        book = calamine.load_workbook(io.BytesIO(content))
+        table, visible = calamine.SheetTypeEnum.WorkSheet, calamine.SheetVisibleEnum.Visible
+        shown = [n for n, one in enumerate(book.sheets_metadata) if one.typ is table and one.visible is visible]
+        sheets = [sheet for sheet in map(book.get_sheet_by_index, shown) if sheet.start is not None]
+    except (FimPrivateError, MemoryError):
+        raise
+    except calamine.PasswordError:
+        raise DataError(f"{file.name} has a password; save it without one, or save as CSV") from None
+    except BaseException as error:
+        # Each damage has an error of its own, in two libraries; one of them panics, as programs in Rust do.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise DataError(f"{file.name} is no workbook that can be read; write it again, or save as CSV") from None
+    if not sheets:
+        raise empty(file.name)
+    if len(sheets) > 1:
+        raise DataError(
+            f"{file.name} has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
+        )
+    return sheets[0]
+
+
+def _weight(content: bytes) -> int:
+    """Return how many bytes the sheets of a workbook take at most, by what its XML says. Raises BadZipFile, ValueError.
+
+    A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
+    """
+    size = cells = shared = longest = 0
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for entry in archive.infolist():
+            row = column = last_row = last_column = read = string = 0
+            with archive.open(entry) as stream:
+                rest = b""
+                while piece := stream.read(_PIECE):
+                    size += len(piece)
+                    memory.current().check(2 * size)
+                    if not read and not rest and piece.startswith(_NO_TEXT):
+                        raise ValueError("XML that is not in UTF-8")
+                    text = rest + piece
+                    cut = max(text.rfind(b"<"), 0) if len(text) < 2 * _PIECE else len(text)
+                    for token in _TOKEN.finditer(text[:cut]):
+                        if token[5] is not None:
+                            place = read + token.end()
+                            longest, string = max(longest, place - string), place
+                            continue
+                        letters, digits = _place(token[2])
+                        if token[1] == b"row":
+                            row, column = int(digits or row + 1), 0
+                        else:
+                            shared += 1
+                            # AA is column 27.
+                            column = reduce(lambda n, letter: 26 * n + letter - 64, letters, 0) or column + 1
+                            row = int(digits or row)
+                            last_row, last_column = max(last_row, row), max(last_column, column)
+                        if row > _MOST_ROWS or column > _MOST_COLUMNS:
+                            raise ValueError("a place that no sheet has")
+                    rest = text[cut:]
+                    read += cut
+            cells += last_row * last_column
+    return 2 * size + _CELL * cells + longest * shared
+
+
+def _place(attributes: bytes | None) -> tuple[bytes, bytes]:
+    """Return the letters and digits of the place that a row or a cell says, empty where it says none.
+
+    Raises ValueError for what the reader might understand in another way.
+    """
+    if attributes is None:
+        raise ValueError("a tag that does not end")
+    places = [value for name, value in _ATTRIBUTES.findall(attributes) if name == b"r"]
+    match = _PLACE.fullmatch(places[0][1:-1] if places else b"")
+    if match is None or len(places) > 1:
+        raise ValueError("a place that no sheet has")
+    return match[1], match[2]
+
+
+def _rows(sheet: Any, skipped: int) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield the rows that are not blank below so many, each with how many rows stand above it."""
+    for number, cells in enumerate(sheet.iter_rows()):
+        if number >= skipped and any(cell != "" for cell in cells):
+            yield number, cells
+
+
+def _text(cell: object) -> str:
+    """Return a cell as text: whole numbers without a point, dates and times in ISO 8601."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e18 else str(cell)
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ")
+    return cell.isoformat() if isinstance(cell, date) else str(cell)
+
+
+# -------------------- several files as one table
+
+
+def _joined(parts: Sequence[Part], name: str, options: Options, *, head: bool = False) -> ArrowSource:
     """Return several files as one table, which is read file by file, in the order of their names.
 
     parts: at least one, all of one form. name: what errors call them together. head: as in `named_source`.
     Columns that the names of folders say are texts, in which what prints like an integer is one, and take the place of
     a file's own of that name.
     What is known of the columns is what the first file says; that the others agree, as far as they are read, is checked
-    when they are. Raises DataError for a text without columns.
+    when they are: a type that one file has must not change what another's rows mean, as in a scan of Arrow's. Raises
+    DataError for a text without columns.
     """
     first = _opened(parts[0], options, None, head=head)
     folders = [folder for folder, _ in parts[0].partitions]
@@ -80,7 +433,7 @@ def joined_source(parts: Sequence[Part], name: str, options: Options, *, head: b
                     f"{name} has files in folders that name other columns than the first; name one kind with a pattern"
                 )
             with file_errors(part.place):
-                yield from _aligned(source, part, wanted, schema)
+                yield from _aligned(source, dict(part.partitions), wanted, schema)
 
     return replace(
         first,
@@ -97,136 +450,67 @@ def _opened(part: Part, options: Options, kind: str | None, *, head: bool) -> Ar
     """Return one of the files as a table. kind: that of the first one, None of itself. Raises DataError."""
     with file_errors(part.place):
         file = with_lines_of_json(part.open(head or options.as_text), options)
+        form = form_of(file, options)
         if file.form != "text":
             source = file_table(file, options, head=head)
+        elif form.is_table or head:
+            form = form if form.is_table else InputForm.WIDE
+            source = text_table(file, options, form, {*dict(part.partitions)}, head=head)
         else:
-            source = _text(file, options, {*dict(part.partitions)}, head=head)
+            raise DataError(
+                f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
+                f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
+            )
     if kind is not None and source.kind != kind:
         raise DataError(f"{file.name} is {source.kind}, and the first of these files is {kind}; name those of one form")
     return source
 
 
-def _text(file: File, options: Options, folders: Collection[str], *, head: bool) -> ArrowSource:
-    """Return a text with columns. folders: columns that are not in it. Raises DataError for a text without columns."""
-    form = form_of(file, options)
-    if head:
-        return text_table(file, options, form if form.is_table else InputForm.WIDE, folders)[0]
-    if not form.is_table:
-        raise DataError(
-            f"{file.name} is one of several texts, which have to have columns: name {parameter('basket')} and "
-            f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
-        )
-    return named_text_table(file, options, form, folders)
-
-
-def _aligned(source: ArrowSource, part: Part, wanted: Wanted, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _aligned(
+    source: ArrowSource, said: Mapping[str, str], wanted: Wanted, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Yield the batches of one file with the columns that are wanted, as all files have them. Raises DataError."""
-    said = dict(part.partitions)
-    names = [name for name in wanted.names if name not in said]
-    kinds = {name: schema.field(name).type for name in names}
+    kinds = {name: schema.field(name).type for name in wanted.names if name not in said}
     for name, kind in kinds.items():
-        _check(source, name, kind)
+        places = source.schema.get_all_field_indices(name)
+        if len(places) != 1:
+            raise DataError(
+                f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
+            )
+        found = _common(source.schema.field(places[0]).type)
+        if found != kind and not pa.types.is_null(found):
+            raise DataError(
+                f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
+                f"{shown_type(kind)}; write them with one type"
+            )
     if wanted.items is None and {*source.schema.names} - {*said} != {*schema.names} - {*said}:
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(f"{source.name} has other columns than the first of these files; name those of one kind")
-    items = wanted.items if wanted.items in names else None
+    items = wanted.items if wanted.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
     where = wanted.where if said.keys().isdisjoint(source.schema.names) else None
-    for batch in source.batches(replace(wanted, names=names, items=items, where=where)):
-        columns = {name: _as(plain(batch.column(batch.schema.get_field_index(name))), kinds[name]) for name in names}
-        columns |= {name: _repeated(value, len(batch)) for name, value in said.items() if name in wanted.names}
+    for batch in source.batches(replace(wanted, names=[*kinds], items=items, where=where)):
+        columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
+        once = arrow_of(np.zeros(len(batch), dtype=np.int32))
+        columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in said.items()}
         yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
 
 
-def _check(source: ArrowSource, name: str, kind: pa.DataType) -> None:
-    """Raise DataError unless a file has one column of that name, of the first file's type."""
-    places = source.schema.get_all_field_indices(name)
-    if len(places) != 1:
-        raise DataError(
-            f"{source.name} has {'more than one' if places else 'no'} column {name!r}, as the first file has"
-        )
-    found = _common(source.schema.field(places[0]).type)
-    if found != kind and not pa.types.is_null(found):
-        raise DataError(
-            f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
-            f"{shown_type(kind)}; write them with one type"
-        )
-
-
 def _common(kind: pa.DataType) -> pa.DataType:
-    """Return a type without what says how its values are kept, in which files of one table may differ."""
+    """Return a type without what says how its values are stored, in which files of one table may differ."""
     if isinstance(kind, pa.BaseExtensionType):
         return _common(kind.storage_type)
     if pa.types.is_dictionary(kind):
         return _common(kind.value_type)
     if is_list_type(kind):
         return pa.list_(_common(kind.value_type))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
-        return pa.binary()
-    return kind
+    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:
     """Return a column in the type that all files share; one of few different values as it is."""
-    if pa.types.is_dictionary(column.type) and column.type.value_type == kind:
-        return column
     if pa.types.is_dictionary(column.type) and not pa.types.is_nested(kind):
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind))
-    return column if column.type == kind else column.cast(kind)
-
-
-def _repeated(value: str, rows: int) -> pa.Array:
-    """Return a column that has one value in each row."""
-    return pa.DictionaryArray.from_arrays(arrow_of(np.zeros(rows, dtype=np.int32)), arrow_strings([value]))
-
-
-# -------------------- named sources
-# What a path, a pattern or an address stands for: one file, or a table.
-
-
-def named_source(source: str | os.PathLike[str], options: Options, *, head: bool = False) -> File | ArrowSource:
-    """Return what a source stands for: a text, or a table. Raises DataError; file_errors says what else.
-
-    head: whether it is only looked at, as a table: a text then has any suffix, and a first line that names columns.
-    """
-    as_text = head or options.as_text
-    if is_database(source):
-        return database_source(str(source), str(options.query))
-    if not os.fspath(source):
-        raise DataError("the path is empty; name a file")
-    path = expanded(source)
-    if scheme_of(source) is None:
-        parts = None if str(path) == "-" else parts_of_path(path)
-        if parts is not None:
-            return joined_source(parts, name_of(path), options, head=head)
-        file = open_file(path, as_text=as_text)
-    else:
-        parts = parts_of_address(str(source))
-        if len(parts) > 1 or parts[0].partitions:
-            return joined_source(parts, repr(shown_source(source)), options, head=head)
-        file = parts[0].open(as_text)
-    file = with_lines_of_json(file, options)
-    return file if file.form == "text" else file_table(file, options, head=head)
-
-
-def named_files(source: str | os.PathLike[str]) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for. Raises DataError for a database."""
-    if is_database(source):
-        raise DataError(
-            f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
-            f"{parameter('catalogue_query')}"
-        )
-    if not os.fspath(source):
-        raise DataError("the path is empty; name a file")
-    if scheme_of(source) is not None:
-        return [part.open(False) for part in parts_of_address(str(source))]
-    path = expanded(source)
-    parts = None if str(path) == "-" else parts_of_path(path)
-    return [open_file(path)] if parts is None else [part.open(False) for part in parts]
-
-
-def path_or_name(source: str | os.PathLike[str]) -> Path | str:
-    """Return the path of a source; of an address what errors call it: what `file_errors` takes."""
-    return expanded(source) if scheme_of(source) is None else repr(shown_source(source))
+    return column.cast(kind)

@@ -1,16 +1,22 @@
-"""Text: FIMI, SPMF, CSV, JSON Lines."""
+"""Text: one basket per line (FIMI, CSV), sequences (SPMF), JSON Lines, and CSV with columns.
+
+A line ends at a line feed, at a carriage return, or at both (two returns and a line feed, which some programs write,
+are one end), and is read by itself: what it means follows from nothing else in the file.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from json import JSONDecoder
-from typing import Any, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -23,86 +29,256 @@ from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import ArrowLabels
 from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
-from fim_private.reading.other_readings import SAMPLE, fields_of, refuse_other_readings
+from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, fields_of, refuse_other_readings, refuse_title
 from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.text_blocks import (
-    LOOKED_AT,
-    BoundedLines,
-    blocks,
-    encoding_of,
-    refuse_nul,
-    refuse_title,
-    utf8_parts,
-)
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import arrow_of, arrow_strings
 
-# -------------------- spmf
-# SPMF's format for sequences: a line is what one user bought, in baskets that end in -1; the line ends in -2.
-#
-# Lines that begin with %, # or @ are comments, but for those that name an item, which stand before all users:
-# ``@ITEM=7=apple``. A line without -1 and -2, as SPMF writes baskets of which nobody is known to have bought two, is a
-# user with one basket.
+# Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
+# their mark away.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_LONGEST_MARK = 4
+_UTF8 = ("utf-8", "utf-8-sig", "ascii")
+_LINE_END = re.compile(rb"\r\r\n|\r\n?")
+# Some ten million items: what has more in a basket is no list of baskets, and a small file may hold gigabytes of it.
+_LONGEST_LINE = 1 << 26
+# So many lines are looked at before they are read, unless they are very long together.
+_FEW_LINES, _MUCH = 4, 1 << 26
+_WHITE_SPACE = b" \t\n\v\f\r"
 
-_COMMENTS = ("%", "#", "@")
-_BASKET_END, _LINE_END = "-1", "-2"
+# -------------------- blocks of lines
 
 
-def read_sequences(blocks: Iterator[bytes], labels: ArrowLabels) -> Transactions:
-    """Read users, one a line, and their baskets.
+def encoding_of(start: bytes, given: str | None) -> str:
+    """Return the encoding of a text that begins with these four bytes: the given one, its mark's, or UTF-8."""
+    mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+    if given is None or (given in ("utf-8", "ascii") and mark == "utf-8-sig"):
+        return mark or "utf-8"
+    return given
 
-    Raises DataError for names of items behind a user, UnicodeDecodeError for text that is not UTF-8.
+
+def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
+    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark; at least one.
+
+    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already is not looked at.)
+    Raises DataError for a file without text, and for one that is not of its encoding.
     """
-    return assemble(_spmf_rows(blocks, labels), labels)
+    with file.open() as stream:
+        yield from _whole_lines(_utf8(stream, encoding, file.name), file.name)
 
 
-def _spmf_rows(blocks: Iterator[bytes], labels: ArrowLabels) -> Iterator[KeyedRows]:
-    """Yield the baskets of each block, under the number of their line."""
+def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
+    """Yield the bytes of a text in UTF-8, as they come, without byte order mark. Raises DataError as `blocks` does."""
+    part = b""  # a pipe may give a byte at a time
+    while len(part) < _LONGEST_MARK and (more := stream.read(memory.BLOCK_BYTES)):
+        part += more
+    encoding = encoding_of(part[:_LONGEST_MARK], encoding)
+    if encoding in _UTF8:
+        part = part.removeprefix(codecs.BOM_UTF8) if encoding == "utf-8-sig" else part
+        while part:
+            yield part
+            part = stream.read(memory.BLOCK_BYTES)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        while part:
+            yield decoder.decode(part).encode()
+            part = stream.read(memory.BLOCK_BYTES)
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError:
+        raise DataError(
+            f"{name} is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
+        ) from None
+
+
+def _whole_lines(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Cut the parts of a text where lines end. Raises DataError if there is nothing in it."""
+    carry = bytearray()
+    is_empty = True
+    limit = memory.current()
+    returns = b""
+    for given in parts:
+        part = returns + given
+        is_empty = is_empty and not part
+        # Two carriage returns may belong to a line feed that comes behind them.
+        returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
+        part = part[: len(part) - len(returns)]
+        if b"\r" in part:
+            part = _LINE_END.sub(b"\n", part)
+        cut = part.rfind(b"\n") + 1
+        if cut:
+            yield bytes(carry) + part[:cut]
+            carry.clear()
+        carry += part[cut:]
+        if len(carry) > memory.BLOCK_BYTES:
+            limit.check(memory.LINE_BYTE * len(carry))
+            if len(carry) > _LONGEST_LINE:
+                raise DataError(f"{name} has a line of more than 64 MiB; write one basket a line")
+    if carry or returns:
+        yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
+    if is_empty:
+        raise empty(name)
+
+
+def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
+    """Yield blocks of lines without so many of the first lines."""
+    for block in parts:
+        rest = block.split(b"\n", number)[number:] if number else [block]
+        number = 0 if rest else number - block.count(b"\n")
+        if rest and rest[0]:
+            yield rest[0]
+
+
+def first_lines(block: bytes) -> list[str]:
+    """Return the first lines of a block."""
+    return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
+
+
+def _without_nul(name: str, part: bytes) -> bytes:
+    """Return a part of a text. Raises DataError for a NUL in it, which no text has."""
+    if b"\0" in part:
+        raise DataError(
+            f"{name} has a byte that no text has (NUL): it is damaged, or say its {parameter('encoding')}, such as "
+            "utf-16"
+        )
+    return part
+
+
+# -------------------- one basket per line, or one user
+
+
+def form_of(file: File, options: Options) -> InputForm:
+    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the suffix say."""
+    if options.dialect.form is not None:
+        return options.dialect.form
+    if options.basket is not None or options.item is not None or (options.items and options.split):
+        return InputForm.LONG
+    if file.suffix == ".spmf":
+        return InputForm.SPMF
+    if file.suffix in DELIMITER_OF_SUFFIX or options.dialect.delimiter not in (None, " "):
+        return InputForm.LINES
+    return InputForm.FIMI
+
+
+def read_text(file: File, options: Options) -> Transactions:
+    """Read baskets from a text, in the form that was asked for, or that `form_of` says.
+
+    Raises DataError for what cannot be read so, or plausibly is something else, ParameterError for names of columns
+    that the form does not have.
+    """
+    form = form_of(file, options)
+    if form.is_table:
+        return _read_text_table(file, options, form)
+    what = "one basket per line" if form is not InputForm.SPMF else "sequences"
+    if file.suffix in DELIMITER_OF_SUFFIX:
+        what += (
+            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('split')} "
+            "for a column of lists)"
+        )
+    options.refuse_columns(what)
+    dialect = options.dialect
+    delimiter = dialect.delimiter or (DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " ")
+    with closing(blocks(file, dialect.encoding)) as lines:
+        looked_at = lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
+        parts = without_lines(looked_at, dialect.skipped + (dialect.header is True))
+        first = b""
+        while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
+            first += block
+        if not first and dialect.skipped:
+            raise empty(file.name)
+        refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
+        labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
+        found = assemble(_rows_of_blocks(chain([first], parts), form, delimiter, labels), labels)
+    return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
+
+
+def _rows_of_blocks(
+    parts: Iterator[bytes], form: InputForm, delimiter: str, labels: ArrowLabels
+) -> Iterator[KeyedRows]:
+    """Yield the rows of blocks of lines."""
+    if form is InputForm.SPMF:
+        yield from _sequences(parts, labels)
+        return
+    cut = fields_of(delimiter)
+    for block in parts:
+        if delimiter == " ":
+            yield _tokens(block, _WHITE_SPACE, labels)
+        elif b'"' not in block:
+            yield _tokens(block, delimiter.encode() + b"\n", labels)
+        else:
+            # Each line by itself: a quote left open must not reach into somebody else's basket.
+            yield _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
+
+
+def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: ArrowLabels, users: Any = None) -> KeyedRows:
+    lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
+    return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users)
+
+
+def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
+    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null.
+
+    A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is cut
+    off once per distinct token.
+    """
+    table = bytearray(256)
+    for separator in separators:
+        table[separator] = 1
+    ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
+    offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
+    tokens = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)])
+    encoded = tokens.dictionary_encode()
+    line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == ord("\n")) + 1
+    distinct = pc.binary_slice(encoded.dictionary, 0, -1)
+    codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))
+    return KeyedRows(np.diff(line_ends, prepend=0), codes)
+
+
+def _sequences(parts: Iterator[bytes], labels: ArrowLabels) -> Iterator[KeyedRows]:
+    """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
+
+    A basket ends in -1, the line in -2; a line without them is a user with one basket, a blank one is nobody. Lines
+    that begin with %, # or @ are comments, but for those that name an item (``@ITEM=7=apple``): they stand before all
+    users, since what one line means may not depend on where it stands. Raises DataError for others.
+    """
     names: dict[str, str] = {}
     line_number = 0
-    for block in blocks:
-        users, baskets = [], []
+    for block in parts:
+        users: list[int] = []
+        baskets: list[list[str]] = []
         for line in block.decode().split("\n")[:-1]:
-            if line.startswith(_COMMENTS):
-                _, _, definition = line.partition("@ITEM=")
-                code, _, name = definition.partition("=")
+            if line.startswith(("%", "#", "@")):
+                code, _, name = line.partition("@ITEM=")[2].partition("=")
                 if name and line_number:
-                    # What one line means may not depend on where it stands.
                     raise DataError("a line that names an item, @ITEM=…, stands behind a user; put these lines first")
                 if name:
                     names[code.strip()] = name
-                continue
-            if not line.strip():
-                continue
-            line_number += 1
-            for basket in _spmf_baskets(line.split()):
-                users.append(line_number)
-                baskets.append([names.get(token, token) for token in basket])
-        lengths = np.array([len(basket) for basket in baskets], dtype=np.int64)
-        codes = labels.encode(arrow_strings([token for basket in baskets for token in basket]))
-        yield KeyedRows(lengths, codes, users=arrow_of(np.array(users, dtype=np.int64)))
+            elif line.strip():
+                line_number += 1
+                found: list[list[str]] = [[]]
+                for token in line.split():
+                    if token == "-2":
+                        break
+                    if token == "-1":
+                        found.append([])
+                    else:
+                        found[-1].append(names.get(token, token))
+                found = [basket for basket in found if basket] or [[]]
+                baskets += found
+                users += [line_number] * len(found)
+        yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
-def _spmf_baskets(tokens: list[str]) -> list[list[str]]:
-    """Return the baskets of a line, one at least: a user of whom nothing is known is a user."""
-    baskets: list[list[str]] = [[]]
-    for token in tokens:
-        if token == _LINE_END:
-            break
-        if token == _BASKET_END:
-            baskets.append([])
-        else:
-            baskets[-1].append(token)
-    return [basket for basket in baskets if basket] or [[]]
-
-
-# -------------------- json lines
-# JSON Lines: text with one object a line, of one item, or with a list of items.
-#
-# Each value is read by itself, as in CSV: what prints like an integer is one, and no type follows from what else is in
-# the file. (Arrow's reader of JSON guesses a column's type from the first lines, takes texts for times where all
-# look so,
-# and ends the process where lists are nested a hundred thousand deep.)
+# -------------------- JSON Lines
+# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV: what prints like an
+# integer is one, and no type follows from what else is in the file. (Arrow's reader of JSON guesses a column's type
+# from the first lines, takes texts for times where all look so, and ends the process where lists are nested deeply.)
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
 _DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
@@ -149,13 +325,16 @@ def json_source(file: File, options: Options) -> ArrowSource:
     lists = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted, of lines that are each read by themselves."""
         again = parts if file.pipe is not None else blocks(file, options.dialect.encoding)
         with closing(again):
             for block in chain([first] if file.pipe is not None else [], again):
                 objects = _objects(block, name)
                 if lists and wanted.items is not None:
-                    _refuse_other_lists(objects, wanted.items, name)
+                    others = (value for one in objects for key, value in one.items() if key != wanted.items)
+                    if any(isinstance(value, list) for value in others):
+                        raise DataError(
+                            f"{name} has several columns of lists: name that of the items with {parameter('items')}"
+                        )
                 yield _batch(objects, wanted.names, schema, name)
 
     used = ("encoding", *(("input_format",) if options.dialect.form is InputForm.JSONL else ()))
@@ -163,7 +342,6 @@ def json_source(file: File, options: Options) -> ArrowSource:
 
 
 def _number(literal: str) -> str:
-    """Return a number with a point or an exponent as text: a whole one without them."""
     value = float(literal)
     return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
 
@@ -172,10 +350,7 @@ _DECODED = JSONDecoder(parse_int=str, parse_float=_number, parse_constant=str).d
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a block of lines, in which numbers are texts. Raises DataError for lines of anything else.
-
-    Raises MemoryLimitError for a block that would take too much.
-    """
+    """Return the objects of a block of lines, in which numbers are texts."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
         found = [_DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line]
@@ -198,28 +373,17 @@ def _nested(name: str) -> DataError:
 
 
 def _schema(objects: Iterable[dict[str, Any]], items: str | None) -> pa.Schema:
-    """Return the columns of objects: texts, lists of texts, or, for what plays no part, structs.
-
-    items: the column that is said to be of lists, where no object has one yet.
-    """
-    kinds: dict[str, pa.DataType] = {}
-    for one in objects:
-        for key, value in one.items():
-            if kinds.get(key) is None or (value is not None and pa.types.is_null(kinds[key])):
-                kinds[key] = pa.null() if value is None else _kind(value)
-    unknown = {key: _LIST if key == items else pa.string() for key, kind in kinds.items() if pa.types.is_null(kind)}
+    """Return the columns of objects: texts, lists of texts, or, for what plays no role, structs."""
+    kinds: dict[str, pa.DataType | None] = {}
+    for key, value in chain.from_iterable(one.items() for one in objects):
+        if kinds.setdefault(key) is None and value is not None:
+            kinds[key] = _kind(value)
+    unknown = {key: _LIST if key == items else pa.string() for key, kind in kinds.items() if kind is None}
     return pa.schema([*(kinds | unknown).items()])
 
 
 def _kind(value: object) -> pa.DataType:
-    """Return the type of a column by a value that is in it."""
     return _LIST if isinstance(value, list) else _STRUCT if isinstance(value, dict) else pa.string()
-
-
-def _refuse_other_lists(objects: list[dict[str, Any]], items: str | None, name: str) -> None:
-    """Raise DataError where an object has a list in another column than that of the items."""
-    if any(isinstance(value, list) and key != items for one in objects for key, value in one.items()):
-        raise DataError(f"{name} has several columns of lists: name that of the items with {parameter('items')}")
 
 
 def _batch(objects: list[dict[str, Any]], names: list[str], schema: pa.Schema, name: str) -> pa.RecordBatch:
@@ -231,11 +395,9 @@ def _batch(objects: list[dict[str, Any]], names: list[str], schema: pa.Schema, n
         if any(value is not None and _kind(value) != kind for value in values):
             raise DataError(f"column {column!r} of {name} has both lists and single values; write one kind of them")
         if kind == _LIST:
-            values = [None if held is None else [_text(value, name) for value in held] for held in values]
-        elif kind != _STRUCT:
-            values = [_text(value, name) for value in values]
+            values = [None if value is None else [_text(each, name) for each in value] for value in values]
         else:
-            raise _nested(name)
+            values = [_text(value, name) for value in values]
         try:
             columns.append(pa.array(values, kind))
         except UnicodeEncodeError:  # half of a pair of surrogates
@@ -245,73 +407,20 @@ def _batch(objects: list[dict[str, Any]], names: list[str], schema: pa.Schema, n
 
 def _text(value: object, name: str) -> str | None:
     """Return a single value as text. Raises DataError for a list or an object."""
-    if value is None or isinstance(value, str):
-        return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value
     raise _nested(name)
 
 
-# -------------------- text tables
+# -------------------- tables
 # Text with columns, which its first line names: one row per item, or a basket in several columns.
 
-# A first line that tells spreadsheets what the delimiter is.
+# A first line that says to spreadsheets what the delimiter is.
 _SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
-_ENOUGH_FOR_A_MARK = 4
 # Each column takes a while in each block of rows.
 _MOST_COLUMNS = 100_000
-
-
-def read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
-    """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
-    if (options.items is not None and options.split is None) or (
-        form is InputForm.LONG and options.items is None and (options.item is None or options.basket is None)
-    ):
-        raise ParameterError(
-            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
-            f"and no {parameter('items')}"
-        )
-    source = named_text_table(file, options, form)
-    # Of one row per item the columns tell, and whether the form was said matters to what its cells may be.
-    said = options.dialect if form is InputForm.LONG else replace(options.dialect, input_format=str(form))
-    return read_arrow(source, replace(options, dialect=said))
-
-
-def named_text_table(file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()) -> ArrowSource:
-    """Return a text with columns, those that were named among them, but for columns that are elsewhere.
-
-    Raises DataError where one is not in it, or twice.
-    """
-    source, header = text_table(file, options, form, elsewhere)
-    for option, name in options.named():
-        if name not in elsewhere and (count := header.names.count(name)) != 1:
-            _refuse_column(file.name, option, name, header, count)
-    return source
-
-
-def text_table(
-    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = ()
-) -> tuple[ArrowSource, Header]:
-    """Return a text with columns as a source of record batches, and its columns. Raises DataError.
-
-    elsewhere: columns that it is not expected to have.
-    """
-    text = _opened(file, options.dialect.encoding)
-    header = header_of(text, file, options, elsewhere)
-    if len(header.raw) > _MOST_COLUMNS:
-        raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
-    if header.named:
-        _refuse_title(text, header, options, elsewhere)
-    schema = pa.schema([(name, pa.string()) for name in header.names])
-
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted as strings: no type is inferred from the values."""
-        _refuse_damage(text, header, file.name)
-        read = _padded if form is InputForm.WIDE else _parsed
-        yield from read(text, header, wanted, file.name)
-
-    tokens = frozenset(header.names)
-    return ArrowSource(file.name, schema, batches, "text", header.delimiter, text.encoding, tokens), header
 
 
 @dataclass(frozen=True)
@@ -337,63 +446,85 @@ class Header:
         return [place_of[name] for name in names]
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A text that is read twice: for its header, and its rows. content: in UTF-8, where Arrow cannot read the file."""
-
-    file: File
-    encoding: str
-    content: bytes | None = None
-
-    def native(self) -> pa.NativeFile:
-        """Open for Arrow's own reading, in UTF-8."""
-        return self.file.native() if self.content is None else pa.BufferReader(self.content)
-
-    def first_lines(self) -> Iterator[str]:
-        """Yield the first lines with their ends, as far as they are in the first block; the first is whole."""
-        block = self.content
-        if block is None:
-            with closing(blocks(self.file, self.encoding)) as parts:
-                block = next(parts)
-        else:
-            block = block[: max(memory.BLOCK_BYTES, block.find(b"\n") + 1)]
-        return iter(io.StringIO(block.decode("utf-8", "replace"), newline=""))
-
-
-def _opened(file: File, encoding: str | None) -> _Text:
-    """Return a text that can be read twice; a pipe, or one that is not in UTF-8, is held in memory."""
+def _opened(file: File, encoding: str | None) -> tuple[File, str]:
+    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of another, is in memory."""
     if file.pipe is None:
         with file.open() as stream:
-            start = stream.read(_ENOUGH_FOR_A_MARK)
-        encoding = encoding_of(start, encoding)
-        if encoding in ("utf-8", "utf-8-sig", "ascii"):
-            return _Text(file, encoding)
+            encoding = encoding_of(stream.read(_LONGEST_MARK), encoding)
+        if encoding in _UTF8:
+            return file, encoding
+    limit, size, parts = memory.current(), 0, []
     with file.open() as stream:
-        content = _held(utf8_parts(stream, encoding, file.name))
-    if not content:
+        for part in _utf8(stream, encoding, file.name):
+            parts.append(part)
+            size += len(part)
+            limit.check(2 * size)  # parts, and all of them together
+    if not size:
         raise empty(file.name)
-    return _Text(file, encoding or "utf-8", content)
+    memory_file = partial(pa.BufferReader, b"".join(parts))
+    return File(file.path, suffix=file.suffix, remote=memory_file, shown=file.name), encoding or "utf-8"
 
 
-def _held(parts: Iterator[bytes]) -> bytes:
-    """Return the parts of a text together. Raises MemoryLimitError where they are too many."""
-    limit, size, kept = memory.current(), 0, []
-    for part in parts:
-        kept.append(part)
-        size += len(part)
-        limit.check(2 * size)  # parts, and all of them together
-    return b"".join(kept)
+def _read_text_table(file: File, options: Options, form: InputForm) -> Transactions:
+    """Read a text with columns. form: long, wide or one-hot. Raises DataError, and ParameterError for other options."""
+    if (options.items is not None and options.split is None) or (
+        form is InputForm.LONG and options.items is None and (options.item is None or options.basket is None)
+    ):
+        raise ParameterError(
+            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+            f"and no {parameter('items')}"
+        )
+    source = text_table(file, options, form)
+    # Of one row per item the columns tell, and whether the form was said matters to what its cells may be.
+    said = options.dialect if form is InputForm.LONG else replace(options.dialect, input_format=str(form))
+    return read_arrow(source, replace(options, dialect=said))
 
 
-def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[str] = ()) -> Header:
-    """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those named.
+def text_table(
+    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = (), *, head: bool = False
+) -> ArrowSource:
+    """Return a text with columns as a source of record batches.
 
-    Without a line of names it is that of the suffix. Raises DataError for a text without lines, and where several
-    delimiters do that; ParameterError where neither names nor suffix tell.
+    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing. Raises
+    DataError where one is, or is there twice.
     """
-    before = options.dialect.skipped
-    delimiter = options.dialect.delimiter
-    lines = islice(text.first_lines(), before, None)
+    text, encoding = _opened(file, options.dialect.encoding)
+    wanted_names = {name for _, name in options.named()} - {*elsewhere}
+    with closing(blocks(text, encoding if text is file else None)) as parts:
+        start = next(parts).decode("utf-8", "replace")  # whole lines, the first at least
+    header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
+    if len(header.raw) > _MOST_COLUMNS:
+        raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
+    if header.named and not (wanted_names <= {*header.names} and len(header.raw) > 1):
+        lines = [*islice(io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT)]
+        given = options.dialect.delimiter
+        for cut in map(fields_of, DELIMITERS if given is None else (given,)):
+            rows = [[field.strip() for field in cut(line)] for line in lines]
+            refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
+    names = header.names
+    if not head and (wrong := [name for _, name in options.named() if name in wanted_names and names.count(name) != 1]):
+        # The names are not listed: without a header line they would be somebody's purchases.
+        problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
+        advice = (
+            f" in its first line, cut at {header.delimiter!r}; name the columns as that line does, or say "
+            f"{parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
+            if header.named
+            else ": without a line of names its columns are called 1, 2, and so on"
+        )
+        raise DataError(f"{file.name} {problem}{advice}")
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        _refuse_damage(text, header, file.name)
+        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, wanted, file.name)
+
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding, frozenset(names))
+
+
+def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> Header:
+    """Return the columns of a text: of the delimiter that was given, or that cuts its first line into those wanted."""
+    before, delimiter = options.dialect.skipped, options.dialect.delimiter
+    lines = islice(start, before, None)
     line = next(lines, None)
     if line is not None and (match := _SEPARATOR_LINE.fullmatch(line)) is not None:
         delimiter = delimiter or match[1]
@@ -404,44 +535,21 @@ def header_of(text: _Text, file: File, options: Options, elsewhere: Collection[s
         raise empty(file.name)
     line += "".join(lines) if '"' in line else ""
     named = options.dialect.header is not False
-    if delimiter is not None:
-        return _header(line, delimiter, before, named)
     first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    if not named:
+    if delimiter is None and not named:
         # The first line is somebody's: it must not decide how the others are cut.
         if file.suffix not in DELIMITER_OF_SUFFIX:
             raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
-        return _header(line, first, before, named)
+        delimiter = first
+    if delimiter is not None:
+        return _header(line, delimiter, before, named)
     found = [_header(line, other, before, named) for other in dict.fromkeys((first, *DELIMITERS))]
-    wanted = {name for _, name in options.named()} - {*elsewhere}
-    fitting = [header for header in found if wanted <= set(header.names)]
-    if not wanted or not fitting:
-        widest = max(len(header.raw) for header in found)
-        fitting = [header for header in found if len(header.raw) == widest]
-        if wanted:
-            return next((header for header in fitting if header.delimiter == first), fitting[0])
-    widest = max(len(header.raw) for header in fitting)
-    fitting = [header for header in fitting if len(header.raw) == widest]
-    if len(fitting) > 1 and widest > 1:
+    fitting = [header for header in found if {*wanted} <= {*header.names}]
+    widest = max(len(header.raw) for header in fitting or found)
+    best = [header for header in fitting or found if len(header.raw) == widest]
+    if fitting and len(best) > 1 and widest > 1:
         raise DataError(f"the first line of {file.name} can be cut at several delimiters; say {parameter('delimiter')}")
-    return fitting[0]
-
-
-def _refuse_title(text: _Text, header: Header, options: Options, elsewhere: Collection[str]) -> None:
-    """Raise DataError where the line that would name the columns is that of a title above it."""
-    wanted = {name for _, name in options.named()} - {*elsewhere}
-    if wanted <= {*header.names} and len(header.raw) > 1:
-        return
-    lines = list(islice(text.first_lines(), header.lines_before, header.lines_before + LOOKED_AT))
-    given = options.dialect.delimiter
-    for delimiter in (given,) if given is not None else DELIMITERS:
-        rows = [(place, _cells(line, delimiter)) for place, line in enumerate(lines, header.lines_before)]
-        refuse_title([(place, cells) for place, cells in rows if any(cells)], wanted, text.file.name)
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a line by itself, without white space around them."""
-    return [field.strip() for field in fields_of(delimiter)(line)]
+    return best[0]  # that of the suffix, if it is among them
 
 
 def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
@@ -453,21 +561,7 @@ def _header(line: str, delimiter: str, before: int, named: bool) -> Header:
     return Header(fields if named else tuple(map(str, range(1, len(fields) + 1))), delimiter, before, named)
 
 
-def _refuse_column(name: str, option: str, column: str, header: Header, count: int) -> NoReturn:
-    """Raise DataError for a column that is not there, or there more than once."""
-    # The names are not listed: without a header line they would be somebody's purchases.
-    if not header.named:
-        raise DataError(
-            f"{name} has no column {column!r}: without a line of names its columns are called 1, 2, and so on"
-        )
-    problem = "has no" if count == 0 else "has more than one"
-    raise DataError(
-        f"{name} {problem} column {column!r} in its first line, cut at {header.delimiter!r}; name the columns as that "
-        f"line does, or say {parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
-    )
-
-
-def _refuse_damage(text: _Text, header: Header, name: str) -> None:
+def _refuse_damage(text: File, header: Header, name: str) -> None:
     """Raise DataError for a NUL, and csv.Error for quotes that do not belong together, which Arrow takes as they come.
 
     An open quote would make one field of the rows behind it.
@@ -476,8 +570,7 @@ def _refuse_damage(text: _Text, header: Header, name: str) -> None:
     quotes = balance = 0
     last = b"\n"
     with text.native() as stream:
-        while part := stream.read(memory.BLOCK_BYTES):
-            refuse_nul(part, name)
+        while part := _without_nul(name, stream.read(memory.BLOCK_BYTES)):
             quotes += part.count(b'"')
             # Those that open a field, and those that close one: a quote beside a delimiter inside of a field is both.
             part = last + part
@@ -485,28 +578,37 @@ def _refuse_damage(text: _Text, header: Header, name: str) -> None:
             last = part[-1:]
     balance -= last == b'"'
     if quotes % 2 or balance:
-        with _text_tables_rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')) as rows:
-            for _ in rows:
-                pass
-
-
-@contextmanager
-def _text_tables_rows(
-    text: _Text, header: Header, spaced: re.Pattern[str] | None = None
-) -> Iterator[Iterator[list[str]]]:
-    """Give the rows of a text below what stands before its names. Reading them raises csv.Error for open quotes.
-
-    spaced: quotes with white space behind them, which is left out.
-    """
-    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
-        bounded = BoundedLines(lines, memory.current())
-        for _ in islice(bounded, header.lines_before):
+        for _ in _rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')):
             pass
-        cut = bounded if spaced is None else (spaced.sub('"', line) for line in bounded)
-        yield bounded.each(csv.reader(cut, delimiter=header.delimiter, strict=True))
 
 
-def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _rows(text: File, header: Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
+    """Yield the rows of a text, from that of its names on. Raises csv.Error for open quotes."""
+    limit, size = memory.current(), 0
+
+    def bounded(lines: io.TextIOBase) -> Iterator[str]:
+        nonlocal size
+        # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a line's end.
+        line: list[str] = []
+        while piece := lines.readline(memory.BLOCK_BYTES):
+            line.append(piece)
+            size += len(piece)
+            limit.check(memory.FIELDS_BYTE * size)
+            if piece.endswith(("\n", "\r")):
+                yield "".join(line)
+                line = []
+        if line:
+            yield "".join(line)
+
+    with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+        lines = islice(bounded(stream), header.lines_before, None)
+        cut = lines if spaced is None else (spaced.sub('"', line) for line in lines)
+        for row in csv.reader(cut, delimiter=header.delimiter, strict=True):
+            size = 0
+            yield row
+
+
+def _parsed(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
     """Yield the columns that are wanted, by Arrow. Raises DataError for a line of more or fewer fields."""
     import pyarrow.csv as arrow_csv
 
@@ -526,57 +628,14 @@ def _parsed(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[
         skip_rows=header.lines_before,
         column_names=None if header.named else list(header.raw),
     )
-    with (
-        _ragged(name),
-        text.native() as stream,
-        arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
-    ):
-        for batch in reader:
-            yield batch.rename_columns(wanted.names)
-
-
-def _padded(text: _Text, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do.
-
-    Raises DataError for a row with more fields than there are columns.
-    """
-    places = header.places(wanted.names)
-    with _text_tables_rows(text, header) as rows:
-        held = (row for row in rows if row)
-        if header.named:
-            next(held, None)
-        while part := _part(held, wanted.rows_at_a_time, len(header.raw), name):
-            yield pa.RecordBatch.from_arrays(
-                [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places],
-                names=wanted.names,
-            )
-
-
-def _part(rows: Iterator[list[str]], count: int, width: int, name: str) -> Sequence[list[str]]:
-    """Return the next rows, count of them at most. Raises DataError for one that is wider than the header."""
-    part = []
-    for row in rows:
-        if len(row) > width:
-            raise _of_other_length(name)
-        part.append(row)
-        if len(part) == count:
-            break
-    return part
-
-
-def _of_other_length(name: str) -> DataError:
-    """Return the error for lines of unequal length."""
-    return DataError(
-        f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
-    )
-
-
-@contextmanager
-def _ragged(name: str) -> Iterator[None]:
-    """Say what Arrow means by its commonest complaints, which quote the line."""
     try:
-        yield
-    except pa.ArrowInvalid as error:
+        with (
+            text.native() as stream,
+            arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
+        ):
+            for batch in reader:
+                yield batch.rename_columns(wanted.names)
+    except pa.ArrowInvalid as error:  # which quotes the line
         if re.search(r"Expected \d+ columns, got", str(error)):
             raise _of_other_length(name) from None
         if "invalid UTF8" in str(error):
@@ -584,131 +643,21 @@ def _ragged(name: str) -> Iterator[None]:
         raise
 
 
-# -------------------- text
-# Text without columns: FIMI (.dat), and CSV with one basket per line. And which of the forms of text a file has.
-#
-# Blocks of bytes are cut into tokens by arrays, without a Python loop over entries. A token keeps the
-# separator behind it, so that Arrow can use the file's bytes as they are; it is cut off once per distinct
-# token.
+def _padded(text: File, header: Header, wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the columns that are wanted; a row may end before the last of them, as wide rows often do."""
+    places = header.places(wanted.names)
+    rows = (row for row in _rows(text, header) if row)
+    if header.named:
+        next(rows, None)
+    while part := [*islice(rows, wanted.rows_at_a_time)]:
+        if max(map(len, part)) > len(header.raw):
+            raise _of_other_length(name)
+        columns = [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places]
+        yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
-_WHITE_SPACE = b" \t\n\v\f\r"
-_NEWLINE = ord("\n")
-# So many lines are looked at before they are read, unless they are very long together.
-_FEW_LINES, _MUCH = 4, 1 << 26
 
-
-def read_text(file: File, options: Options) -> Transactions:
-    """Read baskets from a text, in the form that was asked for, or that `form_of` says.
-
-    Raises DataError for what cannot be read so, or plausibly is something else, ParameterError for names of columns
-    that the form does not have.
-    """
-    form = form_of(file, options)
-    if form.is_table:
-        return read_text_table(file, options, form)
-    by_comma = file.suffix in DELIMITER_OF_SUFFIX
-    options.refuse_columns(
-        ("one basket per line" if form is not InputForm.SPMF else "sequences")
-        + (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('split')} "
-            "for a column of lists)"
-            if by_comma
-            else ""
-        )
+def _of_other_length(name: str) -> DataError:
+    """Return the error for lines of unequal length."""
+    return DataError(
+        f"{name} has lines with more or fewer fields than its first line; check delimiters and double quotes"
     )
-    dialect = options.dialect
-    default = DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
-    delimiter = dialect.delimiter or default
-    with closing(blocks(file, dialect.encoding)) as lines:
-        parts = without_lines(
-            lines if dialect.form is not None else _without_nul(lines, file.name),
-            dialect.skipped + (dialect.header is True),
-        )
-        first = b""
-        while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
-            first += block
-        if not first and dialect.skipped:
-            raise empty(file.name)
-        refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
-        labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
-        found = _text_baskets(chain([first], parts), form, delimiter, labels)
-    return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
-
-
-def _text_baskets(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: ArrowLabels) -> Transactions:
-    """Return the baskets in blocks of lines."""
-    if form is InputForm.SPMF:
-        return read_sequences(parts, labels)
-    if delimiter == " ":
-        return assemble((_tokens(block, _WHITE_SPACE, labels) for block in parts), labels)
-    return assemble(_delimited_lines(parts, delimiter, labels), labels)
-
-
-def form_of(file: File, options: Options) -> InputForm:
-    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the suffix say."""
-    if options.dialect.form is not None:
-        return options.dialect.form
-    if options.basket is not None or options.item is not None or (options.items and options.split):
-        return InputForm.LONG
-    if file.suffix == ".spmf":
-        return InputForm.SPMF
-    if file.suffix in DELIMITER_OF_SUFFIX or options.dialect.delimiter not in (None, " "):
-        return InputForm.LINES
-    return InputForm.FIMI
-
-
-def first_lines(block: bytes) -> list[str]:
-    """Return the first lines of a block."""
-    return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
-
-
-def _without_nul(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield blocks of lines as they are. Raises DataError where one has a NUL."""
-    for block in parts:
-        refuse_nul(block, name)
-        yield block
-
-
-def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
-    """Yield blocks of lines without so many of the first lines."""
-    for block in parts:
-        kept = block.split(b"\n", number)[number:] if number else [block]
-        number -= 0 if kept else block.count(b"\n")
-        if kept:
-            number = 0
-            if kept[0]:
-                yield kept[0]
-
-
-def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them). An empty token becomes a null."""
-    table = bytearray(256)
-    for separator in separators:
-        table[separator] = 1
-    ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
-    offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
-    tokens = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)])
-    encoded = tokens.dictionary_encode()
-    line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == _NEWLINE) + 1
-    distinct = pc.binary_slice(encoded.dictionary, 0, -1)
-    codes = labels.encode(pa.DictionaryArray.from_arrays(encoded.indices, distinct))
-    return KeyedRows(np.diff(line_ends, prepend=0), codes)
-
-
-def _delimited_lines(parts: Iterator[bytes], delimiter: str, labels: ArrowLabels) -> Iterator[KeyedRows]:
-    """Yield rows from blocks of a CSV with one basket per line."""
-    for block in parts:
-        if b'"' in block:
-            yield _quoted_lines(block, delimiter, labels)
-        else:
-            yield _tokens(block, delimiter.encode() + b"\n", labels)
-
-
-def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> KeyedRows:
-    """Return the rows of a block in which there are quotes, each line by itself.
-
-    A quote left open must not reach into somebody else's basket.
-    """
-    baskets = list(map(fields_of(delimiter), block.decode().split("\n")[:-1]))
-    lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    return KeyedRows(lengths, labels.encode(arrow_strings(list(chain.from_iterable(baskets)))))

@@ -143,7 +143,7 @@ def arrow_files() -> list[bytes]:
     return files
 
 
-_TEXTS = [
+TEXTS = [
     b"order_id,product,customer\n1,a,u\n1,b,u\n2,a,\n",
     b'order_id;product;customer\r\n1;"a;b";u\r\n2;"c ""d""";\r\n',
     b"sep=;\norder_id;product\n1;a\n",
@@ -283,7 +283,7 @@ _CONDITIONS = [
 ]
 _LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\n", b'{"schema": 1, "itemsets": []}']
 
-_OBJECTS = [
+OBJECTS = [
     b'{"order_id": 1, "product": "a", "customer": null}\n{"order_id": 1.0, "product": 39, "customer": "u"}\n',
     b'{"items": ["a", 39, null, true, -1e5], "customer": 1}\n\n{"items": null}\n{"items": [], "b": {"c": [[1]]}}\n',
     b'{"items": ["\\ud83d\\ude00", "\\u0000"]}\r\n{"items": ["\xc3\xa9"]}',
@@ -296,7 +296,7 @@ _SHEETS = [
     b'<c t="b"><v>1</v></c></row><row r="9"><c r="B9" t="e"><v>#N/A</v></c>'
     b'<c r="D9" t="d"><v>2024-01-02</v></c></row>\0product',
 ]
-_WORKBOOKS = [
+WORKBOOKS = [
     workbook({1: ["order_id", "product"], 2: [1, "a"], 3: [1.5, True]}),
     workbook({1: ["Sales"], 3: ["order_id", "product"], 4: [1, "a"]}, {}),
     workbook(_SHEETS[0].split(b"\0")[0].decode(), strings=["order_id", "product"]),
@@ -306,19 +306,19 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "parquet": lambda: Target(_reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])),
     "arrow": lambda: Target(_reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])),
     "columns": lambda: Target(
-        _reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(_TEXTS, [1, 2, 7, 9, 11, 128])
+        _reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(TEXTS, [1, 2, 7, 9, 11, 128])
     ),
     "lines": lambda: Target(
-        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(_TEXTS, [0, 32, 64, 13, 14, 15, 16])
+        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(TEXTS, [0, 32, 64, 13, 14, 15, 16])
     ),
-    "gzip": lambda: Target(_gzip, [*_whole(_TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in _TEXTS], [2, 4])]),
+    "gzip": lambda: Target(_gzip, [*_whole(TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in TEXTS], [2, 4])]),
     "json": lambda: Target(
-        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS), _whole(_OBJECTS, [0, 1, 4, 19, 34, 128, 129])
+        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS), _whole(OBJECTS, [0, 1, 4, 19, 34, 128, 129])
     ),
     "sheets": lambda: Target(_zipped, _whole(_SHEETS, [1, 9, 3, 7, 129, 137])),
-    "workbooks": lambda: Target(_reads([".xlsx", ""], _OF_SHEETS), _whole(_WORKBOOKS, [1, 9, 3, 7, 129])),
+    "workbooks": lambda: Target(_reads([".xlsx", ""], _OF_SHEETS), _whole(WORKBOOKS, [1, 9, 3, 7, 129])),
     "bzip2": lambda: Target(
-        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS), _whole([bz2.compress(t) for t in _TEXTS], [1, 33])
+        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS), _whole([bz2.compress(t) for t in TEXTS], [1, 33])
     ),
     "sqlite": lambda: Target(_sqlite, [_database()]),
     "release": lambda: Target(_release, _releases()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,55 +12,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 import scipy.sparse
+from byte_targets import HOT, LISTS, OBJECTS, SALES, TEXTS, WORKBOOKS, arrow_files, parquet_files
 from hypothesis import strategies as st
 from reading_files import TYPES
-from workbook_files import Rows, workbook
 
 _KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather .ipc .arrows .json"
 SUFFIXES = [*_KINDS.split(), ".jsonl", ".ndjson.gz", ".csv.bz2", ".xlsx", ".zip", ""]
 
+_PLAIN = "a b milk 1 2 39 007 -1 -2 0 1.5 NULL nan é 漢字 order_id product customer true False x # % -"
 _TOKENS = st.sampled_from(
     [
-        *(
-            "a",
-            "b",
-            "milk",
-            "whole milk",
-            "1",
-            "2",
-            "39",
-            "007",
-            "-1",
-            "-2",
-            "0",
-            "1.5",
-            "NULL",
-            "nan",
-            "",
-            " ",
-            "é",
-            "漢字",
-        ),
-        *(
-            "order_id",
-            "product",
-            "customer",
-            "Item 1",
-            "Item 2",
-            "true",
-            "False",
-            "x",
-            '"',
-            '""',
-            '"q, r"',
-            "'",
-            "#",
-            "@ITEM=1=a",
-        ),
-        *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028", "%", "-", "a" * 300, "9" * 30),
+        *_PLAIN.split(),
+        *("", " ", "whole milk", "Item 1", "Item 2", '"', '""', '"q, r"', "'", "@ITEM=1=a", "a" * 300, "9" * 30),
+        *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028"),
     ]
 )
 _SEPARATORS = st.sampled_from([",", ";", "\t", "|", " ", ", ", "  "])
@@ -79,48 +43,13 @@ def texts(draw: st.DrawFn) -> bytes:
     return text.encode(encoding, "replace")
 
 
-LONG = pa.table({"customer": ["u", "u", None, "v"], "order_id": [1, 1, 2, 3], "product": ["a", "b", "a", "NULL"]})
-LISTS = pa.table({"customer": [1, 1, 2], "items": [["a", "b"], [], ["a"]]})
-HOT = pa.table({"milk": [True, False], "bread": [True, None]})
+LONG = SALES.select(["customer", "order_id", "product"])
 NUMBERS = pa.table({"milk": [1, 0], "bread": [1, 1]})
 WIDE = pa.table({"order_id": [1, 2], "Item 1": ["a", "b"], "Item 2": ["b", None]})
-VIEWS = pa.table(
-    {"order_id": pa.array(["x", "y"], pa.string_view()), "product": pa.array(["a", "b"], pa.string_view())}
-)
 TABLES = [LONG, LISTS, HOT, NUMBERS, WIDE]
-
-
-def _whole_files() -> list[bytes]:
-    files = []
-    for table in [*TABLES, VIEWS]:
-        stream = io.BytesIO()
-        if table is not VIEWS:
-            pyarrow.parquet.write_table(table, stream, compression="none")
-            files.append(stream.getvalue())
-        stream = io.BytesIO()
-        pyarrow.feather.write_feather(table, stream, compression="uncompressed")
-        files.append(stream.getvalue())
-        stream = io.BytesIO()
-        with pa.ipc.new_stream(stream, table.schema) as writer:
-            writer.write_table(table)
-        files.append(stream.getvalue())
-    files += [
-        b"order_id,product\n1,a\n1,b\n2,a\n",
-        b"a b\na\n",
-        b"1 3 -1 2 -1 -2\n",
-        b"milk,bread\n1,0\n",
-        b"PK\x03\x04 zip",
-        b'{"order_id": 1, "product": "a"}\n{"order_id": 1.0, "product": 39, "more": [[]]}\n',
-        b'{"items": ["a", 39, null, true]}\n{"items": null}\n{"items": [1e2]}\n',
-    ]
-    packed = [
-        pack(content) for content in files[-7:] for pack in (lambda text: gzip.compress(text, mtime=0), bz2.compress)
-    ]
-    sheet: Rows = {1: ["Sales"], 3: ["order_id", "product"], 4: [1, "a"], 5: [1.5, True], 6: ["NULL"]}
-    return files + packed + [workbook(sheet), workbook(dict([*sheet.items()][1:])), workbook({1: ["a"]}, {1: ["b"]})]
-
-
-FILES = _whole_files()
+_PACKED = [packer.compress(content) for content in (*TEXTS[::3], *OBJECTS[:2]) for packer in (gzip, bz2)]
+FILES = [*parquet_files()[::2], *arrow_files()[::2], *TEXTS, *OBJECTS, b"PK\x03\x04 zip", *_PACKED, *WORKBOOKS]
+_PUT_IN = [b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8, b"[", b'{"a": ']
 
 
 @st.composite
@@ -137,11 +66,7 @@ def damaged(draw: st.DrawFn) -> bytes:
             case "double":
                 content[at:at] = content[at : at + draw(st.integers(1, 20))]
             case "put in":
-                content[at:at] = draw(
-                    st.sampled_from(
-                        [b"\0", b"\r", b'"', b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b",", b"\xff" * 8, b"[", b'{"a": ']
-                    )
-                )
+                content[at:at] = draw(st.sampled_from(_PUT_IN))
             case _:
                 del content[at:]
     return bytes(content)
@@ -149,56 +74,35 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 contents = texts() | damaged() | st.binary(max_size=60) | st.sampled_from(FILES)
 
-_COLUMNS = [
-    "customer",
-    "order_id",
-    "product",
-    "items",
-    "milk",
-    "Item 1",
-    "a",
-    "b",
-    "1",
-    "2",
-    "",
-    " ",
-    "no such",
-    "a\0b",
-    "漢",
-]
+_NAMED = "customer order_id product items milk a b 1 2 漢"
+_COLUMNS = [*_NAMED.split(), "Item 1", "", " ", "no such", "a\0b"]
 columns: st.SearchStrategy[Any] = st.sampled_from(_COLUMNS)
 _ODD: st.SearchStrategy[Any] = st.sampled_from([0, 5, True, b"x", ["a"], 1.5, object, float("nan")])
+
+
+_OPTIONS: dict[str, tuple[int, list[Any]]] = {
+    **dict.fromkeys(("user", "basket", "item", "items"), (3, _COLUMNS)),
+    "missing_user": (3, ["drop", "own-unit", "keep", ""]),
+    "delimiter": (3, [",", ";", "tab", "|", " ", "", "ab", '"', "\0", "é"]),
+    "header": (3, [True, False]),
+    "encoding": (4, ["utf-8", "utf-16", "cp1252", "ascii", "utf-7", "idna", "rot13", "cp037", "x"]),
+    "input_format": (2, ["long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl", "excel"]),
+    "skip_rows": (4, [0, 1, 2, 3, 10_000]),
+}
 
 
 @st.composite
 def options(draw: st.DrawFn, *, odd: bool = True) -> dict[str, Any]:
     """Options of reading: mostly none, some that fit, some that do not, few that are no options."""
-    drawn: dict[str, Any] = {}
-    for name in ("user", "basket", "item", "items"):
-        if draw(st.integers(0, 3)) == 0:
-            drawn[name] = draw(columns)
+    drawn = {
+        name: draw(st.sampled_from(values))
+        for name, (rare, values) in _OPTIONS.items()
+        if draw(st.integers(0, rare)) == 0
+    }
     if draw(st.integers(0, 3)) == 0:
         drawn |= {"basket": "order_id", "item": "product"}
-    if draw(st.integers(0, 3)) == 0:
-        drawn["missing_user"] = draw(st.sampled_from(["drop", "own-unit", "keep", ""]))
-    if draw(st.integers(0, 3)) == 0:
-        drawn["delimiter"] = draw(st.sampled_from([",", ";", "tab", "|", " ", "", "ab", '"', "\0", "é"]))
-    if draw(st.integers(0, 3)) == 0:
-        drawn["header"] = draw(st.booleans())
-    if draw(st.integers(0, 4)) == 0:
-        drawn["encoding"] = draw(
-            st.sampled_from(["utf-8", "utf-16", "cp1252", "ascii", "utf-7", "idna", "rot13", "cp037", "x"])
-        )
-    if draw(st.integers(0, 2)) == 0:
-        drawn["input_format"] = draw(
-            st.sampled_from(["long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl", "excel"])
-        )
-    if draw(st.integers(0, 4)) == 0:
-        drawn["skip_rows"] = draw(st.sampled_from([0, 1, 2, 3, 10_000]))
     if odd and draw(st.integers(0, 19)) == 0:
-        drawn[
-            draw(st.sampled_from(["user", "basket", "item", "items", "delimiter", "encoding", "header", "skip_rows"]))
-        ] = draw(_ODD)
+        drawn[draw(st.sampled_from(sorted({*_OPTIONS} - {"missing_user", "input_format"})))] = draw(_ODD)
     return drawn
 
 

@@ -18,6 +18,7 @@ import fuzz_inputs as inputs
 import numpy as np
 import pyarrow.parquet
 import pytest
+from byte_targets import LISTS
 from fuzz_limits import outcome, within_limits
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,54 +30,21 @@ from fim_private.release.release import Release
 
 pytestmark = pytest.mark.full
 
-_NUMBERS: list[Any] = [
-    0,
-    1,
-    2,
-    3,
-    -1,
-    10**6,
-    10**30,
-    1.0,
-    1e-6,
-    1e-400,
-    0.5,
-    1.5,
-    1e300,
-    float("nan"),
-    float("inf"),
-    True,
-]
-_NUMBERS += [
-    None,
-    "1",
-    "1_0",
-    "",
-    Fraction(1, 3),
-    np.int64(2),
-    np.float64(0.5),
-    [],
-    "2-4",
-    range(1, 3),
-    object(),
-    10**400,
-]
+_NUMBERS: list[Any] = [0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300, True, None]
+_NUMBERS += [float("nan"), float("inf"), "", "1", "1_0", "2-4", Fraction(1, 3), np.int64(2), np.float64(0.5), []]
+_NUMBERS += [range(1, 3), object()]
 numbers = st.sampled_from(_NUMBERS)
 _MECHANISMS = ["auto", "", "no such", *(spec.name for spec in REGISTRY)]
-_LISTS: list[Any] = [
-    [["bread", "butter"]] * 900 + [["bread", "jam", 3]] * 500 + [["tea"]] * 20,
-    [],
-    [[]],
-    inputs.LONG,
-    inputs.LISTS,
-    inputs.NUMBERS,
-    "no such file.csv",
-]
-_SHOPS: dict[str, Any] = dict(
-    zip(["many", "none", "empty", "long", "lists", "numbers", "missing"], _LISTS, strict=True)
-)
-
-
+_SHOPS: dict[str, Any] = {
+    "many": [["bread", "butter"]] * 900 + [["bread", "jam", 3]] * 500 + [["tea"]] * 20,
+    "none": [],
+    "empty": [[]],
+    "long": inputs.LONG,
+    "lists": LISTS,
+    "numbers": inputs.NUMBERS,
+    "missing": "no such file.csv",
+}
+_OF_NUMBERS = "epsilon delta size top supports_share max_rank max_basket max_baskets universe_size"
 _KNOWN = signature(fim.mine).parameters
 
 
@@ -84,17 +52,7 @@ _KNOWN = signature(fim.mine).parameters
 def questions(draw: st.DrawFn) -> dict[str, Any]:
     """Parameters of mine: mostly plain ones, some of them odd."""
     asked: dict[str, Any] = {"seed": 1, "max_work": 10**6}
-    for name in (
-        "epsilon",
-        "delta",
-        "size",
-        "top",
-        "supports_share",
-        "max_rank",
-        "max_basket",
-        "max_baskets",
-        "universe_size",
-    ):
+    for name in _OF_NUMBERS.split():
         if draw(st.integers(0, 5)) == 0:
             asked[name] = draw(numbers)
     plain: dict[str, list[Any]] = {
@@ -155,64 +113,14 @@ def test_plans(asked: dict[str, Any], tops: Any, typical: Any) -> None:
 
 # -------------------------------------------------------------------------------------------------- command line
 
-_WORDS = [
-    "0",
-    "1",
-    "2",
-    "-1",
-    "1_0",
-    "\u0663",
-    "\uff11",
-    "1e400",
-    "nan",
-    "inf",
-    "",
-    " 1",
-    "1.5",
-    "2-3",
-    "10" * 30,
-    "x",
-    "-",
-]
-_WORDS += ["\0", "\u00e9", "0x10", "1e-6", "json", "csv", "a.csv", "b.parquet", "out.txt", "~", "/"]
-_OPTIONS = [
-    "--size",
-    "--epsilon",
-    "--delta",
-    "--top",
-    "--union",
-    "--supports",
-    "--supports-share",
-    "--keep-all",
-    "--mechanism",
-    "--neighbors",
-    "--max-rank",
-    "--user",
-    "--missing-user",
-    "--basket",
-    "--item",
-    "--items",
-    "--input-format",
-    "--delimiter",
-    "--header",
-    "--no-header",
-    "--encoding",
-    "--catalogue",
-    "--format",
-    "--output",
-    "--seed",
-    "--universe-size",
-    "--max-work",
-    "--units",
-    "--typical-basket",
-    "--confidence",
-    "--trials",
-    "--help",
-    "--version",
-    "--itemsets",
-    "-h",
-    "-x",
-]
+_PLAIN = "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv b.parquet out.txt ~ /"
+_WORDS = [*_PLAIN.split(), "", " 1", "10" * 30, "\0", "\u00e9"]
+_NAMES = (
+    "size epsilon delta top union supports supports-share keep-all mechanism neighbors max-rank user missing-user "
+    "basket item items input-format delimiter header no-header encoding catalogue format output seed universe-size "
+    "max-work units typical-basket confidence trials help version itemsets"
+)
+_OPTIONS = ["-h", "-x", *(f"--{name}" for name in _NAMES.split())]
 arguments = st.lists(st.sampled_from([*_OPTIONS, *_WORDS, *_MECHANISMS]), max_size=6)
 
 

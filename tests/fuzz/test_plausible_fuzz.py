@@ -38,7 +38,6 @@ _WORDS = [
     "crème brûlée",
     "rolls/buns",
     "jam (5 %)",
-    "Öl",
     "eggs, large",
 ]
 _CODES = ["85123A", "71053", "84406B", "22423", "POST", "S-77"]

@@ -137,7 +137,7 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
         named: dict[str, Any] = (
             {"item": "one", "basket": "other"} if key == "item" else {"basket": "one", "item": "other"}
         )
-        read = read_transactions(server.address(), query=query, **named)
+        read = read_transactions(server.address(), query=query, input_format="long", **named)
         assert read.baskets == 1
         found = [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
         assert found == (labels if key == "item" else ["x"])
@@ -214,18 +214,8 @@ def command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-NAMED = (
-    "--query",
-    QUERY,
-    "--user",
-    "customer_id",
-    "--basket",
-    "order_id",
-    "--item",
-    "product",
-    "--missing-user",
-    "drop",
-)
+COLUMNS_NAMED = "--user customer_id --basket order_id --item product --missing-user drop"
+NAMED = ("--query", QUERY, *COLUMNS_NAMED.split())
 
 
 @pytest.mark.parametrize(

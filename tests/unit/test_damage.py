@@ -36,7 +36,7 @@ from pathlib import Path
 import fim_private as fim
 
 warnings.simplefilter("error", append=True)
-path, options, places, masks, show = sys.argv[1], *map(json.loads, sys.argv[2:])
+path, options, places, masks = sys.argv[1], *map(json.loads, sys.argv[2:])
 whole, read, refused, lines = Path(path).read_bytes(), 0, 0, set()
 for place in range(*places):
     for mask in masks:
@@ -54,10 +54,12 @@ print(json.dumps([read, refused, sorted(lines)]))
 """
 
 
-def outcomes(path: Path, content: bytes, options: dict[str, Any], step: int, masks: list[int]) -> tuple[int, int]:
-    """How many of the damaged files were read, and how many refused, each in one line."""
+def outcomes(
+    path: Path, content: bytes, options: dict[str, Any], step: int, masks: list[int], places: list[int] | None = None
+) -> tuple[int, int]:
+    """How many of the damaged files were read, and how many refused, each in one line; places: those of a range."""
     path.write_bytes(content)
-    given = [json.dumps(value) for value in (options, [0, len(content), step], masks, False)]
+    given = [json.dumps(value) for value in (options, places or [0, len(content), step], masks)]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), *given], capture_output=True, text=True, timeout=PATIENCE
     )
@@ -112,6 +114,10 @@ def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
     assert read + refused == 4 * len(range(0, len(content), step))
     assert read
     assert refused
+    if form == "parquet with where":
+        # Arrow's Python asks without a guard for what is known of columns: it ended the process (abort).
+        footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+        outcomes(tmp_path / "a.parquet", content, options, 5, [70, 255], [footer, len(content), 5])
 
 
 @pytest.mark.full
@@ -119,21 +125,6 @@ def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
 def test_files_that_are_cut_off_at_any_byte(form: str, tmp_path: Path) -> None:
     suffix, content, options = WHOLE[form]
     assert sum(outcomes(tmp_path / f"a{suffix}", content, options, 1, [0])) == len(content)
-
-
-@pytest.mark.full
-def test_a_damaged_footer_does_not_end_the_process_of_who_reads_some_rows(tmp_path: Path) -> None:
-    """Arrow's Python asks without a guard for what is known of columns: it ended the process (abort)."""
-    content = PARQUET[2]
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    assert footer > 0
-    path = tmp_path / "a.parquet"
-    path.write_bytes(content)
-    given = [json.dumps(value) for value in (WHERE, [footer, len(content), 5], [70, 255], False)]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path), *given], capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr[-1_000:]
 
 
 def test_a_length_that_no_memory_has_is_damage(tmp_path: Path) -> None:
@@ -212,14 +203,6 @@ def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: 
             except FimPrivateError as error:
                 said = str(error)
             assert said.isprintable()
-
-
-def test_inspect_shows_nothing_of_damage(tmp_path: Path) -> None:
-    """A guess of another encoding read it, and the look at its first values, by another parser, did not."""
-    path = tmp_path / "a.csv"
-    path.write_bytes(b'order_id;\x01\x00oduct;cutsome\x8e\xf2\xe5\xce\xc4\xdd\x9e\xba2;"c ""d"""usto;\r\n')
-    with pytest.raises(fim.DataError, match=r"a byte that no text has \(NUL\)"):
-        fim.inspect(path)
 
 
 RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)

@@ -54,9 +54,6 @@ def refused(source: Any, *parts: str, **options: Any) -> str:
     return shown
 
 
-# ------------------------------------------------------------------------------------------------------- delimiters
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "csv.gz"])
 def test_columns_that_are_named_tell_the_delimiter(delimiter: str, suffix: str, tmp_path: Path) -> None:
@@ -101,14 +98,9 @@ def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_
     assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(read_transactions(path, delimiter=","))
 
 
-@pytest.mark.parametrize(
-    "lines", [["milk", "milk", "milk|bread"], ["tea bags|milk", "milk", "jam"], ["a b", "a|b", "b"]]
-)
-def test_a_bar_is_plausible_where_spaces_hardly_cut(lines: list[str], tmp_path: Path) -> None:
-    refused(written(tmp_path, "a.txt", "\n".join(lines) + "\n"), "say delimiter '|'", "or input_format fimi")
-
-
 def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
+    for lines in ("milk\nmilk\nmilk|bread\n", "tea bags|milk\nmilk\njam\n", "a b\na|b\nb\n"):
+        refused(written(tmp_path, "a.txt", lines), "say delimiter '|'", "or input_format fimi")
     path = written(tmp_path, "a.txt", "a b|c d\na d\nb d\na\n")
     assert baskets(read_transactions(path))[0] == {"a", "b|c", "d"}
     long = written(tmp_path, "b.txt", "1\n" * 60 + "a|b\n")
@@ -142,25 +134,21 @@ def test_the_line_that_spreadsheets_put_first(tmp_path: Path) -> None:
     assert baskets(read_transactions(path, basket="order_id", input_format="wide")) == TWO
 
 
-# ------------------------------------------------------------------------------------------- line ends and encodings
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 21])
 def test_line_ends(end: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if end != "\r\r\n":
+        text = "order_id,product\n1,milk\n1,bread\n2,milk\n".replace("\n", end)
+        assert baskets(read_transactions(written(tmp_path, "t.csv", text), **LONG)) == TWO
+        wide = written(tmp_path, "w.csv", "order_id,Item 1,Item 2\n1,milk,bread\n2,milk\n".replace("\n", end))
+        assert baskets(read_transactions(wide, basket="order_id", input_format="wide")) == TWO
     lines = written(tmp_path, "a.csv", "milk,bread\nmilk\n".replace("\n", end))
     fimi = written(tmp_path, "a.dat", "milk bread\nmilk".replace("\n", end))
+    blank = written(tmp_path, "b.dat", "a b\n\nc\n\n\nd\n".replace("\n", end))
+    assert read_transactions(blank).baskets == 6
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
     assert baskets(read_transactions(lines)) == TWO
     assert baskets(read_transactions(fimi)) == TWO
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_of_tables(end: str, tmp_path: Path) -> None:
-    text = "order_id,product\n1,milk\n1,bread\n2,milk\n".replace("\n", end)
-    assert baskets(read_transactions(written(tmp_path, "a.csv", text), **LONG)) == TWO
-    wide = written(tmp_path, "w.csv", "order_id,Item 1,Item 2\n1,milk,bread\n2,milk\n".replace("\n", end))
-    assert baskets(read_transactions(wide, basket="order_id", input_format="wide")) == TWO
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "cp1252", "latin-1", "utf-16-be"])
@@ -192,17 +180,8 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"delimiter": ",,"}, "delimiter must be one character"),
-        ({"delimiter": ""}, "delimiter must be one character"),
-        ({"delimiter": "a"}, "delimiter must be one character"),
-        ({"delimiter": "\u00e9"}, "delimiter must be one character"),
-        ({"delimiter": '"'}, "delimiter must be one character"),
-        ({"delimiter": "\n"}, "delimiter must be one character"),
-        ({"delimiter": 5}, "delimiter must be one character"),
-        ({"encoding": "no such"}, "encoding must be the name"),
-        ({"encoding": "base64"}, "encoding must be the name"),
-        ({"encoding": 5}, "encoding must be the name"),
-        ({"encoding": "a\0b"}, "encoding must be the name"),
+        *(({"delimiter": one}, "delimiter must be one character") for one in (",,", "", "a", "\u00e9", '"', "\n", 5)),
+        *(({"encoding": one}, "encoding must be the name") for one in ("no such", "base64", 5, "a\0b")),
         ({"header": "yes"}, "header must be True or False"),
         ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
@@ -225,9 +204,6 @@ def test_a_dialect_is_for_text(tmp_path: Path) -> None:
             read_transactions(source, input_format="lines")
 
 
-# ---------------------------------------------------------------------------------------- what might be something else
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -244,13 +220,10 @@ def test_a_dialect_is_for_text(tmp_path: Path) -> None:
 def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: Path) -> None:
     path = written(tmp_path, f"a.{suffix}", content)
     refused(path, "input_format", "basket")
-
-
-def test_the_refusal_names_the_columns_that_fit(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n")
-    refused(path, "such as basket 'Member_number' and basket 'Date' and item 'itemDescription'", "input_format lines")
-    data = read_transactions(path, basket="Member_number", item="itemDescription")
-    assert baskets(data) == [{"tropical fruit"}]
+    if content.startswith("Member"):
+        refused(path, "such as basket 'Member_number' and basket 'Date' and item 'itemDescription'")
+        data = read_transactions(path, basket="Member_number", item="itemDescription", delimiter=",")
+        assert baskets(data) == [{"tropical fruit", "milk"}]
 
 
 def test_a_table_without_names(tmp_path: Path) -> None:
@@ -306,6 +279,8 @@ def test_wide_text(tmp_path: Path) -> None:
     assert baskets(read_transactions(ragged, input_format="wide", user="who"))[-2:] == [set(), {"milk"}]
     long = written(tmp_path, "c.csv", "Transaction;Item 1;Item 2\n1;milk;tea;jam\n")
     refused(long, "more or fewer fields", input_format="wide")
+    open_quote = written(tmp_path, "e.csv", 'Transaction,Item 1,Item 2\n1,"milk,bread\n2,tea,jam\n')
+    refused(open_quote, "double quotes", input_format="wide")
     others = written(tmp_path, "d.csv", "first,second\nmilk,bread\nmilk,\n")
     assert baskets(read_transactions(others, input_format="wide")) == TWO
     with pytest.raises(ParameterError, match="item does not go with input_format wide"):
@@ -346,11 +321,10 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
     data = read_transactions(path, input_format="spmf")
     assert baskets(data) == [{"apple"}, {"apple", "pear tree"}, set(), {3}]
     assert data.units == 3
+    late = written(tmp_path, "b.txt", "7 -1 -2\n@ITEM=7=apple\n7 -1 -2\n")
+    refused(late, "names an item", "put these lines first", input_format="spmf")
     with pytest.raises(ParameterError, match="user cannot be used with sequences"):
         read_transactions(path, input_format="spmf", user="u")
-
-
-# -------------------------------------------------------------------------------------------------- frames and arrays
 
 
 def test_frames_of_numbers() -> None:
@@ -377,6 +351,13 @@ def test_an_id_among_one_hot_columns(kind: type) -> None:
         assert read_transactions(source, user="id").units == 2
     if kind is int:
         refused(frame[["milk", "bread"]] * 3, "a column of the frame holds more than 0 and 1", "> 0")
+        refused(pa.table([[1, 0], [0, 1]], ["milk", "milk"]), "two columns of one name")
+
+
+def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
+    assert "Jane" not in refused(written(tmp_path, "a.csv", "household of Jane Doe,goods,order,item\n"))
+    items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
+    assert "HIV" not in refused(items, "no column 'u'", user="u")
 
 
 def test_wide_frames() -> None:
@@ -393,11 +374,6 @@ def test_wide_frames() -> None:
         assert baskets(read_transactions(source, input_format="wide")) == [{"a", 2}, {"b"}]
 
 
-def test_columns_of_one_name() -> None:
-    doubled = pa.table([[1, 0], [0, 1]], ["milk", "milk"])
-    refused(doubled, "two columns of one name")
-
-
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
 def test_views_in_files_when_rows_are_dropped(kind: Any, tmp_path: Path) -> None:
     users = pa.array(["ann", None, "bob"], pa.string()).cast(kind)
@@ -406,9 +382,6 @@ def test_views_in_files_when_rows_are_dropped(kind: Any, tmp_path: Path) -> None
     pyarrow.feather.write_feather(table, str(tmp_path / "a.arrow"), compression="uncompressed")
     data = read_transactions(tmp_path / "a.arrow", user="who", missing_user="drop", **LONG)
     assert baskets(data) == [{"milk"}, {"milk"}]
-
-
-# --------------------------------------------------------------------------------------------------- paths and pipes
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,9 +410,6 @@ def test_what_the_system_refuses(number: int | None, said: str) -> None:
     with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
         raise OSError(number, "") if number else OSError("no thrift")
     assert str(caught.value) == said
-
-
-def test_memory_that_ran_out_is_no_fault_of_the_file() -> None:
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
         with pytest.raises(MemoryError), file_errors(Path("a.csv")):
             raise error
@@ -488,9 +458,6 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
     # It may wait for ever for who writes it.
     os.mkfifo(tmp_path / "pipe")
     refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
-
-
-# ---------------------------------------------------------------------------------------------------- size and damage
 
 
 def child(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -571,9 +538,6 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     assert data.cut_to(1).baskets == data.capped(1, 1).baskets == 55
 
 
-# ----------------------------------------------------------------------------------- one unit's line and all the others
-
-
 @pytest.mark.parametrize("form", ["wide", "long"])
 @pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
 def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
@@ -607,44 +571,6 @@ def test_a_column_of_nulls_changes_no_label() -> None:
     assert baskets(read_transactions(pd.DataFrame(places), input_format="wide")) == expected
 
 
-def test_names_of_spmf_stand_first(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "7 -1 -2\n@ITEM=7=apple\n7 -1 -2\n")
-    refused(path, "names an item", "put these lines first", input_format="spmf")
-
-
-def test_blank_lines_count_whatever_ends_them(tmp_path: Path) -> None:
-    for end in ("\n", "\r\n", "\r"):
-        path = written(tmp_path, "a.dat", "a b\n\nc\n\n\nd\n".replace("\n", end))
-        assert read_transactions(path).baskets == 6, repr(end)
-
-
-@pytest.mark.full
-def test_many_carriage_returns_take_no_time(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.dat.gz", gzip.compress(b"a" + b"\r" * 9_000_000 + b"b"))
-    assert read_transactions(path).baskets == 9_000_001
-
-
-def test_an_open_quote_in_a_wide_table_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", 'Transaction,Item 1,Item 2\n1,"milk,bread\n2,tea,jam\n')
-    refused(path, "double quotes", input_format="wide")
-
-
-def outcome_of(path: Path) -> object:
-    try:
-        return read_transactions(path)
-    except DataError as error:
-        return error
-
-
-def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", "household of Jane Doe,goods\n")
-    assert "Jane" not in str(outcome_of(path))
-    items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
-    assert "HIV" not in refused(items, "no column 'u'", user="u")
-
-
-# ------------------------------------------------------------------------------------------- one-hot, as it is written
-
 WORDS = [("WAHR", "FALSCH"), ("ja", "nein"), ("Yes", "No"), ("TRUE", "false"), ("VRAI", "FAUX"), ("x", ""), ("T", "F")]
 QUANTITIES = [("3", "0"), ("0.5", "0.0"), ("0,5", "0,00"), ("2e3", "0e3"), ("+1", ""), ("10", "NA")]
 
@@ -672,9 +598,6 @@ def test_quantities_of_frames_count_where_that_is_said(kind: Any) -> None:
     refused(ids, "column 'order_id' of the frame", "is called like an id", "basket", input_format="one-hot")
     if kind != "Sparse[int]":
         assert baskets(read_transactions(ids, input_format="one-hot", basket="order_id")) != []
-
-
-# -------------------------------------------------------------------------------------------------- lists in cells
 
 
 @pytest.mark.parametrize(
@@ -748,9 +671,6 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
         read_transactions(written(tmp_path, "a.csv", "a,b\n"), split=";", input_format="lines")
 
 
-# ----------------------------------------------------------------------------------- letters, and what names a basket
-
-
 def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
     words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
     expected: list[set[Item]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
@@ -790,15 +710,5 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
     refused(source, "without a user", user="customer", **named)
     users = read_transactions(source, user="customer", missing_user="drop", **named)
     assert (users.units, users.baskets) == (4, 5)
-
-
-def test_numbers_and_days_name_a_basket_as_their_texts_do(tmp_path: Path) -> None:
-    days = pd.date_range("2011-01-01", periods=5).repeat(6)
-    frame = pd.DataFrame({"customer": [n % 3 for n in range(30)], "day": days, "item": [f"i{n}" for n in range(30)]})
-    frame.to_csv(path := tmp_path / "a.csv", index=False)
-    named: Any = {"basket": ["customer", "day"], "item": "item"}
-    read = [baskets(read_transactions(source, **named)) for source in (path, frame, pa.Table.from_pandas(frame))]
-    assert len(read[0]) == 15
-    assert sorted(map(sorted, read[0])) == sorted(map(sorted, read[1])) == sorted(map(sorted, read[2]))
     with pytest.raises(ParameterError, match="basket names a column twice"):
-        read_transactions(frame, basket=["day", "day"], item="item")
+        read_transactions(source, basket=["day", "day"], item="item")

@@ -17,9 +17,11 @@ import pytest
 from patience import PATIENCE
 
 import fim_private as fim
+from fim_private.cli.app import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.count import given_itemsets
 from fim_private.reading import memory as chunk_sizes
+from fim_private.reading import text
 from fim_private.reading.memory import MemoryLimit, held_to
 
 MANY = 300_000
@@ -99,12 +101,6 @@ def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_blank_lines_are_free(tmp_path: Path) -> None:
-    path = gzipped(tmp_path / "a.dat.gz", b"\n", 30_000_000)
-    assert fim.read_transactions(path, max_memory="40MB").baskets > 29_000_000
-
-
-@pytest.mark.full
 def test_rows_of_endless_fields(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,b\n" + b'"x\ny",' * 300_000)
@@ -115,9 +111,7 @@ def test_rows_of_endless_fields(tmp_path: Path) -> None:
 
 
 def test_a_line_of_many_millions_of_items_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.reading import text_blocks
-
-    monkeypatch.setattr(text_blocks, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
+    monkeypatch.setattr(text, "_LONGEST_LINE", 3 * chunk_sizes.BLOCK_BYTES)
     path = tmp_path / "a.dat"
     path.write_bytes(b"1 " * 2 * chunk_sizes.BLOCK_BYTES)
     with pytest.raises(fim.DataError, match="has a line of more than 64 MiB; write one basket a line"):
@@ -170,22 +164,21 @@ def test_it_is_no_part_of_a_release_nor_of_an_entry(tmp_path: Path) -> None:
         assert "memory" not in str(ledger.entries[0])
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    program = "from fim_private.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *command], cwd=folder, capture_output=True, text=True, timeout=PATIENCE
-    )
-
-
-def test_the_command_line_says_one_line_and_writes_nothing(tmp_path: Path) -> None:
+def test_the_command_line_says_one_line_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)  # it would stay
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
     said = "Error: to read and count these data takes more than --max-memory = 100 kB: read fewer rows or columns"
     for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
-        done = run(tmp_path, *command, "a.dat", "--max-memory", "100kB", "--output", "out.json")
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(said), done.stderr
-        assert done.stderr.count("\n") == 1
+        words = ["fim-private", *command, "a.dat", "--max-memory", "100kB", "--output", "out.json"]
+        monkeypatch.setattr(sys, "argv", words)
+        assert run_here() == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith(said), err
     assert {path.name for path in tmp_path.iterdir()} == {"a.dat", "pairs.csv"}
 
 
@@ -196,7 +189,8 @@ def test_what_is_decoded_in_one_piece_is_held_by_the_system(tmp_path: Path) -> N
     one = pa.table({"items": pa.ListArray.from_arrays(pa.array([0, 10**8], pa.int32()), entries)})
     pyarrow.parquet.write_table(one, tmp_path / "a.parquet", compression="zstd")
     assert (tmp_path / "a.parquet").stat().st_size < 2_000
-    done = run(tmp_path, "mine", "a.parquet", "--max-memory", "100MB", "--output", "out.json")
+    words = [sys.executable, "-m", "fim_private", "mine", "a.parquet", "--max-memory", "100MB", "--output", "out.json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert done.stderr.startswith(("Error: memory ran out, and nothing was written", "Error: to read and count"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]

@@ -22,10 +22,17 @@ from fim_private.reading.columns import (
     suggests_user,
 )
 from fim_private.reading.labels import as_texts
-from fim_private.reading.matrices import ABOVE_ZERO, FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm, MissingUser
 from fim_private.reading.text_blocks import LOOKED_AT
-from fim_private.reading.values import arrow_of, arrow_strings, is_missing
+from fim_private.reading.values import (
+    ABOVE_ZERO,
+    FALSE_TEXTS,
+    QUANTITY,
+    TRUE_TEXTS,
+    arrow_of,
+    arrow_strings,
+    is_missing,
+)
 
 # -------------------- other readings
 # What else the first lines of a text may be than one basket per line: another reading that is as plausible.

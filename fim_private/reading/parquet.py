@@ -13,8 +13,7 @@ from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import File
 from fim_private.reading.record_batches import ArrowSource
-from fim_private.reading.row_filter import may_pass, of_row_group
-from fim_private.reading.where import columns_of
+from fim_private.reading.where import columns_of, may_pass, of_row_group
 
 # -------------------- parquet footer
 # What the footer of a Parquet file says of its row groups, once it is known that it can be asked for.

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter
-from fim_private.reading.columns import Wanted, shown_type
+from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import (
     File,
@@ -31,9 +31,9 @@ from fim_private.reading.labels import is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.parquet import arrow_source
 from fim_private.reading.record_batches import ArrowSource, plain
-from fim_private.reading.row_filter import may_pass, of_folders
 from fim_private.reading.text import form_of, json_source, named_text_table, text_table, with_lines_of_json
-from fim_private.reading.values import arrow_of, arrow_strings
+from fim_private.reading.values import arrow_of, arrow_strings, shown_type
+from fim_private.reading.where import may_pass, of_folders
 from fim_private.reading.workbooks import workbook_source
 
 # -------------------- file tables

@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
-from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
-from fim_private.reading.labels import ArrowLabels
+from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
 from fim_private.reading.other_readings import SAMPLE, fields_of, refuse_other_readings
 from fim_private.reading.record_batches import ArrowSource, read_arrow
@@ -34,7 +33,7 @@ from fim_private.reading.text_blocks import (
     refuse_title,
     utf8_parts,
 )
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, arrow_strings
 
 # -------------------- spmf
@@ -48,7 +47,7 @@ _COMMENTS = ("%", "#", "@")
 _BASKET_END, _LINE_END = "-1", "-2"
 
 
-def read_sequences(blocks: Iterator[bytes], labels: ArrowLabels) -> Transactions:
+def read_sequences(blocks: Iterator[bytes], labels: Labels) -> Transactions:
     """Read users, one a line, and their baskets.
 
     Raises DataError for names of items behind a user, UnicodeDecodeError for text that is not UTF-8.
@@ -56,7 +55,7 @@ def read_sequences(blocks: Iterator[bytes], labels: ArrowLabels) -> Transactions
     return assemble(_spmf_rows(blocks, labels), labels)
 
 
-def _spmf_rows(blocks: Iterator[bytes], labels: ArrowLabels) -> Iterator[KeyedRows]:
+def _spmf_rows(blocks: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of each block, under the number of their line."""
     names: dict[str, str] = {}
     line_number = 0
@@ -630,12 +629,12 @@ def read_text(file: File, options: Options) -> Transactions:
         if not first and dialect.skipped:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
-        labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
+        labels = Labels(file.name, text=True, fold_case=options.fold_case)
         found = _text_baskets(chain([first], parts), form, delimiter, labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
 
-def _text_baskets(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: ArrowLabels) -> Transactions:
+def _text_baskets(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: Labels) -> Transactions:
     """Return the baskets in blocks of lines."""
     if form is InputForm.SPMF:
         return read_sequences(parts, labels)
@@ -680,7 +679,7 @@ def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
                 yield kept[0]
 
 
-def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
+def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     """Cut lines at separators (the newline one of them). An empty token becomes a null."""
     table = bytearray(256)
     for separator in separators:
@@ -695,7 +694,7 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
     return KeyedRows(np.diff(line_ends, prepend=0), codes)
 
 
-def _delimited_lines(parts: Iterator[bytes], delimiter: str, labels: ArrowLabels) -> Iterator[KeyedRows]:
+def _delimited_lines(parts: Iterator[bytes], delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
     """Yield rows from blocks of a CSV with one basket per line."""
     for block in parts:
         if b'"' in block:
@@ -704,7 +703,7 @@ def _delimited_lines(parts: Iterator[bytes], delimiter: str, labels: ArrowLabels
             yield _tokens(block, delimiter.encode() + b"\n", labels)
 
 
-def _quoted_lines(block: bytes, delimiter: str, labels: ArrowLabels) -> KeyedRows:
+def _quoted_lines(block: bytes, delimiter: str, labels: Labels) -> KeyedRows:
     """Return the rows of a block in which there are quotes, each line by itself.
 
     A quote left open must not reach into somebody else's basket.

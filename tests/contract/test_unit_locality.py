@@ -37,7 +37,7 @@ from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import repeated_items
 from fim_private.counting.registry import item_level_sums
 from fim_private.errors import DataError
-from fim_private.reading import assembly, record_batches
+from fim_private.reading import record_batches, transactions
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
 from fim_private.reading.labels import Item, canonical_vocabulary
@@ -393,8 +393,8 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
 
 
 def merge_two_ids(patch: pytest.MonkeyPatch) -> None:
-    right = assembly._numbers_by_appearance
-    patch.setattr(assembly, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
+    right = transactions._numbers_by_appearance
+    patch.setattr(transactions, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
 
 
 def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
@@ -406,7 +406,7 @@ def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
         number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         return np.concatenate([number[part - base] for part in keys])
 
-    patch.setattr(assembly, "_numbers_by_value", wrong)
+    patch.setattr(transactions, "_numbers_by_value", wrong)
 
 
 def two_zeros(patch: pytest.MonkeyPatch) -> None:
@@ -414,7 +414,7 @@ def two_zeros(patch: pytest.MonkeyPatch) -> None:
 
 
 def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
-    right = assembly._numbers
+    right = transactions._numbers
 
     def wrong(parts: list[Any]) -> Any:
         numbers, above = [], 0
@@ -423,20 +423,20 @@ def number_each_batch_by_itself(patch: pytest.MonkeyPatch) -> None:
             above = numbers[-1].max(initial=above - 1) + 1
         return np.concatenate(numbers)
 
-    patch.setattr(assembly, "_numbers", wrong)
+    patch.setattr(transactions, "_numbers", wrong)
 
 
 def a_basket_id_is_good_for_all_users(patch: pytest.MonkeyPatch) -> None:
-    right = assembly._numbers_by_appearance
+    right = transactions._numbers_by_appearance
 
     def wrong(keys: Any) -> Any:
         return right(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
 
-    patch.setattr(assembly, "_numbers_by_appearance", wrong)
+    patch.setattr(transactions, "_numbers_by_appearance", wrong)
 
 
 def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
-    right = assembly._units
+    right = transactions._units
 
     def wrong(users: list[Any], basket: Any) -> Any:
         nobody = np.concatenate([part.is_null().to_numpy(zero_copy_only=False) for part in users])
@@ -445,7 +445,7 @@ def nobodys_rows_are_the_first_users(patch: pytest.MonkeyPatch) -> None:
             units[nobody] = 0
         return np.unique(units, return_inverse=True)[1].astype(np.int32)
 
-    patch.setattr(assembly, "_units", wrong)
+    patch.setattr(transactions, "_units", wrong)
 
 
 def judge_all_tokens_together(patch: pytest.MonkeyPatch) -> None:

@@ -116,16 +116,6 @@ def test_canonical_baskets_have_no_nulls_and_no_repetitions(
     assert result.items.dtype == np.int32
 
 
-def test_a_list_of_chunks_is_emptied() -> None:
-    chunks = [chunk([[1, 0]]), chunk([[]])]
-    arrays = canonical_baskets(chunks, np.arange(2, dtype=np.int32))
-    result = Transactions(*arrays, vocabulary_of("a", "b"), np.array([0, 2]))
-    assert chunks == []
-    assert baskets(result) == [["a", "b"], []]
-    assert result.baskets == 2
-    assert result.nbytes == 3 * 8 + 2 * 4 + 2 * 8
-
-
 def test_no_chunks_are_no_baskets() -> None:
     offsets, items = canonical_baskets([], np.empty(0, dtype=np.int32))
     assert offsets.tolist() == [0]

@@ -25,10 +25,9 @@ from hypothesis import strategies as st
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
 
 import fim_private as fim
-from fim_private.reading import row_filter
+from fim_private.reading import where as filters
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
-from fim_private.reading.row_filter import may_pass, of_row_group, passing
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import (
     And,
@@ -40,7 +39,10 @@ from fim_private.reading.where import (
     Not,
     Or,
     columns_of,
+    may_pass,
     moment_of,
+    of_row_group,
+    passing,
     where_of,
 )
 
@@ -196,7 +198,7 @@ def single(value: Any, sign: str, literal: Any) -> Any:
         if isinstance(literal, bool) and value not in (0, 1):
             return None
         value, literal = Fraction(value), Fraction(literal)
-    return row_filter._SIGNS[sign](value, literal)
+    return filters._PYTHON[sign](value, literal)
 
 
 def oracle(condition: Condition, row: dict[str, Any]) -> Any:

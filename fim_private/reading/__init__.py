@@ -16,7 +16,7 @@ workbooks            Workbooks of Excel.
 databases            Databases, through their Arrow drivers.
 frames               Purchases in memory: lists, frames, matrices, Arrow objects.
 sources              What a path, a pattern or an address stands for: one file, several, or a table.
-transactions         Transactions: the one in-memory form of purchases; rows put together to it; the units of each segment.
+transactions         Transactions: the one in-memory form of purchases; rows put together to it; units of each segment.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
 catalogue            The public list of items, from text or tables.

@@ -37,8 +37,8 @@ from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import repeated_items
 from fim_private.counting.registry import item_level_sums
 from fim_private.errors import DataError
-from fim_private.reading import record_batches, transactions
 from fim_private.reading import memory as chunk_sizes
+from fim_private.reading import record_batches, transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
 from fim_private.reading.labels import Item, canonical_vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions

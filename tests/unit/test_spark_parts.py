@@ -17,10 +17,9 @@ import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.counter import Shard, rank_order
 from fim_private.counting.registry import counter_for, shard_counter
-from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import dataframes as session_module
 from fim_private.spark import purchases as pieces_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -51,102 +51,47 @@ _DEEPEST = 100
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A column against a literal. sign: one of = <> < <= > >=."""
+class ColumnTest:
+    """A test of one column. sign: = <> < <= > >=, in, between or null; values: the literals; negated: not so."""
 
     column: str
     sign: str
-    value: Literal
-
-    def __str__(self) -> str:
-        return f"{_name(self.column)} {self.sign} {_literal(self.value)}"
-
-
-@dataclass(frozen=True)
-class In:
-    """A column that is one of several literals; negated, none of them."""
-
-    column: str
-    values: tuple[Literal, ...]
+    values: tuple[Literal, ...] = ()
     negated: bool = False
 
     def __str__(self) -> str:
-        return f"{_name(self.column)} {'not ' * self.negated}in ({', '.join(map(_literal, self.values))})"
+        column, negated, literals = _name(self.column), "not " * self.negated, [*map(_literal, self.values)]
+        match self.sign:
+            case "null":
+                return f"{column} is {negated}null"
+            case "in":
+                return f"{column} {negated}in ({', '.join(literals)})"
+            case "between":
+                return f"{column} {negated}between {' and '.join(literals)}"
+        return f"{column} {self.sign} {literals[0]}"
 
 
 @dataclass(frozen=True)
-class Between:
-    """A column from one literal to another, both included; negated, outside of them."""
+class Joined:
+    """Two or more conditions joined by "and" or "or", or one behind "not"."""
 
-    column: str
-    low: Literal
-    high: Literal
-    negated: bool = False
-
-    def __str__(self) -> str:
-        bounds = f"{_literal(self.low)} and {_literal(self.high)}"
-        return f"{_name(self.column)} {'not ' * self.negated}between {bounds}"
-
-
-@dataclass(frozen=True)
-class IsNull:
-    """A column without a value; negated, with one."""
-
-    column: str
-    negated: bool = False
-
-    def __str__(self) -> str:
-        return f"{_name(self.column)} is {'not ' * self.negated}null"
-
-
-@dataclass(frozen=True)
-class Not:
-    """What is not so."""
-
-    part: Condition
-
-    def __str__(self) -> str:
-        return f"not {_inside(self.part)}"
-
-
-@dataclass(frozen=True)
-class And:
-    """Two or more, all of which are so."""
-
+    word: str
     parts: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        return " and ".join(map(_inside, self.parts))
+        texts = [f"({part})" if isinstance(part, Joined) and part.word != "not" else str(part) for part in self.parts]
+        return f"not {texts[0]}" if self.word == "not" else f" {self.word} ".join(texts)
 
 
-@dataclass(frozen=True)
-class Or:
-    """Two or more, of which one at least is so."""
-
-    parts: tuple[Condition, ...]
-
-    def __str__(self) -> str:
-        return " or ".join(map(_inside, self.parts))
-
-
-Condition = Comparison | In | Between | IsNull | Not | And | Or
-Test = Comparison | In | Between | IsNull
+Condition = ColumnTest | Joined
 
 
 def columns_of(condition: Condition | None) -> list[str]:
     """Return the columns that a condition looks at, once each; none where there is no condition."""
-
-    def names(part: Condition) -> Iterator[str]:
-        match part:
-            case And(parts) | Or(parts):
-                for inner in parts:
-                    yield from names(inner)
-            case Not(inner):
-                yield from names(inner)
-            case _:
-                yield part.column
-
-    return [] if condition is None else list(dict.fromkeys(names(condition)))
+    if isinstance(condition, ColumnTest):
+        return [condition.column]
+    parts = () if condition is None else condition.parts
+    return list(dict.fromkeys(name for part in parts for name in columns_of(part)))
 
 
 def where_of(given: object) -> Condition | None:
@@ -212,13 +157,13 @@ class _Parser:
         return ParameterError(f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}")
 
     def _any(self) -> Condition:
-        return self._several(Or, "or", lambda: self._several(And, "and", self._one))
+        return self._several("or", lambda: self._several("and", self._one))
 
-    def _several(self, kind: type[And] | type[Or], word: str, part: Callable[[], Condition]) -> Condition:
+    def _several(self, word: str, part: Callable[[], Condition]) -> Condition:
         parts = [part()]
         while self._take(word):
             parts.append(part())
-        return parts[0] if len(parts) == 1 else kind(tuple(parts))
+        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
 
     def _one(self) -> Condition:
         """Return a test, or what is in parentheses, or the opposite of one of them."""
@@ -226,7 +171,7 @@ class _Parser:
         if self._depth > _DEEPEST:
             raise ParameterError(f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other")
         if self._take("not"):
-            found: Condition = Not(self._one())
+            found: Condition = Joined("not", (self._one(),))
         elif self._take("("):
             found = self._any()
             self._expect(")")
@@ -235,7 +180,7 @@ class _Parser:
         self._depth -= 1
         return found
 
-    def _test(self) -> Test:
+    def _test(self) -> ColumnTest:
         if self._kind == "name":
             column = self._next()
         elif self._kind == "quoted":
@@ -243,16 +188,16 @@ class _Parser:
         else:
             raise self._error("a column (one of another name is put in double quotes)")
         if self._kind == "sign" and self._token in _SIGNS:
-            return Comparison(column, _SIGNS[self._next()], self._value())
+            return ColumnTest(column, _SIGNS[self._next()], (self._value(),))
         if self._take("is"):
             negated = self._take("not")
             self._expect("null")
-            return IsNull(column, negated)
+            return ColumnTest(column, "null", (), negated)
         negated = self._take("not")
         if self._take("between"):
             low = self._value()
             self._expect("and")
-            return Between(column, low, self._value(), negated)
+            return ColumnTest(column, "between", (low, self._value()), negated)
         if not self._take("in"):
             raise self._error("a sign, in, between or is")
         self._expect("(")
@@ -260,7 +205,7 @@ class _Parser:
         while self._take(","):
             values.append(self._value())
         self._expect(")")
-        return In(column, tuple(values), negated)
+        return ColumnTest(column, "in", tuple(values), negated)
 
     def _value(self) -> Literal:
         if self._kind == "text":
@@ -283,10 +228,6 @@ def _literal(value: Literal) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _inside(part: Condition) -> str:
-    return f"({part})" if isinstance(part, And | Or) else str(part)
 
 
 _MOMENT = re.compile(
@@ -326,15 +267,14 @@ def moment_of(text: str) -> int | None:
 # compared with a number or a date by what it says, if it says one, each text by itself; where it says none, it is as if
 # there were nothing. White space around it means nothing, and what stands for no value is none (`values.present`).
 
-_PYTHON: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+_COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
+    "=": (operator.eq, pc.equal),
+    "<>": (operator.ne, pc.not_equal),
+    "<": (operator.lt, pc.less),
+    "<=": (operator.le, pc.less_equal),
+    ">": (operator.gt, pc.greater),
+    ">=": (operator.ge, pc.greater_equal),
 }
-_ARROW = dict(zip(_PYTHON, (pc.equal, pc.not_equal, pc.less, pc.less_equal, pc.greater, pc.greater_equal), strict=True))
 # Infinities are what columns of floats hold, as Python and databases write them.
 _NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?)")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
@@ -357,34 +297,25 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
     values = {name: present(column) for name, column in columns.items()}
 
     def result(part: Condition) -> pa.Array:
-        match part:
-            case And(parts):
-                return reduce(pc.and_kleene, map(result, parts))
-            case Or(parts):
-                return reduce(pc.or_kleene, map(result, parts))
-            case Not(inner):
-                return pc.invert(result(inner))
-            case _:
-                return _tested(part, values[part.column], source)
+        if isinstance(part, ColumnTest):
+            return _tested(part, values[part.column], source)
+        found = [*map(result, part.parts)]
+        return pc.invert(found[0]) if part.word == "not" else reduce(_KLEENE[part.word], found)
 
     return result(condition)
 
 
-def _tested(test: Test, values: Any, source: str) -> pa.Array:
+_KLEENE = {"and": pc.and_kleene, "or": pc.or_kleene}
+
+
+def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
     """Return what one test of a column says, as `passing` does. values: with null for each that stands for none."""
-
-    def compared(sign: str, literal: Literal) -> pa.Array:
-        return _compared(values, sign, literal, test.column, source)
-
-    match test:
-        case IsNull():
-            found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
-        case In():
-            found = reduce(pc.or_kleene, [compared("=", one) for one in test.values])
-        case Between():
-            found = pc.and_kleene(compared(">=", test.low), compared("<=", test.high))
-        case Comparison():
-            return compared(test.sign, test.value)
+    signs = {"in": ["="] * len(test.values), "between": [">=", "<="]}.get(test.sign, [test.sign])
+    if test.sign == "null":
+        found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
+    else:
+        each = [_compared(values, *one, test.column, source) for one in zip(signs, test.values, strict=True)]
+        found = reduce(pc.or_kleene if test.sign == "in" else pc.and_kleene, each)
     return pc.invert(found) if test.negated else found
 
 
@@ -456,7 +387,7 @@ def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
         nearest = np.array([float(Decimal(number))]).astype(values.type.to_pandas_dtype())
     if pa.types.is_float16(values.type):
         values, nearest = values.cast(pa.float32()), nearest.astype(np.float32)
-    return _ARROW[sign](values, arrow_of(nearest)[0])
+    return _COMPARE[sign][1](values, arrow_of(nearest)[0])
 
 
 def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
@@ -466,7 +397,7 @@ def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
     if isinstance(literal, str):
         moment = moment_of(literal.strip())
         if moment is None:
-            return _ARROW[sign](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
+            return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
         meaning, wanted = moment_of, moment
     elif isinstance(literal, bool):
         meaning = _boolean_of
@@ -474,7 +405,7 @@ def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
         wanted = Decimal(literal)
     encoded = texts.dictionary_encode()  # each different text once
     meanings = [meaning(text) for text in encoded.dictionary.to_pylist()]
-    holds = arrow_of(np.array([one is not None and _PYTHON[sign](one, wanted) for one in meanings], dtype=bool))
+    holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
 
@@ -500,30 +431,24 @@ Outcomes = tuple[bool, bool]
 _DOUBT: Outcomes = (True, True)
 
 
-def may_pass(condition: Condition, outcomes: Callable[[Test], Outcomes]) -> bool:
+def may_pass(condition: Condition, outcomes: Callable[[ColumnTest], Outcomes]) -> bool:
     """Tell whether any row may pass. outcomes: what each test may say of the rows."""
 
     def of(part: Condition) -> Outcomes:
-        match part:
-            case And(parts):
-                each = [of(inner) for inner in parts]
-                return all(true for true, _ in each), any(false for _, false in each)
-            case Or(parts):
-                each = [of(inner) for inner in parts]
-                return any(true for true, _ in each), all(false for _, false in each)
-            case Not(inner):
-                true, false = of(inner)
-                return false, true
-            case _:
-                return outcomes(part)
+        if isinstance(part, ColumnTest):
+            return outcomes(part)
+        true, false = zip(*map(of, part.parts), strict=True)
+        if part.word == "not":
+            return false[0], true[0]
+        return (all(true), any(false)) if part.word == "and" else (any(true), all(false))
 
     return of(condition)[0]
 
 
-def of_folders(named: Mapping[str, str], source: str) -> Callable[[Test], Outcomes]:
+def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], Outcomes]:
     """Return what tests say of rows in folders whose names say columns."""
 
-    def outcomes(test: Test) -> Outcomes:
+    def outcomes(test: ColumnTest) -> Outcomes:
         if test.column not in named:
             return _DOUBT
         found = _tested(test, present(arrow_strings([named[test.column]])), source)[0].as_py()
@@ -532,13 +457,15 @@ def of_folders(named: Mapping[str, str], source: str) -> Callable[[Test], Outcom
     return outcomes
 
 
-def of_row_group(group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> Callable[[Test], Outcomes]:
+def of_row_group(
+    group: Any, places: Mapping[str, int], schema: pa.Schema, source: str
+) -> Callable[[ColumnTest], Outcomes]:
     """Return what tests may say of the rows of a row group of Parquet.
 
     group: its metadata. places: of columns in it, by name; of others nothing is known. schema: of the file.
     """
 
-    def outcomes(test: Test) -> Outcomes:
+    def outcomes(test: ColumnTest) -> Outcomes:
         place = places.get(test.column)
         statistics = None if place is None else group.column(place).statistics
         if statistics is None or not statistics.has_min_max:
@@ -570,37 +497,31 @@ def _bounds(kind: Any, statistics: Any) -> Any:
     return None
 
 
-def _of_bounds(test: Test, bounds: Any, source: str) -> Outcomes:
+def _of_bounds(test: ColumnTest, bounds: Any, source: str) -> Outcomes:
     """Return what a test may say of values from one bound to the other."""
 
     def at(sign: str, value: Any) -> list[bool]:
-        return [*map(bool, _tested(Comparison(test.column, sign, value), bounds, source).to_pylist())]
+        return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
 
     # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-    match test:
-        case Comparison(_, "=", value) if not isinstance(value, bool):
-            return at("<=", value)[0] and at(">=", value)[1], True
-        case Comparison(_, "<" | "<=" | ">" | ">=" as sign, value) if not isinstance(value, bool):
-            truths = at(sign, value)
+    if test.negated or any(isinstance(value, bool) for value in test.values):
+        return _DOUBT
+    match test.sign:
+        case "=" | "in":
+            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values), True
+        case "<" | "<=" | ">" | ">=":
+            truths = at(test.sign, test.values[0])
             return any(truths), not all(truths)
-        case In(_, values, False) if not any(isinstance(value, bool) for value in values):
-            return any(at("<=", value)[0] and at(">=", value)[1] for value in values), True
-        case Between(_, low, high, False) if not isinstance(low, bool) and not isinstance(high, bool):
-            return at("<=", high)[0] and at(">=", low)[1], True
+        case "between":
+            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1], True
     return _DOUBT
 
 
-def _may_be_texts(test: Test, low: str, high: str) -> bool:
+def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
     """Tell whether a test of texts from low to high may be true: white space may stand around each of them."""
-    match test:
-        case Comparison(_, "=", value):
-            wanted = [value]
-        case In(_, values, False):
-            wanted = [*values]
-        case _:
-            return True
-    texts = [value.strip() for value in wanted if isinstance(value, str) and moment_of(value.strip()) is None]
+    wanted = [value.strip() for value in test.values if isinstance(value, str)]
+    is_asked = test.sign in ("=", "in") and not test.negated and len(wanted) == len(test.values)
     # White space comes before all other letters, or is no ASCII.
-    if len(texts) < len(wanted) or low < "!" or high >= "\x7f":
+    if not is_asked or low < "!" or high >= "\x7f" or any(moment_of(text) is not None for text in wanted):
         return True
-    return any(low <= text + "\U0010ffff" and text <= high for text in texts)
+    return any(low <= text + "\U0010ffff" and text <= high for text in wanted)

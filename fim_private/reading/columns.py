@@ -300,7 +300,6 @@ def _item_columns(form: InputForm, others: Sequence[Column], options: Options, s
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
-    """Return the name of the only list column."""
     keys = (*(options.basket or ()), options.user)
     found = [column.name for column in columns if column.is_list and column.name not in keys]
     if len(found) == 1:
@@ -347,7 +346,6 @@ def listing(columns: Iterable[Column]) -> str:
 
 
 def _column(columns: Sequence[Column], name: str, source: str) -> Column:
-    """Return the only column of that name."""
     found = [column for column in columns if column.name == name]
     if not found:
         raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
@@ -436,7 +434,6 @@ class ReadAs:
             )
 
     def __str__(self) -> str:
-        """Return it as a clause of a sentence."""
         lists = "one list of items per row" if self.items else "one basket per element"
         form = _SENTENCES.get(self.form, lists)
         columns = [f"user {self.user!r}"] if self.user else []

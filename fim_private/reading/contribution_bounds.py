@@ -94,5 +94,4 @@ def text_digest(text: str) -> bytes:
 
 
 def _digest(digests: list[bytes]) -> bytes:
-    """Return a digest of digests, all of one length."""
     return blake2b(b"".join(digests), digest_size=_DIGEST_BYTES).digest()

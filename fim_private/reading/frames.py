@@ -85,8 +85,8 @@ def read_object(source: Any, options: Options) -> Transactions:
         if not is_list_type(array.type):
             raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
         return _read_lists(_slices(array), "the array", options)
-    if hasattr(source, "__arrow_c_stream__") and not is_series(source):
-        return read_arrow(_stream_source(source), options)
+    if (table := _stream(source)) is not None:
+        return read_arrow(table, options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         options.refuse("an iterable of baskets")
         iterator = iter(source)
@@ -98,7 +98,6 @@ def read_object(source: Any, options: Options) -> Transactions:
 
 
 def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
-    """Read lists of baskets, a chunk at a time."""
     labels = Labels(where, fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
@@ -134,7 +133,6 @@ def _described(name: Any, series: Any) -> Column:
 
 
 def _read_pandas(frame: Any, options: Options) -> Transactions:
-    """Read a pandas frame: a list column, one row per item, or one column per item."""
     options.dialect.refuse_for("a frame")
     roles = choose(describe_pandas(frame), options, _FRAME)
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
@@ -160,7 +158,7 @@ def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles,
     series = [frame[name] for name in roles.values]
     if roles.form is InputForm.ONE_HOT:
         encoder = Encoder(labels, labels.encode([*roles.values]))
-        values = [_arrow_or(column, _cell_text) for column in series]
+        values = [_as_texts(column) for column in series]
     elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
         values = [_texts(column, name) for column, name in zip(series, roles.values, strict=True)]
     elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
@@ -225,18 +223,18 @@ def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return (values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values).combine_chunks()
 
 
-def _arrow_or(series: Any, text: Callable[[Any], str]) -> pa.Array:
+def _as_texts(series: Any) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as the text of each, null where it stands for none."""
     found = as_arrow(series)
     if found is not None:
         return plain(_one(found))
-    return pa.array([None if is_missing(value) else text(value) for value in series.tolist()], pa.large_string())
+    return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
 
 
 def _texts(series: Any, name: str) -> pa.Array:
     """Return a column to compare, or to cut."""
     try:
-        return _arrow_or(series, _as_text)
+        return _as_texts(series)
     except pa.ArrowException:
         raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
 
@@ -250,11 +248,6 @@ def _as_text(value: object) -> str:
     number = _exact(value)
     text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
     return text.encode("utf-8", "replace").decode()
-
-
-def _cell_text(value: object) -> str:
-    """Return a cell of a one-hot table as a text, in which a boolean is 0 or 1."""
-    return str(int(value)) if isinstance(value, bool | np.bool_) else str(value).encode("utf-8", "replace").decode()
 
 
 def _key(series: Any, name: str) -> pa.Array:
@@ -301,19 +294,15 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
         return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
     if not all(dtype in _BOOLEAN for dtype in dtypes):
         return None
-    parts = (part.to_numpy(dtype=bool, na_value=False) for part in _some_rows(frame.iloc, len(frame), len(dtypes)))
-    return _read_cells(parts, labels.encode(frame.columns.tolist()), labels)
+    codes = labels.encode(frame.columns.tolist())
+    return _read_cells(frame.iloc, len(frame), lambda part: part.to_numpy(dtype=bool, na_value=False), codes, labels)
 
 
-def _some_rows(rows: Any, count: int, columns: int) -> Iterator[Any]:
-    """Yield as many rows of a matrix as are worked on at a time."""
-    size = max(1, memory.ONE_HOT_CELLS // max(1, columns))
-    return (rows[start : start + size] for start in range(0, count, size))
-
-
-def _read_cells(parts: Iterable[Any], columns: Codes, labels: Labels) -> Transactions:
-    """Read matrices of booleans. columns: the code of each."""
-    return assemble((rows_of_cells(part, columns) for part in parts), labels)
+def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
+    """Read a matrix of so many rows, some at a time. cells: makes booleans of them. codes: of each column."""
+    size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
+    parts = (cells(rows[start : start + size]) for start in range(0, count, size))
+    return assemble((rows_of_cells(part, codes) for part in parts), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
@@ -326,8 +315,8 @@ def _read_array(array: Any, options: Options) -> Transactions:
             "use array.astype(bool), or a list of lists of items"
         )
     labels = Labels("the array")
-    parts = (as_presence(part, "the array") for part in _some_rows(array, *array.shape))
-    return _read_cells(parts, labels.encode(arrow_of(np.arange(array.shape[1]))), labels)
+    codes = labels.encode(arrow_of(np.arange(array.shape[1])))
+    return _read_cells(array, len(array), lambda part: as_presence(part, "the array"), codes, labels)
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -354,7 +343,6 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 
 
 def _read_polars(frame: Any, options: Options) -> Transactions:
-    """Read a polars frame."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for _, name in options.named():
@@ -385,11 +373,6 @@ def arrow_object(source: Any) -> ArrowSource | None:
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
     return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
-
-
-def _stream_source(source: Any) -> ArrowSource:
-    """Return what has an Arrow stream as a table that can be read once. Raises ArrowException."""
-    return table_source(pa.RecordBatchReader.from_stream(source))
 
 
 def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -450,5 +433,12 @@ def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
             return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
         except (TypeError, ValueError, OverflowError):
             raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-    has_stream = hasattr(source, "__arrow_c_stream__") and not is_series(source)
-    return _stream_source(source) if has_stream and not isinstance(source, pa.ChunkedArray) else None
+    return _stream(source)
+
+
+def _stream(source: Any) -> ArrowSource | None:
+    """Return what has an Arrow stream as a table that can be read once; None for others."""
+    is_table = (
+        hasattr(source, "__arrow_c_stream__") and not is_series(source) and not isinstance(source, pa.ChunkedArray)
+    )
+    return table_source(pa.RecordBatchReader.from_stream(source)) if is_table else None

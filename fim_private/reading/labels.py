@@ -299,7 +299,6 @@ def _spread(code: Codes, used: NDArray[np.bool_]) -> Codes:
 
 
 def _python_label(value: object) -> Item | None:
-    """Return a label as a Python int or str, None for a missing one."""
     if is_missing(value):
         return None
     if isinstance(value, str):
@@ -310,7 +309,6 @@ def _python_label(value: object) -> Item | None:
 
 
 def _basket(value: object) -> Collection[object]:
-    """Return a basket as a collection that has a length."""
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:
@@ -362,7 +360,6 @@ def is_list_type(kind: pa.DataType) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
-    """Tell whether an Arrow type is text or bytes."""
     names = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 

@@ -77,15 +77,13 @@ class Dialect:
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", _one_character("delimiter", self.delimiter))
         if not isinstance(self.header, bool | None):
-            raise ParameterError(f"{parameter('header')} must be True or False, not {shown(self.header)}")
+            raise _wrong("header", "True or False", self.header)
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _codec(self.encoding))
         _check_member("input_format", self.input_format, InputForm)
         rows = self.skip_rows
         if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST_ROWS):
-            raise ParameterError(
-                f"{parameter('skip_rows')} must be a whole number from 0 to {_MOST_ROWS}, not {shown(rows)}"
-            )
+            raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", rows)
 
     @property
     def skipped(self) -> int:
@@ -108,33 +106,31 @@ def not_utf8(what: str) -> DataError:
     return DataError(f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as cp1252")
 
 
+def _wrong(name: str, wanted: str, given: object) -> ParameterError:
+    return ParameterError(f"{parameter(name)} must be {wanted}, not {shown(given)}")
+
+
 def _one_character(name: str, delimiter: object) -> str:
-    """Return the delimiter that a character or its name stands for."""
     found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else None
     if found is None or len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
-        raise ParameterError(f"{parameter(name)} must be one character, such as ';', or tab, not {shown(delimiter)}")
+        raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return found
 
 
 def _check_member(name: str, value: object, members: type[StrEnum]) -> None:
     if value is not None and (not isinstance(value, str) or value not in [*members]):
-        raise ParameterError(f"{parameter(name)} must be one of {', '.join(members)}, not {shown(value)}")
+        raise _wrong(name, f"one of {', '.join(members)}", value)
 
 
 def _codec(encoding: object) -> str:
     """Return the name of an encoding of text as Python spells it."""
     try:
-        if not isinstance(encoding, str):
-            raise LookupError
-        found = codecs.lookup(encoding)
+        found = codecs.lookup(encoding)  # type: ignore[arg-type]
         if not found._is_text_encoding:
             raise LookupError
         "é".encode(found.name, "replace").decode(found.name)
     except (LookupError, TypeError, ValueError):
-        raise ParameterError(
-            f"{parameter('encoding')} must be the name of a text encoding, such as utf-8 or cp1252, "
-            f"not {shown(encoding)}"
-        ) from None
+        raise _wrong("encoding", "the name of a text encoding, such as utf-8 or cp1252", encoding) from None
     return found.name
 
 
@@ -162,7 +158,7 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
                 raise ParameterError(f"{parameter(name)} goes with {parameter('by')}: the column that names segments")
         return None
     if not isinstance(by, str):
-        raise ParameterError(f"{parameter('by')} must be the name of a column, as text, not {shown(by)}")
+        raise _wrong("by", "the name of a column, as text", by)
     if segments is None:
         raise ParameterError(
             f"{parameter('by')} needs {parameter('segments')} too: the names of the segments, a public list, such as "
@@ -183,30 +179,24 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
     most = 1 if max_segments is None else max_segments
     if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
-        raise ParameterError(
-            f"{parameter('max_segments')} must be a whole number from 1 to that of the segments, {len(names)}, "
-            f"not {shown(most)}"
-        )
+        raise _wrong("max_segments", f"a whole number from 1 to that of the segments, {len(names)}", most)
     return Segments(by, names, most)
 
 
 def _listed(segments: Any) -> Sequence[Any]:
-    """Return the names of segments, one by one."""
     if isinstance(segments, str):
         rows = csv.reader(segments.splitlines(), skipinitialspace=True)
         return [name for row in rows for name in row if name.strip()]
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
-        raise ParameterError(
-            f"{parameter('segments')} must be a list of names, or text such as A,B,C, not {shown(segments)}"
-        )
+        raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     return [*segments]
 
 
 def _segment_name(segment: object) -> str:
     whole = hasattr(segment, "__index__") and not isinstance(segment, bool)
     if not (isinstance(segment, str) or whole) or is_missing(segment):
-        raise ParameterError(f"{parameter('segments')} must be names, texts or whole numbers, not {shown(segment)}")
+        raise _wrong("segments", "names, texts or whole numbers", segment)
     return str(segment).strip()
 
 
@@ -242,12 +232,10 @@ class Options:
         if self.split is not None:
             object.__setattr__(self, "split", _one_character("split", self.split))
         if not isinstance(self.fold_case, bool):
-            raise ParameterError(f"{parameter('fold_case')} must be True or False, not {shown(self.fold_case)}")
+            raise _wrong("fold_case", "True or False", self.fold_case)
         for name in ("user", "items"):
             if not isinstance(getattr(self, name), str | None):
-                raise ParameterError(
-                    f"{parameter(name)} must be the name of a column, as text, not {shown(getattr(self, name))}"
-                )
+                raise _wrong(name, "the name of a column, as text", getattr(self, name))
         _check_member("missing_user", self.missing_user, MissingUser)
         if self.missing_user is not None and self.user is None:
             raise ParameterError(
@@ -310,14 +298,11 @@ class Options:
 
 
 def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns that a parameter names; None for none."""
     if given is None:
         return None
     columns = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if not columns or not all(isinstance(column, str) for column in columns):
-        raise ParameterError(
-            f"{parameter(name)} must be the name of a column, as text, or a list of such names, not {shown(given)}"
-        )
+        raise _wrong(name, "the name of a column, as text, or a list of such names", given)
     if len({*columns}) < len(columns):
         raise ParameterError(f"{parameter(name)} names a column twice; name each once")
     return columns

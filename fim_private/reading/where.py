@@ -110,8 +110,6 @@ def where_of(given: object) -> Condition | None:
 
 
 class _Parser:
-    """Reads a condition, token by token."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._place = self._depth = 0
@@ -141,7 +139,6 @@ class _Parser:
         return taken
 
     def _take(self, token: str) -> bool:
-        """Take a word or a sign if it is next; tell whether it was."""
         is_next = self._kind in ("word", "sign") and self._token == token
         if is_next:
             self._next()
@@ -166,7 +163,6 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
 
     def _one(self) -> Condition:
-        """Return a test, or what is in parentheses, or the opposite of one of them."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise ParameterError(f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other")

@@ -538,7 +538,7 @@ def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:
         starts, items, repeats = repeated_items(data, number_of)
         return starts, items, np.bincount(items, repeats).astype(repeats.dtype)[items]
 
-    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         patch.setattr(f"fim_private.counting.{module}.repeated_items", wrong)
 
 

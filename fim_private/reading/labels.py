@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -183,7 +183,7 @@ class Labels:
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
         self._objects: list[Item] = []
-        self._code_of_object: dict[object, int] = {None: -1}
+        self._code_of_object = _ObjectCodes(self._of_object)
 
     @property
     def held(self) -> int:
@@ -252,7 +252,7 @@ class Labels:
         labels, tokens = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         self._tokens = self._tokens or tokens
         if self._known is not None:
-            items = canonical_labels(labels, tokens=self._tokens)
+            items = [self._canonical(label) for label in labels.to_pylist()]
             codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
@@ -263,15 +263,16 @@ class Labels:
         self._previous = dictionary, codes
         return codes
 
+    def _canonical(self, label: Any) -> Item | None:
+        """Return a label as the vocabulary has it: of texts that print like integers, integers."""
+        is_token = self._tokens and isinstance(label, str) and re.fullmatch(INTEGER_TOKEN, label)
+        return int(label) if is_token else label
+
     def _of_objects(self, values: Collection[object]) -> Codes:
         # Types first: True, 1 and 1.0 are one key to a dict.
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
-        codes = self._code_of_object
-        for label in dict.fromkeys(values):
-            if label not in codes:
-                codes[label] = self._of_object(label)
-        return np.fromiter(map(codes.__getitem__, values), dtype=np.int32, count=len(values))
+        return np.fromiter(map(self._code_of_object.__getitem__, values), dtype=np.int32, count=len(values))
 
     def _of_object(self, label: Any) -> int:
         if isinstance(label, str):
@@ -288,6 +289,18 @@ class Labels:
         if code == self._size:
             self._objects.append(label)
             self._size += 1
+        return code
+
+
+class _ObjectCodes(dict[Any, int]):
+    """The code of each Python object; it is asked for once."""
+
+    def __init__(self, code_of: Callable[[Any], int]) -> None:
+        super().__init__({None: -1})
+        self._code_of = code_of
+
+    def __missing__(self, label: Any) -> int:
+        self[label] = code = self._code_of(label)
         return code
 
 
@@ -339,17 +352,6 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> tuple[pa.
     if fold_case:
         found = pa.array([None if text is None else folded(text) for text in found.to_pylist()], pa.string())
     return found, not _is_text(kind)
-
-
-def canonical_labels(labels: pa.Array, *, tokens: bool) -> list[Item | None]:
-    """Return labels as `canonical_vocabulary` has them: integers, and texts that are none.
-
-    labels: (n,) Arrow int64 or string. tokens: whether a text that prints like an integer is one.
-    """
-    values: list[Any] = labels.to_pylist()
-    if not tokens or pa.types.is_integer(labels.type):
-        return values
-    return [int(text) if text is not None and re.fullmatch(INTEGER_TOKEN, text) else text for text in values]
 
 
 def is_list_type(kind: pa.DataType) -> bool:

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -36,7 +35,6 @@ from sources import SOURCES, STRINGS_ONLY
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import repeated_items
 from fim_private.counting.registry import item_level_sums
-from fim_private.errors import DataError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import record_batches, transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
@@ -326,19 +324,6 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
     for others in range(30):
         ids: list[object] = [other + 0.5 for other in range(others)]
         assert users([*ids, *pair]) == users([*pair, *ids]) == alone + others
-
-
-def test_objects_of_polars_are_refused_or_one_by_value() -> None:
-    # Equal, but not the same objects: arrow is given their addresses.
-    names = ["".join(letters) for letters in (["a", "nn"], ["an", "n"], ["bo", "b"])]
-    frame = pl.DataFrame({"u": pl.Series(names, dtype=pl.Object), "b": [1, 1, 1], "i": [1, 2, 3]})
-    several: list[dict[str, Any]] = [{"user": "u", "basket": "b"}, {"basket": "u"}]
-    for options in several:
-        try:
-            data = read_transactions(frame, item="i", **options)
-        except DataError:
-            continue
-        assert as_multisets(units_of(data)) == Counter(frozenset({(frozenset(items), 1)}) for items in ([1, 2], [3]))
 
 
 # --------------------------------------------------------------------------------------------- baskets without ids

@@ -344,13 +344,6 @@ def test_lists_in_several_files(tmp_path: Path) -> None:
     assert same(read_transactions(tmp_path), read_transactions(pa.table({"items": baskets})))
 
 
-def test_one_column_that_is_an_item_does_not_hide_others(tmp_path: Path) -> None:
-    write(tmp_path / "0.parquet", {"milk": [1]})
-    write(tmp_path / "1.parquet", {"milk": [1], "tea": [1]})
-    with pytest.raises(fim.DataError, match="has other columns than the first"):
-        read_transactions(tmp_path)
-
-
 @pytest.mark.parametrize("named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"])
 def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fim_private.cli.writing import destination

@@ -4,7 +4,6 @@ import gzip
 import io
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -19,8 +18,6 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from real_data import real_data
 from sources import SOURCES, Item, writers
 
@@ -93,18 +90,6 @@ def test_a_form_gives_the_baskets(name: str, tmp_path: Path) -> None:
         fitting = writers(item for basket in given_baskets for item in basket)
         if name in fitting:
             check_same({name: fitting[name]}, [list(basket) for basket in given_baskets], tmp_path)
-
-
-def lists_of(items: st.SearchStrategy[Item]) -> st.SearchStrategy[list[list[Item]]]:
-    return st.lists(st.lists(items, max_size=5), min_size=1, max_size=8).filter(any)
-
-
-@settings(max_examples=15)
-@given(lists_of(st.integers(0, 30)) | lists_of(st.text("abé漢_-", min_size=1, max_size=3)))
-def test_all_forms_agree(given_baskets: list[list[Item]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        fitting = writers(item for basket in given_baskets for item in basket)
-        check_same(fitting, given_baskets, Path(folder))
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -267,28 +252,6 @@ def test_polars_categories() -> None:
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
 
 
-@pytest.mark.parametrize("form", ["table", "frame"])
-def test_baskets_are_merged_wherever_their_rows_are(form: str) -> None:
-    table = pa.table({"b": ["x", "y", "x", None, "z", "y"], "i": [3, 1, 2, 9, None, 1]})
-    source = table if form == "table" else table.to_pandas()
-    assert baskets(read_transactions(source, **LONG)) == [{2, 3}, {1}, set()]
-
-
-def test_identifiers_of_many_types() -> None:
-    for kind in (pa.int8(), pa.uint64(), pa.string(), pa.date32(), pa.timestamp("us", "UTC"), pa.float64()):
-        ids = pa.array([5, 3, 5, None, 4]).cast(pa.int32())
-        ids = ids.cast(kind if kind != pa.timestamp("us", "UTC") else pa.int64()).cast(kind)
-        result = read_transactions(pa.table({"b": ids, "i": [1, 2, 3, 4, 5]}), **LONG)
-        assert Counter(map(frozenset, baskets(result))) == Counter([frozenset({1, 3}), frozenset({2}), frozenset({5})])
-        encoded = read_transactions(pa.table({"b": ids.dictionary_encode(), "i": [1, 2, 3, 4, 5]}), **LONG)
-        assert len(encoded.offsets) == len(result.offsets)
-
-
-def test_far_apart_identifiers() -> None:
-    ids = [2**62, -(2**62), 2**62]
-    assert baskets(read_transactions(pa.table({"b": ids, "i": [1, 2, 3]}), **LONG)) == [{1, 3}, {2}]
-
-
 def test_lists_of_one_basket_are_merged() -> None:
     table = pa.table({"b": [2, 1, 2, None], "l": [["a"], ["b"], ["c", "a"], ["d"]]})
     assert baskets(read_transactions(table, basket="b")) == [{"b"}, {"a", "c"}]
@@ -306,30 +269,6 @@ def test_a_basket_is_good_inside_its_user(form: str, tmp_path: Path) -> None:
         frame.astype({"i": "Int64"}).to_csv(source, index=False)
     result = read_transactions(source, user="u", **LONG)
     assert users(result) == [[{10, 50}, {30}], [{20, 40}], [set()]]
-
-
-def test_rows_of_lists_by_user() -> None:
-    table = pa.table({"u": ["ann", "bob", "ann"], "l": [["x"], [], ["y", "x"]]})
-    for source in (table, table.to_pandas(), pl.from_arrow(table)):
-        assert users(read_transactions(source, user="u")) == [[{"x"}, {"x", "y"}], [set()]]
-
-
-ROWS = st.lists(
-    st.tuples(st.sampled_from("uvw"), st.integers(0, 4), st.none() | st.integers(0, 5)),
-    min_size=1,
-    max_size=25,
-)
-
-
-@given(ROWS, st.booleans())
-def test_users_and_baskets_are_those_of_a_dictionary(rows: list[tuple[str, int, int | None]], by_user: bool) -> None:
-    held: dict[str, dict[int, set[Item]]] = {}
-    for user, basket, item in rows if not by_user else sorted(rows, key=lambda row: row[0]):
-        held.setdefault(user, {}).setdefault(basket, set()).update([] if item is None else [item])
-    table = pa.table(dict(zip("ubi", map(list, zip(*rows, strict=True)), strict=True)))
-    result = read_transactions(table.sort_by("u") if by_user else table, user="u", **LONG)
-    expected = Counter(frozenset(Counter(map(frozenset, of.values())).items()) for of in held.values())
-    assert Counter(frozenset(Counter(map(frozenset, of)).items()) for of in users(result)) == expected
 
 
 def test_tables_without_rows(tmp_path: Path) -> None:
@@ -454,11 +393,6 @@ def test_text_that_is_not_utf8(name: str, delimiter: bytes, content: bytes, tmp_
     message(DataError, path, name, "UTF-8", "encoding, such as cp1252", input_format=form)
 
 
-def test_long_text_that_is_not_utf8(tmp_path: Path) -> None:
-    for content in (b"b,i\n1,wine\xe9\n", b"b\xe9,i\n1,wine\n"):
-        message(DataError, file(tmp_path, "a.csv", content), "a.csv", **LONG)
-
-
 @pytest.mark.parametrize("form", ["parquet", "feather", "arrows", "dat.gz", "csv.gz"])
 def test_damaged_files(form: str, tmp_path: Path) -> None:
     table = pa.table({"l": [[SECRET, str(n)] for n in range(5000)]})
@@ -479,10 +413,6 @@ def test_damaged_files(form: str, tmp_path: Path) -> None:
     if form == "parquet":
         garbled = whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :]
         message(DataError, file(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
-
-
-def test_malformed_csv(tmp_path: Path) -> None:
-    message(DataError, file(tmp_path, "c.csv", f"b,i\n1,{SECRET},3\n"), "c.csv", **LONG)
 
 
 @pytest.mark.parametrize(
@@ -611,12 +541,6 @@ def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
     message(DataError, source, part)
 
 
-def test_rows_without_a_user() -> None:  # more in test_users.py
-    table = pa.table({"u": ["ann", None], "b": [1, 2], "i": [SECRET, "x"]})
-    for source in (table, table.to_pandas(), pl.from_arrow(table)):
-        message(DataError, source, "'u'", "without a user", user="u", **LONG)
-
-
 def test_the_reader_of_an_iterable_may_fail_in_its_own_way() -> None:
     def broken() -> Any:
         yield [1]
@@ -727,15 +651,3 @@ def test_groceries_in_both_forms() -> None:
     stripped = [{str(label).strip() for label in basket} for basket in baskets(parquet)]
     assert baskets(lines) == stripped
     assert support(lines, "other vegetables", "whole milk") == 736
-
-
-@pytest.mark.full
-def test_online_retail_by_customer() -> None:
-    path = real_data("online_retail.parquet")
-    options: dict[str, Any] = {"basket": "InvoiceNo", "item": "StockCode", "user": "CustomerID"}
-    # Rows without a customer have an empty string there, no null.
-    message(DataError, path, "'CustomerID'", "without a user", **options)
-    for rule, number in (("drop", 4372), ("own-unit", 4372 + 3710)):
-        result = read_transactions(path, missing_user=rule, **options)
-        assert result.unit_offsets is not None
-        assert len(result.unit_offsets) - 1 == number

@@ -33,7 +33,6 @@ from fim_private.reading.where import (
     ColumnTest,
     Condition,
     Joined,
-    columns_of,
     may_pass,
     moment_of,
     of_row_group,
@@ -566,12 +565,6 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     assert {column.name: column.role for column in seen.columns}["country"] == "where"
     assert seen.rows == sum(row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist())
     assert "--where" in command_for(seen)
-
-
-def test_columns_are_named_once() -> None:
-    condition = where_of("a = 1 or not (b = 2 and a < 3)")
-    assert columns_of(condition) == ["a", "b"]
-    assert columns_of(None) == []
 
 
 @given(st.datetimes() | st.datetimes(timezones=st.just(UTC)))

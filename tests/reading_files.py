@@ -9,7 +9,6 @@ import csv
 import gzip
 import io
 import json
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -356,26 +355,3 @@ def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
     held = st.lists(st.none() | ITEM_TYPES[items][1], max_size=4).map(tuple)
     row = st.tuples(*(st.sampled_from([None, *pool]) for pool in pools), held)
     return File(tuple(draw(st.lists(row, max_size=12))), users, baskets, items)
-
-
-def dense_file(kind: str, low: int, count: int, step: int = 1, *, seed: int = 1) -> File:
-    """A file of users with ids low, low + step, ..., and of their baskets with the same ids, in any order."""
-    ids = [*range(low, low + count * step, step)]
-    random.Random(seed).shuffle(ids)
-    return File(tuple((name, name, (place % 3,)) for place, name in enumerate(ids)), kind, kind, "int8")
-
-
-# Every integer type, where its numbers end and around 0; ids that lie close are numbered by value.
-DENSE: dict[str, File] = {}
-for _bits in (8, 16, 32, 64):
-    for _kind, _low, _high in (
-        (f"int{_bits}", -(1 << _bits - 1), (1 << _bits - 1) - 1),
-        (f"uint{_bits}", 0, (1 << _bits) - 1),
-    ):
-        _count = min(1 << _bits, 300)
-        DENSE[f"{_kind}, lowest"] = dense_file(_kind, _low, _count)
-        DENSE[f"{_kind}, highest, with gaps"] = dense_file(_kind, _high - 3 * (_count // 3 - 1), _count // 3, 3)
-        DENSE[f"{_kind}, around the middle"] = dense_file(_kind, (_low + _high + 1) // 2 - 100, 201)
-# More than fit into the positive half of the type.
-DENSE["int16, nearly all"] = dense_file("int16", -19_500, 13_000, 3)
-DENSE["uint16, nearly all"] = dense_file("uint16", 100, 13_000, 5)

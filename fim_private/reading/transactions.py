@@ -431,45 +431,24 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
 
 
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ... so that keys that come in ascending order get ascending numbers.
-
-    Others are numbered by value or by appearance, whichever is cheaper: which numbers are equal follows from the keys'
-    values alone, their order does not, and nothing may depend on it. Empties the list.
-    """
+    """Number distinct keys, no nulls, as `_numbers_by_appearance` does. Empties the list."""
     keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
     parts.clear()
-    if pa.types.is_integer(keys.type) and len(keys) and not _ascend(keys):
-        low, high = pc.min_max(keys).as_py().values()
-        if high - low < 4 * len(keys):
-            return _numbers_by_value([numpy_of(chunk) for chunk in keys.chunks], low, high)
     return _numbers_by_appearance(keys)
 
 
-def _ascend(keys: pa.ChunkedArray) -> bool:
-    return pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False
-
-
 def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
-    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear."""
+    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear.
+
+    Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
+    """
     if not len(keys):
         return np.empty(0, dtype=np.int32)
-    if _ascend(keys):
+    if pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False:
         # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
         return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
     return np.concatenate([numpy_of(chunk.indices) for chunk in keys.dictionary_encode().chunks])
-
-
-def _numbers_by_value(keys: list[NDArray[np.integer]], low: int, high: int) -> NDArray[np.int32]:
-    """Number distinct keys in ascending order. low, high: the least and the greatest of them."""
-    # As unsigned numbers of the same width: int8 holds no 200, the distance from -100 to 100, and would wrap.
-    unsigned = np.dtype(f"u{keys[0].dtype.itemsize}")
-    base = unsigned.type(low % (1 << 8 * unsigned.itemsize))
-    occurs = np.zeros(high - low + 1, dtype=bool)
-    for part in keys:
-        occurs[part.view(unsigned) - base] = True
-    number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return np.concatenate([number[part.view(unsigned) - base] for part in keys])
 
 
 def _merge(

@@ -28,7 +28,7 @@ import reading_reference as reference
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
-from reading_files import DENSE, FORMS, File, Form, drawn_files, small_pieces
+from reading_files import FORMS, File, Form, drawn_files, small_pieces
 from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
@@ -269,17 +269,6 @@ def test_reading_looks_at_one_unit_at_a_time_in_many_examples(
     examine(check, form, data)
 
 
-def check_dense(file: File) -> None:
-    for reading in (Reading(FORMS["arrow_table"]), Reading(FORMS["arrow_table"], by_user=False)):
-        expected = reference.baskets(file.rows, reading.meaning(file))
-        assert as_multisets(units_of(reading.read(file))) == as_multisets(expected)
-
-
-@pytest.mark.parametrize("file", DENSE.values(), ids=list(DENSE))
-def test_integers_that_lie_close(file: File) -> None:
-    check_dense(file)
-
-
 # ------------------------------------------------------------------------------------------------- kept from finding
 
 NAN = float("nan")
@@ -380,18 +369,6 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
 def merge_two_ids(patch: pytest.MonkeyPatch) -> None:
     right = transactions._numbers_by_appearance
     patch.setattr(transactions, "_numbers_by_appearance", lambda keys: np.maximum(right(keys), 1) - 1)
-
-
-def number_in_the_narrow_type(patch: pytest.MonkeyPatch) -> None:
-    def wrong(keys: list[Any], low: int, high: int) -> Any:
-        occurs = np.zeros(high - low + 1, dtype=bool)
-        base = keys[0].dtype.type(low)
-        for part in keys:
-            occurs[part - base] = True
-        number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-        return np.concatenate([number[part - base] for part in keys])
-
-    patch.setattr(transactions, "_numbers_by_value", wrong)
 
 
 def two_zeros(patch: pytest.MonkeyPatch) -> None:
@@ -531,7 +508,6 @@ MUTANTS = [
     items_that_all_have_most,
     weighed_by_the_baskets_of_all,
     merge_two_ids,
-    number_in_the_narrow_type,
     two_zeros,
     number_each_batch_by_itself,
     a_basket_id_is_good_for_all_users,
@@ -577,10 +553,7 @@ def test_reading_that_is_wrong_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant(monkeypatch)
-    if mutant is number_in_the_narrow_type:
-        assert is_caught(lambda: check_dense(DENSE["int8, around the middle"]))
-        assert is_caught(lambda: check_dense(DENSE["int16, nearly all"]))
-    elif mutant is two_zeros:
+    if mutant is two_zeros:
         reading = Reading(FORMS["arrow_table"])
         assert is_caught(lambda: check_definition(reading, FOUND["one zero, in any order"]))
     elif mutant is order_by_the_codes_of_this_file:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse
 
+from fim_private.reading.labels import Vocabulary
+from fim_private.reading.transactions import Transactions
+
 Item = int | str
 Baskets = Sequence[Sequence[Item]]
 Written = tuple[Any, dict[str, Any]]
@@ -28,6 +32,24 @@ LONG: dict[str, Any] = {"basket": "basket", "item": "item"}
 # Said, for few baskets of few items may look like something else.
 LINES: dict[str, Any] = {"input_format": "lines"}
 FIMI: dict[str, Any] = {"input_format": "fimi"}
+
+
+def labels_of(vocabulary: Vocabulary) -> list[Item]:
+    return [vocabulary.label(code) for code in range(len(vocabulary))]
+
+
+def baskets_of(data: Transactions) -> list[frozenset[Item]]:
+    """The baskets, in order, of labels."""
+    label = data.vocabulary.label
+    return [frozenset(map(label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())]
+
+
+def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
+    """The baskets of each unit."""
+    baskets = baskets_of(data)
+    if data.unit_offsets is None:
+        return [[basket] for basket in baskets]
+    return [baskets[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
 
 
 def item_type(baskets: Baskets) -> Any:

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from reading_files import FORMS, File, Form, drawn_files, small_pieces
 from reading_reference import Basket, Meaning
-from sources import SOURCES, STRINGS_ONLY
+from sources import SOURCES, STRINGS_ONLY, units_of
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import repeated_items
@@ -95,13 +95,6 @@ VIEWS = {
     "united": View(lambda data: replace(data, together=True).united(), lambda unit: [frozenset().union(*unit)]),
     "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
 }
-
-
-def units_of(data: Transactions) -> Units:
-    held = [frozenset(map(data.vocabulary.label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())]
-    if data.unit_offsets is None:
-        return [[basket] for basket in held]
-    return [held[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
 
 
 class Reading:

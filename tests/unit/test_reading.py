@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from real_data import real_data
-from sources import SOURCES, Item, writers
+from sources import SOURCES, Item, labels_of, units_of, writers
+from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading.labels import Vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -31,21 +30,6 @@ SECRET = "wine"  # stands for what no message may say
 
 NUMBERS = [[39, 48], [], [48, 0, 7, 48], [39], [1000000, 7], [39, 48], []]
 NAMES = [["pain", "vin"], ["vin"], [], ["lait", "œufs", "lait"], ["a.b", "x-1"], ["vin", "pain"]]
-
-
-def baskets(transactions: Transactions) -> list[set[Item]]:
-    bounds = pairwise(transactions.offsets)
-    return [{transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]} for a, b in bounds]
-
-
-def users(transactions: Transactions) -> list[list[set[Item]]]:
-    offsets, held = transactions.unit_offsets, baskets(transactions)
-    assert offsets is not None
-    return [held[a:b] for a, b in pairwise(offsets)]
-
-
-def labels(vocabulary: Vocabulary) -> list[Item]:
-    return [vocabulary.label(code) for code in range(len(vocabulary))]
 
 
 def file(folder: Path, name: str, content: bytes | str) -> Path:
@@ -78,7 +62,7 @@ def check_same(written: dict[str, Callable[..., Any]], given: list[list[Item]], 
         assert Counter(map(frozenset, baskets(result))) == Counter(map(frozenset, expected)), name
         # Text has no order among basket ids but that of first appearance.
         assert "shuffled" in name or baskets(result) == expected, name
-        assert labels(result.vocabulary) == sorted(set().union(*expected)), name
+        assert labels_of(result.vocabulary) == sorted(set().union(*expected)), name
         assert result.offsets.dtype == np.int64, name
         assert result.items.dtype == np.int32, name
         assert result.unit_offsets is None
@@ -267,7 +251,7 @@ def test_a_basket_is_good_inside_its_user(form: str, tmp_path: Path) -> None:
         source = tmp_path / "long.csv"
         frame.astype({"i": "Int64"}).to_csv(source, index=False)
     result = read_transactions(source, user="u", **LONG)
-    assert users(result) == [[{10, 50}, {30}], [{20, 40}], [set()]]
+    assert units_of(result) == [[{10, 50}, {30}], [{20, 40}], [set()]]
 
 
 def test_tables_without_rows(tmp_path: Path) -> None:
@@ -553,15 +537,15 @@ def test_the_reader_of_an_iterable_may_fail_in_its_own_way() -> None:
 
 
 def test_catalogues_in_text(tmp_path: Path) -> None:
-    assert labels(read_catalogue(file(tmp_path, "a.txt", "olive oil\r\n39\n\n007\n39\n"))) == [
+    assert labels_of(read_catalogue(file(tmp_path, "a.txt", "olive oil\r\n39\n\n007\n39\n"))) == [
         39,
         "007",
         "olive oil",
     ]
-    assert labels(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == ["a, b", "c"]
-    assert labels(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == ["x,y"]
-    assert labels(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == ["c"]
-    assert labels(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == ["c", "d"]
+    assert labels_of(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == ["a, b", "c"]
+    assert labels_of(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == ["x,y"]
+    assert labels_of(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == ["c"]
+    assert labels_of(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == ["c", "d"]
 
 
 def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
@@ -578,9 +562,9 @@ def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
         pl.Series(column),
         ["b", None, "a", "b"],
     ):
-        assert labels(read_catalogue(source)) == ["a", "b"]
-    assert labels(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5, "5"]
-    assert labels(read_catalogue(pd.Series([5.0, None]))) == [5]
+        assert labels_of(read_catalogue(source)) == ["a", "b"]
+    assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5, "5"]
+    assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from sources import units_of
 
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading.labels import Item
@@ -44,13 +44,10 @@ LONG: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
 RULES = [*UNITS]
 
 
-def units(transactions: Transactions) -> Counter[Unit]:
+def units(data: Transactions) -> Counter[Unit]:
     """The units as a multiset, each a multiset of baskets: their order may be any."""
-    bounds = transactions.unit_offsets
-    assert bounds is not None
-    label = transactions.vocabulary.label
-    held = [frozenset(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(transactions.offsets)]
-    return Counter(frozenset(Counter(held[a:b]).items()) for a, b in pairwise(bounds))
+    assert data.unit_offsets is not None
+    return Counter(frozenset(Counter(unit).items()) for unit in units_of(data))
 
 
 def expected(rule: str) -> Counter[Unit]:
@@ -177,8 +174,6 @@ def test_only_users_that_are_blank_are_nobody() -> None:
     assert present(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
     assert present(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
     assert present(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
-
-
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sources import units_of
 
 import fim_private as fim
 from fim_private.errors import DataError
@@ -25,14 +26,10 @@ def read(ids: pa.Array, **columns: Any) -> Transactions:
     return read_transactions(table, basket="id", item="item")
 
 
-def units(transactions: Transactions) -> list[list[tuple[Any, ...]]]:
-    """The baskets of each unit, in order, by their labels; baskets that hold nothing left out."""
-    label = transactions.vocabulary.label
-    offsets = transactions.offsets
-    baskets = [tuple(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(offsets)]
-    bounds = transactions.unit_offsets
-    assert bounds is not None
-    return [[basket for basket in baskets[a:b] if basket] for a, b in pairwise(bounds)]
+def units(data: Transactions) -> list[list[tuple[Any, ...]]]:
+    """The baskets of each unit, in order, as tuples; baskets that hold nothing left out."""
+    order = partial(sorted, key=lambda item: (isinstance(item, str), item))
+    return [[tuple(order(basket)) for basket in unit if basket] for unit in units_of(data)]
 
 
 @pytest.mark.parametrize(

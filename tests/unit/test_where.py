@@ -24,6 +24,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+from sources import labels_of
 
 import fim_private as fim
 from fim_private.reading.purchases import read_transactions
@@ -285,44 +286,18 @@ def test_rows_pass_as_in_sql_and_each_by_itself(case: Any) -> None:
     assert passing(condition, viewed, "it").to_pylist() == expected
 
 
-WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {}
-
-
-def writer(write: Callable[[pa.Table, Path], Any]) -> Callable[[pa.Table, Path], Any]:
-    WRITERS[write.__name__] = write
-    return write
-
-
-@writer
-def arrow(table: pa.Table, folder: Path) -> Any:
-    return table
-
-
-@writer
-def parquet(table: pa.Table, folder: Path) -> Any:
+def parquet(table: pa.Table, folder: Path) -> Path:
     # A row group for every two rows: their bounds say which are skipped.
     pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=2)
     return folder / "a.parquet"
 
 
-@writer
-def pandas(table: pa.Table, folder: Path) -> Any:
-    return table.to_pandas()
-
-
-@writer
-def pandas_objects(table: pa.Table, folder: Path) -> Any:
+def pandas_objects(table: pa.Table) -> pd.DataFrame:
     named = zip(table.column_names, table.columns, strict=True)
     return pd.DataFrame({name: pd.Series(column.to_pylist(), dtype=object) for name, column in named})
 
 
-@writer
-def polars(table: pa.Table, folder: Path) -> Any:
-    return pl.from_arrow(table)
-
-
-@writer
-def csv(table: pa.Table, folder: Path) -> Any:
+def csv(table: pa.Table, folder: Path) -> Path:
     # As Python writes them, and so that a comparison with a text would compare other letters.
     columns = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
     lines = [";".join(table.column_names), *map(";".join, zip(*columns, strict=True))]
@@ -330,10 +305,20 @@ def csv(table: pa.Table, folder: Path) -> Any:
     return folder / "a.csv"
 
 
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "arrow": lambda table, folder: table,
+    "parquet": parquet,
+    "pandas": lambda table, folder: table.to_pandas(),
+    "pandas objects": lambda table, folder: pandas_objects(table),
+    "polars": lambda table, folder: pl.from_arrow(table),
+    "csv": csv,
+}
+
+
 def kept(source: Any, condition: Condition | None) -> list[int]:
     """The numbers of the rows that pass."""
     read = read_transactions(source, basket="row", item="copy", where=condition)
-    return [int(read.vocabulary.label(code)) for code in range(len(read.vocabulary))]
+    return [*map(int, labels_of(read.vocabulary))]
 
 
 @pytest.mark.parametrize("write", WRITERS)
@@ -420,7 +405,7 @@ def test_what_rows_are_chosen_by_is_no_item(form: str) -> None:
     table = pa.table({**cells, "country": ["France", "Spain", "France"], "member": [True, True, False]})
     for source in (table, table.to_pandas(), pl.from_arrow(table)):
         read = read_transactions(source, input_format=form, where="country = 'France' and member = true")
-        assert ([read.vocabulary.label(code) for code in range(len(read.vocabulary))], read.baskets) == (["milk"], 1)
+        assert (labels_of(read.vocabulary), read.baskets) == (["milk"], 1)
 
 
 def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> None:

@@ -207,10 +207,7 @@ SOURCES: dict[str, Writer] = {
         LONG,
     ),
     "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
-    "pandas_sparse_one_hot": lambda baskets, folder: (
-        pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)),
-        {},
-    ),
+    "pandas_sparse_one_hot": lambda baskets, folder: (pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)), {}),
     "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
     "polars_lazy_long": lambda baskets, folder: (polars(shuffled(long_table(baskets))).lazy(), LONG),
     "polars_series": lambda baskets, folder: (polars_series(baskets), {}),

@@ -135,12 +135,7 @@ def test_list_types() -> None:
 
 
 def test_python_labels_keep_their_types() -> None:
-    source = [
-        [1, "1", np.int16(2), np.str_("x")],
-        (None, float("nan"), pd.NA, pd.NaT),
-        None,
-        {2**70, -(2**63)},
-    ]
+    source = [[1, "1", np.int16(2), np.str_("x")], (None, float("nan"), pd.NA, pd.NaT), None, {2**70, -(2**63)}]
     assert baskets(read_transactions(source)) == [{1, "1", 2, "x"}, set(), set(), {str(2**70), -(2**63)}]
 
 
@@ -283,25 +278,15 @@ def test_parquet_with_a_dictionary_that_grows_too_large(tmp_path: Path) -> None:
 
 
 def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
-    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [
-        {1, 2},
-        set(),
-        {1, 3},
-    ]
+    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [{1, 2}, set(), {1, 3}]
     quoted = '\ufeffa,b\r\n"c, d", "e f"\r\n\r\n"say ""hi""", a ,,\r\n'
     expected: list[set[Item]] = [{"a", "b"}, {"c, d", "e f"}, set(), {'say "hi"', "a"}]
     assert baskets(read_transactions(file(tmp_path, "a.csv", quoted))) == expected
     long = '\ufeff"b" ,i\r\n1,"c, d"\r\n1,"e\nf"\r\n2,"say ""hi"""\r\n2,\r\n'
-    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [
-        {"c, d", "e\nf"},
-        {'say "hi"'},
-    ]
+    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [{"c, d", "e\nf"}, {'say "hi"'}]
     semicolons = file(tmp_path, "c.csv", "b;i\n1;x\n1;y,z\n")
     assert baskets(read_transactions(semicolons, **LONG)) == [{"x", "y,z"}]
-    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [
-        {"a b", "c"},
-        {"d, e"},
-    ]
+    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [{"a b", "c"}, {"d, e"}]
 
 
 def test_quotes_after_the_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,14 +454,7 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
     truth = pd.DataFrame({SECRET: [True]})
     lines = file(tmp_path, "a.csv", f"{SECRET}\n")
     fimi = file(tmp_path, "a.dat", f"{SECRET}\n")
-    in_memory = [
-        [[SECRET]],
-        truth,
-        pl.from_pandas(truth),
-        truth.to_numpy(),
-        scipy.sparse.eye(2),
-        pa.array([[1]]),
-    ]
+    in_memory = [[[SECRET]], truth, pl.from_pandas(truth), truth.to_numpy(), scipy.sparse.eye(2), pa.array([[1]])]
     for source in (lines, fimi, *in_memory):
         message(ParameterError, source, "user", user="u")
         message(ParameterError, source, "items", items="l")
@@ -554,14 +532,7 @@ def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
     pyarrow.feather.write_feather(table.select(["Product"]), str(tmp_path / "a.feather"))
     sources = [tmp_path / "a.parquet", tmp_path / "a.feather", table, table.to_pandas(), pl.from_arrow(table)]
     column = table["Product"]
-    for source in (
-        *sources,
-        column,
-        column.chunk(0),
-        column.to_pandas(),
-        pl.Series(column),
-        ["b", None, "a", "b"],
-    ):
+    for source in (*sources, column, column.chunk(0), column.to_pandas(), pl.Series(column), ["b", None, "a", "b"]):
         assert labels_of(read_catalogue(source)) == ["a", "b"]
     assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5, "5"]
     assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
@@ -625,10 +596,7 @@ def test_retail_in_both_forms() -> None:
 
 @pytest.mark.full
 def test_groceries_in_both_forms() -> None:
-    lines, parquet = (
-        read_transactions(real_data("groceries.csv")),
-        read_transactions(real_data("groceries.parquet")),
-    )
+    lines, parquet = (read_transactions(real_data("groceries.csv")), read_transactions(real_data("groceries.parquet")))
     assert np.array_equal(lines.offsets, parquet.offsets)
     # Some labels of the table end in a space, which text does not keep.
     stripped = [{str(label).strip() for label in basket} for basket in baskets(parquet)]

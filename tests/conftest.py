@@ -63,9 +63,9 @@ def how_likely(item: pytest.Item) -> tuple[bool, int]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as full what of many like cases is not to be run each time: with one_in(4), all but the first of four.
 
-    Of a test with very many cases, and no mark that says that each is another test, only some are run each time: by make
-    test the CASES most likely to break of those that are not full, by make test-all MOST_CASES of all, evenly spread.
-    Others are marked rare.
+    Of a test with very many cases, and no mark that says that each is another test, only some are run each time: by
+    make test the CASES most likely to break of those that are not full, by make test-all MOST_CASES of all, evenly
+    spread. Others are marked rare.
     """
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     place: defaultdict[str, int] = defaultdict(int)

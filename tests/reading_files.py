@@ -1,6 +1,6 @@
 """Files of purchases to be read: every type of identifier, and every form that rows can be written in.
 
-Add a type to TYPES or a form with ``@form``; the tests of tests/contract/test_unit_locality.py then cover it.
+Add a type to TYPES or a form to FORMS; the tests of tests/contract/test_unit_locality.py then cover it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import csv
 import gzip
 import io
 import json
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -84,9 +83,9 @@ TYPES: dict[str, tuple[Any, Values]] = {
 }
 if hasattr(pa, "decimal32"):  # pyarrow 19
     TYPES |= {"decimal32": (pa.decimal32(9, 2), _decimals(9)), "decimal64": (pa.decimal64(18, 2), _decimals(18))}
-TEXTS = ["string", "large_string", "string_view"]
-_VIEWS = ["string_view", "binary_view"]
-_SHORT_DECIMALS = ["decimal32", "decimal64"]
+TEXTS = ("string", "large_string", "string_view")
+_VIEWS = ("string_view", "binary_view")
+_SHORT_DECIMALS = ("decimal32", "decimal64")
 
 # Of each item type: the arrow type, values of few kinds, and whether a value is judged by its text.
 ITEM_TYPES: dict[str, tuple[Any, Values, bool]] = {
@@ -136,69 +135,6 @@ def list_table(file: File) -> pa.Table:
     )
 
 
-# --------------------------------------------------------------------------------------------------------- forms
-
-Writer = Callable[[File, Path], Any]
-
-
-class Form:
-    """One way to write a file.
-
-    ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk: whether it needs a
-    folder. is_text: whether what is there is text.
-    """
-
-    def __init__(
-        self,
-        write: Writer,
-        ids: Sequence[str],
-        items: Sequence[str],
-        *,
-        has_lists: bool = False,
-        is_text: bool = False,
-        on_disk: bool = False,
-    ) -> None:
-        self.write = write
-        self.ids = ids
-        self.items = items
-        self.has_lists = has_lists
-        self.is_text = is_text
-        self.on_disk = on_disk
-
-    def __repr__(self) -> str:
-        return self.write.__name__
-
-    def meaning(self, file: File, *, by_user: bool, has_ids: bool, missing_user: str) -> Meaning:
-        return Meaning(by_user, has_ids, missing_user, text=self.is_text, tokens=ITEM_TYPES[file.items][2])
-
-
-FORMS: dict[str, Form] = {}
-
-
-def form(
-    *,
-    without: Sequence[str] = (),
-    ids: Sequence[str] = tuple(TYPES),
-    items: Sequence[str] = tuple(ITEM_TYPES),
-    **more: bool,
-) -> Callable[[Writer], Writer]:
-    def add(write: Writer) -> Writer:
-        FORMS[write.__name__] = Form(write, [kind for kind in ids if kind not in without], items, **more)
-        return write
-
-    return add
-
-
-@form()
-def arrow_table(file: File, folder: Path) -> Any:
-    return long_table(file)
-
-
-@form()
-def arrow_batches(file: File, folder: Path) -> Any:
-    return long_table(file).to_reader(max_chunksize=3)
-
-
 def dictionaries(table: pa.Table, size: int) -> pa.Table:
     """Encode each column in chunks of so many rows, each with its own dictionary, in which values and nulls repeat."""
     columns = []
@@ -215,21 +151,12 @@ def dictionaries(table: pa.Table, size: int) -> pa.Table:
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
 
 
-# Arrow cannot take views out of a dictionary; null is no type of a dictionary.
-@form(without=[*_VIEWS, "null"])
-def arrow_dictionaries(file: File, folder: Path) -> Any:
-    return dictionaries(long_table(file), 4)
+def _parquet(table: pa.Table, path: Path, rows: int = 5) -> Path:
+    pyarrow.parquet.write_table(table, path, row_group_size=rows)
+    return path
 
 
-@form(without=_SHORT_DECIMALS, on_disk=True)
-def parquet(file: File, folder: Path) -> Any:
-    pyarrow.parquet.write_table(long_table(file), folder / "a.parquet", row_group_size=5)
-    return folder / "a.parquet"
-
-
-@form(without=_SHORT_DECIMALS, on_disk=True)
-def parquet_folder(file: File, folder: Path) -> Any:
-    table = long_table(file)
+def _parquet_folder(table: pa.Table, folder: Path) -> Path:
     for part, start in enumerate(range(0, max(1, len(table)), 4)):
         # Files of one table may keep the same texts in other ways.
         some = table.slice(start, 4)
@@ -237,93 +164,35 @@ def parquet_folder(file: File, folder: Path) -> Any:
             large = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
             some = some.cast(pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema]))
         (folder / f"part={part % 3}").mkdir(exist_ok=True)
-        pyarrow.parquet.write_table(some, folder / f"part={part % 3}" / f"{part}.parquet")
+        _parquet(some, folder / f"part={part % 3}" / f"{part}.parquet")
     return folder
 
 
-@form(on_disk=True)
-def feather(file: File, folder: Path) -> Any:
-    pyarrow.feather.write_feather(long_table(file), str(folder / "a.feather"), chunksize=3)
-    return str(folder / "a.feather")
+def _feather(table: pa.Table, path: Path) -> str:
+    pyarrow.feather.write_feather(table, str(path), chunksize=3)
+    return str(path)
 
 
-@form(on_disk=True)
-def arrow_stream(file: File, folder: Path) -> Any:
-    table = long_table(file)
-    with pa.ipc.new_stream(str(folder / "a.arrows"), table.schema) as stream:
+def _stream(table: pa.Table, path: Path) -> Path:
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
         stream.write_table(table, max_chunksize=4)
-    return folder / "a.arrows"
+    return path
 
 
-@form(has_lists=True)
-def arrow_lists(file: File, folder: Path) -> Any:
-    return list_table(file)
-
-
-@form(has_lists=True, without=_SHORT_DECIMALS, on_disk=True)
-def parquet_lists(file: File, folder: Path) -> Any:
-    pyarrow.parquet.write_table(list_table(file), folder / "l.parquet", row_group_size=3)
-    return folder / "l.parquet"
-
-
-def _objects(values: Sequence[Any]) -> pd.Series[Any]:
+def _objects(table: pa.Table) -> pd.DataFrame:
     """Python objects, and every way to say that there is none."""
     nothing = [None, float("nan"), pd.NA, pd.NaT]
-    return pd.Series(
-        [nothing[place % 4] if value is None else value for place, value in enumerate(values)], dtype=object
-    )
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values = [nothing[place % 4] if v is None else v for place, v in enumerate(column.to_pylist())]
+        columns[name] = pd.Series(values, dtype=object)
+    return pd.DataFrame(columns)
 
 
-@form(items=["int8", "int64", "string"])
-def pandas_objects(file: File, folder: Path) -> Any:
-    return pd.DataFrame({name: _objects(column.to_pylist()) for name, column in _named(long_table(file))})
-
-
-@form(items=["int8", "int64", "string"], has_lists=True)
-def pandas_lists(file: File, folder: Path) -> Any:
-    frame = pd.DataFrame({name: _objects(column.to_pylist()) for name, column in _named(list_table(file))})
-    return frame if file.rows and any(row[2] for row in file.rows) else list_table(file)
-
-
-# pandas makes floats of integers beside missing ones: those far from 0 would not be themselves.
-@form(without=["int64", "uint64"], items=["int8", "float64", "string"])
-def pandas(file: File, folder: Path) -> Any:
-    return long_table(file).to_pandas()
-
-
-@form(without=["int64", "uint64", "float16", "null"], items=["int8", "string"])
-def pandas_categories(file: File, folder: Path) -> Any:
-    return long_table(file).to_pandas().astype({"u": "category", "b": "category"})
-
-
-@form(without=[*_VIEWS, "null"])
-def pandas_arrow(file: File, folder: Path) -> Any:
-    return long_table(file).to_pandas(types_mapper=pd.ArrowDtype)
-
-
-@form(without=[*_VIEWS, "null"])
-def pandas_arrow_dictionaries(file: File, folder: Path) -> Any:
-    # Several are refused: arrow unifies no dictionaries with nulls.
-    return dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype)
-
-
-@form(without=["decimal256", *_SHORT_DECIMALS])
-def polars(file: File, folder: Path) -> Any:
-    return pl.from_arrow(long_table(file))
-
-
-@form(without=["decimal256", *_SHORT_DECIMALS], has_lists=True)
-def polars_lists(file: File, folder: Path) -> Any:
-    frame = pl.from_arrow(list_table(file))
+def _polars(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
-    return frame.lazy()
-
-
-@form(ids=TEXTS)
-def polars_categories(file: File, folder: Path) -> Any:
-    frame = pl.from_arrow(long_table(file))
-    assert isinstance(frame, pl.DataFrame)
-    return frame.with_columns(pl.col("u", "b").cast(pl.Categorical))
+    return frame
 
 
 def _text(file: File, path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_MINIMAL) -> Path:
@@ -336,40 +205,11 @@ def _text(file: File, path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE
     return path
 
 
-_IN_TEXT: Any = {
-    "ids": [*TEXTS, "int8", "int64", "uint64"],
-    "items": ["int8", "int64", "string"],
-    "is_text": True,
-    "on_disk": True,
-}
-
-
-@form(**_IN_TEXT)
-def csv_rows(file: File, folder: Path) -> Any:
-    return _text(file, folder / "a.csv")
-
-
-@form(**_IN_TEXT)
-def csv_folder(file: File, folder: Path) -> Any:
+def _text_folder(file: File, folder: Path) -> Path:
     _text(file.of([]), folder / "none.csv")
     for part, row in enumerate(file.rows):
         _text(file.of([row]), folder / f"{part}.csv")
     return folder / "*.csv"
-
-
-@form(**_IN_TEXT)
-def csv_rows_quoted(file: File, folder: Path) -> Any:
-    return _text(file, folder / "q.csv", quoting=csv.QUOTE_ALL)
-
-
-@form(**_IN_TEXT)
-def csv_rows_semicolons(file: File, folder: Path) -> Any:
-    return _text(file, folder / "s.csv.gz", delimiter=";")
-
-
-@form(**_IN_TEXT)
-def tsv_rows(file: File, folder: Path) -> Any:
-    return _text(file, folder / "a.tsv", delimiter="\t")
 
 
 def _lines(table: pa.Table, path: Path) -> Path:
@@ -377,21 +217,119 @@ def _lines(table: pa.Table, path: Path) -> Path:
     return path
 
 
-@form(**_IN_TEXT)
-def json_rows(file: File, folder: Path) -> Any:
+def _has_items(file: File) -> bool:
+    """Whether any row has an item: a list tells that it is one where there is one."""
+    return any(item is not None for row in file.rows for item in row[2])
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form that a file can be written in.
+
+    ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk: whether it needs a
+    folder. is_text: whether what is there is text.
+    """
+
+    name: str
+    write: Callable[[File, Path], Any]
+    without: tuple[str, ...] = ()
+    ids: tuple[str, ...] = tuple(TYPES)
+    items: tuple[str, ...] = tuple(ITEM_TYPES)
+    has_lists: bool = False
+    is_text: bool = False
+    on_disk: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", tuple(kind for kind in self.ids if kind not in self.without))
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def meaning(self, file: File, *, by_user: bool, has_ids: bool, missing_user: str) -> Meaning:
+        return Meaning(by_user, has_ids, missing_user, text=self.is_text, tokens=ITEM_TYPES[file.items][2])
+
+
+_IN_TEXT: dict[str, Any] = {
+    "ids": (*TEXTS, "int8", "int64", "uint64"),
+    "items": ("int8", "int64", "string"),
+    "is_text": True,
+    "on_disk": True,
+}
+_SOME: Any = {"items": ("int8", "int64", "string")}
+# Arrow cannot take views out of a dictionary; null is no type of a dictionary.
+_CODED: Any = {"without": (*_VIEWS, "null")}
+_ON_DISK: Any = {"without": _SHORT_DECIMALS, "on_disk": True}
+_NO_POLARS: Any = {"without": ("decimal256", *_SHORT_DECIMALS)}
+_ALL = [
+    Form("arrow_table", lambda file, folder: long_table(file)),
+    Form("arrow_batches", lambda file, folder: long_table(file).to_reader(max_chunksize=3)),
+    Form("arrow_dictionaries", lambda file, folder: dictionaries(long_table(file), 4), **_CODED),
+    Form("parquet", lambda file, folder: _parquet(long_table(file), folder / "a.parquet"), **_ON_DISK),
+    Form("parquet_folder", lambda file, folder: _parquet_folder(long_table(file), folder), **_ON_DISK),
+    Form("feather", lambda file, folder: _feather(long_table(file), folder / "a.feather"), on_disk=True),
+    Form("arrow_stream", lambda file, folder: _stream(long_table(file), folder / "a.arrows"), on_disk=True),
+    Form("arrow_lists", lambda file, folder: list_table(file), has_lists=True),
+    Form(
+        "parquet_lists",
+        lambda file, folder: _parquet(list_table(file), folder / "l.parquet", 3),
+        has_lists=True,
+        **_ON_DISK,
+    ),
+    Form("pandas_objects", lambda file, folder: _objects(long_table(file)), **_SOME),
+    Form(
+        "pandas_lists",
+        lambda file, folder: _objects(list_table(file)) if _has_items(file) else list_table(file),
+        has_lists=True,
+        **_SOME,
+    ),
+    # pandas makes floats of integers beside missing ones: those far from 0 would not be themselves.
+    Form(
+        "pandas",
+        lambda file, folder: long_table(file).to_pandas(),
+        without=("int64", "uint64"),
+        items=("int8", "float64", "string"),
+    ),
+    Form(
+        "pandas_categories",
+        lambda file, folder: long_table(file).to_pandas().astype({"u": "category", "b": "category"}),
+        without=("int64", "uint64", "float16", "null"),
+        items=("int8", "string"),
+    ),
+    Form("pandas_arrow", lambda file, folder: long_table(file).to_pandas(types_mapper=pd.ArrowDtype), **_CODED),
+    # Of several chunks they are refused: arrow unifies no dictionaries with nulls.
+    Form(
+        "pandas_arrow_dictionaries",
+        lambda file, folder: dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype),
+        **_CODED,
+    ),
+    Form("polars", lambda file, folder: _polars(long_table(file)), **_NO_POLARS),
+    Form("polars_lists", lambda file, folder: _polars(list_table(file)).lazy(), has_lists=True, **_NO_POLARS),
+    Form(
+        "polars_categories",
+        lambda file, folder: _polars(long_table(file)).with_columns(pl.col("u", "b").cast(pl.Categorical)),
+        ids=TEXTS,
+    ),
+    Form("csv_rows", lambda file, folder: _text(file, folder / "a.csv"), **_IN_TEXT),
+    Form("csv_folder", _text_folder, **_IN_TEXT),
+    Form("csv_rows_quoted", lambda file, folder: _text(file, folder / "q.csv", quoting=csv.QUOTE_ALL), **_IN_TEXT),
+    Form("csv_rows_semicolons", lambda file, folder: _text(file, folder / "s.csv.gz", ";"), **_IN_TEXT),
+    Form("tsv_rows", lambda file, folder: _text(file, folder / "a.tsv", "\t"), **_IN_TEXT),
     # A line without rows has no columns either.
-    return _lines(long_table(file), folder / "a.jsonl") if file.rows else _text(file, folder / "none.csv")
-
-
-@form(**_IN_TEXT, has_lists=True)
-def json_lists(file: File, folder: Path) -> Any:
-    held = [row for row in file.rows if any(item is not None for item in row[2])]
-    # A list tells that it is one where there is one.
-    return _lines(list_table(file), folder / "l.jsonl") if held else list_table(file)
-
-
-def _named(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    return zip(table.column_names, table.columns, strict=True)
+    Form(
+        "json_rows",
+        lambda file, folder: (
+            _lines(long_table(file), folder / "a.jsonl") if file.rows else _text(file, folder / "n.csv")
+        ),
+        **_IN_TEXT,
+    ),
+    Form(
+        "json_lists",
+        lambda file, folder: _lines(list_table(file), folder / "l.jsonl") if _has_items(file) else list_table(file),
+        has_lists=True,
+        **_IN_TEXT,
+    ),
+]
+FORMS = {form.name: form for form in _ALL}
 
 
 @contextmanager
@@ -417,26 +355,3 @@ def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
     held = st.lists(st.none() | ITEM_TYPES[items][1], max_size=4).map(tuple)
     row = st.tuples(*(st.sampled_from([None, *pool]) for pool in pools), held)
     return File(tuple(draw(st.lists(row, max_size=12))), users, baskets, items)
-
-
-def dense_file(kind: str, low: int, count: int, step: int = 1, *, seed: int = 1) -> File:
-    """A file of users with ids low, low + step, ..., and of their baskets with the same ids, in any order."""
-    ids = [*range(low, low + count * step, step)]
-    random.Random(seed).shuffle(ids)
-    return File(tuple((name, name, (place % 3,)) for place, name in enumerate(ids)), kind, kind, "int8")
-
-
-# Every integer type, where its numbers end and around 0; ids that lie close are numbered by value.
-DENSE: dict[str, File] = {}
-for _bits in (8, 16, 32, 64):
-    for _kind, _low, _high in (
-        (f"int{_bits}", -(1 << _bits - 1), (1 << _bits - 1) - 1),
-        (f"uint{_bits}", 0, (1 << _bits) - 1),
-    ):
-        _count = min(1 << _bits, 300)
-        DENSE[f"{_kind}, lowest"] = dense_file(_kind, _low, _count)
-        DENSE[f"{_kind}, highest, with gaps"] = dense_file(_kind, _high - 3 * (_count // 3 - 1), _count // 3, 3)
-        DENSE[f"{_kind}, around the middle"] = dense_file(_kind, (_low + _high + 1) // 2 - 100, 201)
-# More than fit into the positive half of the type.
-DENSE["int16, nearly all"] = dense_file("int16", -19_500, 13_000, 3)
-DENSE["uint16, nearly all"] = dense_file("uint16", 100, 13_000, 5)

@@ -114,8 +114,14 @@ def supports(units: Iterable[Iterable[Basket]], size: int) -> Counter[frozenset[
 
 
 def in_label_order(labels: Iterable[Label]) -> list[Label]:
-    """Integers ascending, then texts ascending by code point."""
-    return sorted(labels, key=lambda found: (isinstance(found, str), found))
+    """Integers ascending, then texts that print like one ascending as these, then other texts by code point."""
+
+    def place(found: Label) -> tuple[bool, bool, int, str]:
+        is_text = isinstance(found, str)
+        is_number = INTEGER.fullmatch(str(found)) is not None or not is_text
+        return is_text, not is_number, int(found) if is_number else 0, str(found)
+
+    return sorted(labels, key=place)
 
 
 def cut(unit: Sequence[Basket], count: int) -> list[Basket]:

@@ -1,13 +1,13 @@
 """Every form that baskets can be read from: each writes the same baskets and says how to read them back.
 
-Add a form by adding a function with ``@source``; every test over SOURCES then covers it.
+Add a form to SOURCES; every test over these then covers it.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,13 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse
 
+from fim_private.reading.labels import Vocabulary
+from fim_private.reading.transactions import Transactions
+
 Item = int | str
 Baskets = Sequence[Sequence[Item]]
 Written = tuple[Any, dict[str, Any]]
 Writer = Callable[[Baskets, Path], Written]
-
-# Writers that take any baskets of one kind of label: all integers >= 0, or all strings.
-SOURCES: dict[str, Writer] = {}
-# These have column numbers for labels, or column names.
-INTEGERS_ONLY: set[str] = set()
-STRINGS_ONLY: set[str] = set()
 
 LONG: dict[str, Any] = {"basket": "basket", "item": "item"}
 # Said, for few baskets of few items may look like something else.
@@ -37,25 +34,22 @@ LINES: dict[str, Any] = {"input_format": "lines"}
 FIMI: dict[str, Any] = {"input_format": "fimi"}
 
 
-def writers(labels: Iterable[Item]) -> dict[str, Writer]:
-    """Return the writers that can hold such labels."""
-    unfit = STRINGS_ONLY if all(isinstance(label, int) for label in labels) else INTEGERS_ONLY
-    return {name: writer for name, writer in SOURCES.items() if name not in unfit}
+def labels_of(vocabulary: Vocabulary) -> list[Item]:
+    return [vocabulary.label(code) for code in range(len(vocabulary))]
 
 
-def source(writer: Writer) -> Writer:
-    SOURCES[writer.__name__] = writer
-    return writer
+def baskets_of(data: Transactions) -> list[frozenset[Item]]:
+    """The baskets, in order, of labels."""
+    label = data.vocabulary.label
+    return [frozenset(map(label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())]
 
 
-def integers_only(writer: Writer) -> Writer:
-    INTEGERS_ONLY.add(writer.__name__)
-    return source(writer)
-
-
-def strings_only(writer: Writer) -> Writer:
-    STRINGS_ONLY.add(writer.__name__)
-    return source(writer)
+def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
+    """The baskets of each unit."""
+    baskets = baskets_of(data)
+    if data.unit_offsets is None:
+        return [[basket] for basket in baskets]
+    return [baskets[a:b] for a, b in pairwise(data.unit_offsets.tolist())]
 
 
 def item_type(baskets: Baskets) -> Any:
@@ -105,220 +99,132 @@ def up_to_largest(baskets: Baskets) -> list[Item]:
     return list(range(2 + max((int(item) for basket in baskets for item in basket), default=0)))
 
 
-@source
-def python_lists(baskets: Baskets, folder: Path) -> Written:
-    return [list(basket) for basket in baskets], {}
-
-
-@source
-def generator_of_sets(baskets: Baskets, folder: Path) -> Written:
-    return (frozenset(basket) for basket in baskets), {}
-
-
-@source
-def numpy_baskets(baskets: Baskets, folder: Path) -> Written:
-    return [np.array(basket, dtype=None if basket else object) for basket in baskets], {}
-
-
-@source
-def arrow_lists(baskets: Baskets, folder: Path) -> Written:
-    return list_table(baskets), {}
-
-
-@source
-def arrow_chunked_large_lists(baskets: Baskets, folder: Path) -> Written:
-    table = list_table(baskets)
-    lists = table["items"].cast(pa.large_list(item_type(baskets)))
+def chunked_large_lists(baskets: Baskets) -> Written:
+    lists = list_table(baskets)["items"].cast(pa.large_list(item_type(baskets)))
     halves = [lists[: len(lists) // 2], lists[len(lists) // 2 :]]
     chunks = [chunk for half in halves for chunk in half.chunks]
     return pa.table({"items": pa.chunked_array(chunks, lists.type)}), {"items": "items"}
 
 
-@source
-def arrow_dictionary_lists(baskets: Baskets, folder: Path) -> Written:
+def dictionary_lists(baskets: Baskets) -> pa.Table:
     values = pa.array([item for basket in baskets for item in basket], item_type(baskets))
     offsets = pa.array(np.cumsum([0, *map(len, baskets)]), pa.int32())
-    return pa.table({"items": pa.ListArray.from_arrays(offsets, values.dictionary_encode())}), {}
+    return pa.table({"items": pa.ListArray.from_arrays(offsets, values.dictionary_encode())})
 
 
-@source
-def arrow_reader(baskets: Baskets, folder: Path) -> Written:
-    return list_table(baskets).to_reader(max_chunksize=2), {}
+def parquet(table: pa.Table, path: Path) -> Path:
+    pyarrow.parquet.write_table(table, path, row_group_size=3)
+    return path
 
 
-@source
-def arrow_array(baskets: Baskets, folder: Path) -> Written:
-    return list_table(baskets)["items"], {}
+def feather(table: pa.Table, path: Path) -> Path:
+    pyarrow.feather.write_feather(table, str(path), chunksize=3)
+    return path
 
 
-@source
-def arrow_long(baskets: Baskets, folder: Path) -> Written:
-    return long_table(baskets), LONG
+def stream(table: pa.Table, path: Path) -> Path:
+    with pa.ipc.new_stream(str(path), table.schema) as sink:
+        sink.write_table(table, max_chunksize=4)
+    return path
 
 
-@source
-def arrow_long_shuffled(baskets: Baskets, folder: Path) -> Written:
-    return shuffled(long_table(baskets)), LONG
+def delimited(table: pa.Table, path: Path, delimiter: str = ",") -> Path:
+    with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb") as sink:
+        pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(delimiter=delimiter))
+    return path
 
 
-@source
-def parquet_lists(baskets: Baskets, folder: Path) -> Written:
-    pyarrow.parquet.write_table(list_table(baskets), folder / "lists.parquet", row_group_size=3)
-    return folder / "lists.parquet", {}
+def lines(baskets: Baskets, path: Path, between: str, *, quote: str = "", end: str = "\n") -> Path:
+    text = "".join(between.join(f"{quote}{item}{quote}" for item in basket) + end for basket in baskets)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
 
 
-@source
-def parquet_long(baskets: Baskets, folder: Path) -> Written:
-    pyarrow.parquet.write_table(long_table(baskets), folder / "long.parquet", row_group_size=5)
-    return str(folder / "long.parquet"), LONG
-
-
-@source
-def parquet_long_shuffled(baskets: Baskets, folder: Path) -> Written:
-    pyarrow.parquet.write_table(shuffled(long_table(baskets)), folder / "shuffled.parquet", row_group_size=5)
-    return folder / "shuffled.parquet", LONG
-
-
-@source
-def feather_lists(baskets: Baskets, folder: Path) -> Written:
-    pyarrow.feather.write_feather(list_table(baskets), str(folder / "lists.feather"), chunksize=3)
-    return folder / "lists.feather", {}
-
-
-@source
-def arrow_stream_long(baskets: Baskets, folder: Path) -> Written:
-    table = long_table(baskets)
-    with pa.ipc.new_stream(str(folder / "long.arrows"), table.schema) as stream:
-        stream.write_table(table, max_chunksize=4)
-    return folder / "long.arrows", LONG
-
-
-@source
-def csv_long(baskets: Baskets, folder: Path) -> Written:
-    pyarrow.csv.write_csv(long_table(baskets), folder / "long.csv")
-    return folder / "long.csv", LONG
-
-
-@source
-def csv_long_gzip_shuffled(baskets: Baskets, folder: Path) -> Written:
-    with gzip.open(folder / "long.csv.gz", "wb") as stream:
-        pyarrow.csv.write_csv(shuffled(long_table(baskets)), stream)
-    return folder / "long.csv.gz", LONG
-
-
-@source
-def tsv_long(baskets: Baskets, folder: Path) -> Written:
-    options = pyarrow.csv.WriteOptions(delimiter="\t")
-    pyarrow.csv.write_csv(long_table(baskets), folder / "long.tsv", options)
-    return folder / "long.tsv", LONG
-
-
-@source
-def csv_lines(baskets: Baskets, folder: Path) -> Written:
-    path = folder / "lines.csv"
-    path.write_text("".join(",".join(map(str, basket)) + "\n" for basket in baskets), "utf-8")
-    return path, LINES
-
-
-@source
-def csv_lines_quoted(baskets: Baskets, folder: Path) -> Written:
-    with (folder / "quoted.csv").open("w", encoding="utf-8", newline="") as stream:
-        stream.writelines(",".join(f'"{item}"' for item in basket) + "\r\n" for basket in baskets)
-    return folder / "quoted.csv", LINES
-
-
-@source
-def tsv_lines(baskets: Baskets, folder: Path) -> Written:
-    with (folder / "lines.tsv").open("w", encoding="utf-8", newline="") as stream:
-        for basket in baskets:
-            csv.writer(stream, delimiter="\t").writerow(basket)
-    return folder / "lines.tsv", LINES
-
-
-@source
-def fimi(baskets: Baskets, folder: Path) -> Written:
-    path = folder / "baskets.dat"
-    path.write_text("".join(" ".join(map(str, basket)) + " \n" for basket in baskets), "utf-8")
-    return path, FIMI
-
-
-@source
-def fimi_gzip(baskets: Baskets, folder: Path) -> Written:
-    path = folder / "baskets.txt.gz"
-    path.write_bytes(gzip.compress("".join(" ".join(map(str, basket)) + "\n" for basket in baskets).encode()))
-    return path, FIMI
-
-
-@source
-def pandas_lists(baskets: Baskets, folder: Path) -> Written:
-    return pd.DataFrame({"number": range(len(baskets)), "items": [list(basket) for basket in baskets]}), {}
-
-
-@source
-def pandas_series(baskets: Baskets, folder: Path) -> Written:
-    return pd.Series([list(basket) for basket in baskets], dtype=object), {}
-
-
-@source
-def pandas_long(baskets: Baskets, folder: Path) -> Written:
-    # Integers with a missing one among them become floats here.
-    return long_table(baskets).to_pandas(), LONG
-
-
-@source
-def pandas_long_objects(baskets: Baskets, folder: Path) -> Written:
-    return pd.DataFrame(long_rows(baskets), columns=["basket", "item"], dtype=object), LONG
-
-
-@source
-def pandas_one_hot(baskets: Baskets, folder: Path) -> Written:
+def pandas_one_hot(baskets: Baskets) -> pd.DataFrame:
     columns = universe(baskets)
-    return pd.DataFrame(one_hot(baskets, columns), columns=pd.Index(columns, dtype=object)), {}
+    return pd.DataFrame(one_hot(baskets, columns), columns=pd.Index(columns, dtype=object))
 
 
-@source
-def pandas_sparse_one_hot(baskets: Baskets, folder: Path) -> Written:
-    columns = universe(baskets)
-    frame = pd.DataFrame(one_hot(baskets, columns), columns=pd.Index(columns, dtype=object))
-    return frame.astype(pd.SparseDtype(bool, False)), {}
-
-
-@source
-def polars_lists(baskets: Baskets, folder: Path) -> Written:
-    return pl.from_arrow(list_table(baskets)), {}
-
-
-@source
-def polars_lazy_long(baskets: Baskets, folder: Path) -> Written:
-    frame = pl.from_arrow(shuffled(long_table(baskets)))
+def polars(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
-    return frame.lazy(), LONG
+    return frame
 
 
-@source
-def polars_series(baskets: Baskets, folder: Path) -> Written:
-    return pl.Series(
-        [list(basket) for basket in baskets],
-        dtype=pl.List(pl.Int64 if item_type(baskets) == pa.int64() else pl.String),
-    ), {}
+def polars_series(baskets: Baskets) -> pl.Series:
+    kind = pl.Int64 if item_type(baskets) == pa.int64() else pl.String
+    return pl.Series([list(basket) for basket in baskets], dtype=pl.List(kind))
 
 
-@strings_only
-def polars_one_hot(baskets: Baskets, folder: Path) -> Written:
-    columns = [str(column) for column in universe(baskets)]
-    return pl.DataFrame(one_hot(baskets, columns), schema=columns), {}
+def polars_one_hot(baskets: Baskets) -> pl.DataFrame:
+    columns = [*map(str, universe(baskets))]
+    return pl.DataFrame(one_hot(baskets, columns), schema=columns)
 
 
-@integers_only
-def scipy_matrix(baskets: Baskets, folder: Path) -> Written:
-    return scipy.sparse.coo_matrix(one_hot(baskets, up_to_largest(baskets)).astype(np.int8)), {}
+# Writers that take any baskets of one kind of label: all integers >= 0, or all strings.
+SOURCES: dict[str, Writer] = {
+    "python_lists": lambda baskets, folder: ([list(basket) for basket in baskets], {}),
+    "generator_of_sets": lambda baskets, folder: ((frozenset(basket) for basket in baskets), {}),
+    "numpy_baskets": lambda baskets, folder: ([np.array(b, dtype=None if b else object) for b in baskets], {}),
+    "arrow_lists": lambda baskets, folder: (list_table(baskets), {}),
+    "arrow_chunked_large_lists": lambda baskets, folder: chunked_large_lists(baskets),
+    "arrow_dictionary_lists": lambda baskets, folder: (dictionary_lists(baskets), {}),
+    "arrow_reader": lambda baskets, folder: (list_table(baskets).to_reader(max_chunksize=2), {}),
+    "arrow_array": lambda baskets, folder: (list_table(baskets)["items"], {}),
+    "arrow_long": lambda baskets, folder: (long_table(baskets), LONG),
+    "arrow_long_shuffled": lambda baskets, folder: (shuffled(long_table(baskets)), LONG),
+    "parquet_lists": lambda baskets, folder: (parquet(list_table(baskets), folder / "lists.parquet"), {}),
+    "parquet_long": lambda baskets, folder: (str(parquet(long_table(baskets), folder / "long.parquet")), LONG),
+    "parquet_long_shuffled": lambda baskets, folder: (
+        parquet(shuffled(long_table(baskets)), folder / "shuffled.parquet"),
+        LONG,
+    ),
+    "feather_lists": lambda baskets, folder: (feather(list_table(baskets), folder / "lists.feather"), {}),
+    "arrow_stream_long": lambda baskets, folder: (stream(long_table(baskets), folder / "long.arrows"), LONG),
+    "csv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.csv"), LONG),
+    "csv_long_gzip_shuffled": lambda baskets, folder: (
+        delimited(shuffled(long_table(baskets)), folder / "long.csv.gz"),
+        LONG,
+    ),
+    "tsv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.tsv", "\t"), LONG),
+    "csv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.csv", ","), LINES),
+    "csv_lines_quoted": lambda baskets, folder: (
+        lines(baskets, folder / "quoted.csv", ",", quote='"', end="\r\n"),
+        LINES,
+    ),
+    "tsv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.tsv", "\t", end="\r\n"), LINES),
+    "fimi": lambda baskets, folder: (lines(baskets, folder / "baskets.dat", " ", end=" \n"), FIMI),
+    "fimi_gzip": lambda baskets, folder: (lines(baskets, folder / "baskets.txt.gz", " "), FIMI),
+    "pandas_lists": lambda baskets, folder: (
+        pd.DataFrame({"number": range(len(baskets)), "items": [list(basket) for basket in baskets]}),
+        {},
+    ),
+    "pandas_series": lambda baskets, folder: (pd.Series([list(basket) for basket in baskets], dtype=object), {}),
+    # Integers with a missing one among them become floats here.
+    "pandas_long": lambda baskets, folder: (long_table(baskets).to_pandas(), LONG),
+    "pandas_long_objects": lambda baskets, folder: (
+        pd.DataFrame(long_rows(baskets), columns=["basket", "item"], dtype=object),
+        LONG,
+    ),
+    "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
+    "pandas_sparse_one_hot": lambda baskets, folder: (pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)), {}),
+    "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
+    "polars_lazy_long": lambda baskets, folder: (polars(shuffled(long_table(baskets))).lazy(), LONG),
+    "polars_series": lambda baskets, folder: (polars_series(baskets), {}),
+    "polars_one_hot": lambda baskets, folder: (polars_one_hot(baskets), {}),
+    "scipy_matrix": lambda baskets, folder: (
+        scipy.sparse.coo_matrix(one_hot(baskets, up_to_largest(baskets)).astype(np.int8)),
+        {},
+    ),
+    "scipy_array": lambda baskets, folder: (scipy.sparse.csc_array(one_hot(baskets, up_to_largest(baskets))), {}),
+    "numpy_matrix": lambda baskets, folder: (one_hot(baskets, up_to_largest(baskets)), {}),
+}
+# These have column numbers for labels, or column names.
+INTEGERS_ONLY = {"scipy_matrix", "scipy_array", "numpy_matrix"}
+STRINGS_ONLY = {"polars_one_hot"}
 
 
-@integers_only
-def scipy_array(baskets: Baskets, folder: Path) -> Written:
-    return scipy.sparse.csc_array(one_hot(baskets, up_to_largest(baskets))), {}
-
-
-@integers_only
-def numpy_matrix(baskets: Baskets, folder: Path) -> Written:
-    return one_hot(baskets, up_to_largest(baskets)), {}
+def writers(labels: Iterable[Item]) -> dict[str, Writer]:
+    """Return the writers that can hold such labels."""
+    unfit = STRINGS_ONLY if all(isinstance(label, int) for label in labels) else INTEGERS_ONLY
+    return {name: writer for name, writer in SOURCES.items() if name not in unfit}

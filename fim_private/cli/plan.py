@@ -24,7 +24,8 @@ from fim_private.errors import ParameterError, parameter
 
 if TYPE_CHECKING:
     from fim_private.output.console import Screen
-    from fim_private.planning.plan import CustomerPlan, Plan
+    from fim_private.planning.customers import CustomerPlan
+    from fim_private.planning.plan import Plan
     from fim_private.planning.top_plan import TopPlan
 
 EPILOG = (
@@ -223,7 +224,8 @@ def plan(
 def _rendered(found: Plan | TopPlan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text."""
     from fim_private.output.tables import render_customer_plan, render_plan, render_top_plan
-    from fim_private.planning.plan import CustomerPlan, Plan
+    from fim_private.planning.customers import CustomerPlan
+    from fim_private.planning.plan import Plan
 
     if isinstance(found, CustomerPlan):
         return render_customer_plan(found, screen)

@@ -2,10 +2,9 @@
 
 purchases            `read_transactions`: from any source to purchases; which options there are.
 options              What a caller says of a source: form, delimiter, columns, segments, missing users.
-columns              Which column plays which part, and what a source was read as.
-where                Which rows are read: the parser of conditions.
-row_filter           Which rows a condition lets pass, and which files and row groups cannot have any.
-values               Arrow to numpy, and what stands for no value.
+columns              Which column has which role, and what a source was read as.
+where                Which rows are read: the parser of conditions, what they let pass, and what need not be read.
+values               Arrow to numpy, and what stands for no value, or for true and false.
 labels               Item labels to codes, and the vocabulary.
 files                Paths, addresses, patterns and standard input, to files; their errors.
 text                 Text: FIMI, SPMF, JSON Lines, CSV.
@@ -13,10 +12,8 @@ other_readings       What else a text may be; titles above tables; cells with li
 record_batches       Anything that arrives as Arrow record batches.
 sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as one table.
 databases            Databases, through their Arrow drivers.
-frames               Purchases in memory: lists, frames, Arrow objects.
-matrices             One-hot matrices.
-assembly             Rows of one basket are merged, baskets of one user made neighbours.
-transactions         Transactions: the one in-memory form of purchases; and the units of each segment.
+frames               Purchases in memory: lists, frames, matrices, Arrow objects.
+transactions         Transactions: the one in-memory form of purchases; rows put together to it; units of each segment.
 contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
 memory               How much memory a read may take, and how much is worked on at a time.
 catalogue            The public list of items, from text or tables.

@@ -14,41 +14,18 @@ import pyarrow as pa
 from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
-from fim_private.reading.labels import (
-    ArrowLabels,
-    Codes,
-    Item,
-    Labels,
-    PythonLabels,
-    Vocabulary,
-    as_texts,
-    mixed_vocabulary,
-)
+from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.memory import read_whole
 from fim_private.reading.options import InputForm
-from fim_private.reading.record_batches import ArrowSource, describe, plain
+from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import arrow_strings, present
 
 _HEADERS = frozenset(
-    [
-        "item",
-        "items",
-        "item_id",
-        "itemid",
-        "product",
-        "products",
-        "product_id",
-        "productid",
-        "product_name",
-        "name",
-        "label",
-        "labels",
-        "sku",
-        "article",
-        "stockcode",
-        "stock_code",
-    ]
+    (
+        *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
+        *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
+    )
 )
 
 
@@ -86,13 +63,12 @@ class ItemList:
 def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_case: bool = False) -> Vocabulary:
     """Read the items of a text file (one a line, or a column whose name tells), or of the one item column of a table.
 
-    columns: names none here; None where none can be named. fold_case: as in `arrow_labels.ArrowLabels`; so below.
-
+    columns: names none here; None where none can be named. fold_case: as in `labels.Labels`; so below.
     Raises DataError for a file without items, and for a table without such a column, or with several.
     """
     if file.form != "text":
         return catalogue_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
-    labels = ArrowLabels(file.name, text=True, fold_case=fold_case)
+    labels = Labels(file.name, text=True, fold_case=fold_case)
     rows = _rows(file)
     first = next(rows, [])
     named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
@@ -104,7 +80,7 @@ def catalogue_of_file(file: File, columns: ListColumns | None = None, *, fold_ca
         )
     place = named[0] if named else 0
     fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
-    return _finished([labels.encode(arrow_strings(fields))], labels, file.name)
+    return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
 
 
 def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, *, fold_case: bool = False) -> ItemList:
@@ -121,28 +97,26 @@ def catalogue_of_table(source: ArrowSource, columns: ListColumns | None = None, 
         if len(candidates) != 1:
             raise DataError(
                 f"the catalogue {source.name} must have one column, or one named item: {_name_it(columns)}; "
-                f"it has {listing(describe(source.schema))}"
+                f"it has {listing(source.columns())}"
             )
         item = candidates[0]
     for option, name in (("catalogue_item", item), ("catalogue_label", label)):
         if name is not None and names.count(name) != 1:
             # Those of a text are not listed: they may be a line of somebody's purchases.
-            there = "" if source.is_text else f"; it has {listing(describe(source.schema))}"
+            there = "" if source.is_text else f"; it has {listing(source.columns())}"
             many = "more than one" if name in names else "no"
             raise DataError(
                 f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
             )
     roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
-    labels = ArrowLabels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
+    labels = Labels(f"column {item!r} of {source.name}", text=item in source.tokens, fold_case=fold_case)
     codes: list[Codes] = []
     texts: list[str | None] = []
     for batch in source.batches(roles.wanted):
         codes.append(labels.encode(plain(batch.column(item))))
         if label is not None:
             texts += present(as_texts(plain(batch.column(label)))).to_pylist()
-    vocabulary, final = labels.finish(codes)
-    if not len(vocabulary):
-        raise _no_items(source.name)
+    vocabulary, final = _finished(labels, codes, source.name)
     if label is None:
         return ItemList(vocabulary)
     given = np.concatenate(codes)
@@ -162,37 +136,27 @@ def united(lists: Sequence[Vocabulary]) -> Vocabulary:
 
 def catalogue_of_values(values: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read an Arrow array of labels, or any iterable of int and str. Raises DataError for others, and for no items."""
+    labels = Labels("the catalogue", fold_case=fold_case)
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        labels: Labels = ArrowLabels("the catalogue", fold_case=fold_case)
         chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     else:
-        labels, chunks = PythonLabels(fold_case=fold_case), [_listed(values)]
-    return _finished([labels.encode(chunk) for chunk in chunks], labels, "the catalogue")
+        wrong = DataError(f"a list of items must be a path or a collection of items, not {type(values).__name__}")
+        if isinstance(values, bytes) or not isinstance(values, Iterable):
+            raise wrong
+        try:
+            iterator = iter(values)
+        except TypeError:  # an array of no dimensions claims to be iterable
+            raise wrong from None
+        chunks = [list(iterator)]
+    return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
 
 
-def _listed(values: object) -> list[object]:
-    """Return a collection as a list. Raises DataError for what is none."""
-    wrong = DataError(f"a list of items must be a path or a collection of items, not {type(values).__name__}")
-    if isinstance(values, bytes) or not isinstance(values, Iterable):
-        raise wrong
-    try:
-        iterator = iter(values)
-    except TypeError:  # an array of no dimensions claims to be iterable
-        raise wrong from None
-    return list(iterator)
-
-
-def _finished(codes: list[Codes], labels: Labels, name: str) -> Vocabulary:
-    """Return the vocabulary of all labels. Raises DataError if there are none."""
-    vocabulary, _ = labels.finish(codes)
+def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:
+    """Return what labels.finish does. Raises DataError if there are no labels. name: what errors call the list."""
+    vocabulary, final = labels.finish(codes)
     if not len(vocabulary):
-        raise _no_items(name)
-    return vocabulary
-
-
-def _no_items(name: str) -> DataError:
-    """Return the error for a list without items. name: what errors call it."""
-    return DataError(f"{name} lists no items; it needs at least one")
+        raise DataError(f"{name} lists no items; it needs at least one")
+    return vocabulary, final
 
 
 def _rows(file: File) -> Iterator[list[str]]:

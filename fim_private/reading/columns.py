@@ -1,4 +1,4 @@
-"""Which column plays which part, and what a source was read as."""
+"""Which form a table has, which role each of its columns has, and what a source was read as."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import NoReturn
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments
+from fim_private.reading.values import shown_type
 from fim_private.reading.where import Condition, columns_of
 
-# -------------------- column names
 # What the name of a column suggests that is in it. A suggestion only: nothing is read by it.
 
 _NUMBER = "(id|no|nr|num|number|key|code|nummer)?"
@@ -39,8 +39,6 @@ _OTHER = re.compile(
     r".*(date|datum|time|timestamp|day|week|month|year|quantity|qty|price|amount|value|total|revenue|country|store|shop)"
     r"(id|no)?"
 )
-
-
 _DATE = re.compile(
     r".*(date|datum|timestamp|day|tag)|((order|invoice|transaction|purchase|sale|visit|trip)(date)?)?time"
 )
@@ -64,7 +62,8 @@ def suggests_user(name: object) -> bool:
     >>> [suggests_user(name) for name in ("CustomerID", "Member_number", "customer_count", "product")]
     [True, True, False, False]
     """
-    return _USER.fullmatch(_letters(name)) is not None and _NOT_A_USER.fullmatch(_letters(name)) is None
+    letters = _letters(name)
+    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
 
 
 def suggests_basket(name: object) -> bool:
@@ -82,9 +81,7 @@ def suggests_a_column(name: object) -> bool:
     letters = _letters(name)  # once: there may be a million names
     if letters in ("", "t"):
         return False
-    if any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)):
-        return True
-    return _USER.fullmatch(letters) is not None and _NOT_A_USER.fullmatch(letters) is None
+    return any(pattern.fullmatch(letters) for pattern in (_BASKET, _ITEM, _OTHER)) or suggests_user(letters)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -105,17 +102,13 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def _letters(name: object) -> str:
-    """Return the letters of a name, in small ones."""
     return re.sub(r"[^a-z]", "", str(name).casefold())
 
 
-# -------------------- column roles
-# Which form a table has, which column plays which part, and the errors when that cannot be told.
-#
-# Only schemas are looked at; a pandas column of objects has none, so its first value tells whether it holds lists.
+# Which form a table has, and which role each column. Only schemas are looked at; a pandas column of objects has none,
+# so its first value tells whether it holds lists.
 
 _LISTED_COLUMNS = 20
-_TYPE_WIDTH = 40
 # Beside the items of a one-hot table there may be ids of a basket and a user.
 _FEW_COLUMNS = 2
 
@@ -157,16 +150,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part.
+    """The form of a table, and the roles of its columns.
 
     form: long, wide or one-hot; None for a column of lists. values: the columns of items: one for lists, for long one
     or several that name an item together. basket, user: the key columns, if any; several name a basket together.
-    missing_user: what becomes of rows
-    without a user; None to refuse them. where: which rows are read; None for all. by: which segment a row is in; None
-    where there are none. quantities: whether a number above 0 says in a one-hot table that a basket has an item: where
-    that form was asked for. (Else a table of numbers may as well be one of ids.) split: at which character each cell of
-    the item column is cut into items; None for no cut. fold_case: whether items' case is folded. is_said: whether the
-    form was asked for.
+    missing_user: what becomes of rows without a user; None to refuse them. where: which rows are read; None for all.
+    by: the segments that rows are in; None where there are none. quantities: whether a number above 0 says in a one-hot
+    table that a basket has an item: where that form was asked for. (Else a table of numbers may as well be one of ids.)
+    split: at which character each cell of the item column is cut into items; None for no cut. fold_case: whether items'
+    case is folded. is_said: whether the form was asked for.
     """
 
     form: InputForm | None
@@ -198,15 +190,11 @@ class Roles:
         return max(1, min(rows, memory.ONE_HOT_CELLS // len(self.values)))
 
     @property
-    def keys(self) -> list[str]:
-        """The key columns: those of the basket, then the user."""
-        return [*self.basket, *([] if self.user is None else [self.user])]
-
-    @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
+        user = [] if self.user is None else [self.user]
         by = [] if self.by is None else [self.by.column]
-        return list(dict.fromkeys([*self.values, *self.keys, *by, *columns_of(self.where)]))
+        return list(dict.fromkeys([*self.values, *self.basket, *user, *by, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
@@ -218,7 +206,7 @@ class Roles:
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call the source.
 
-    Raises DataError when a column is missing, doubled or of a type that cannot play its part, and where no form can be
+    Raises DataError when a column is missing, doubled or of a type that cannot have its role, and where no form can be
     told; ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
@@ -227,32 +215,31 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     if columns and options.given() and form is None and all(column.is_boolean for column in columns):
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
-        _check(columns, name, source)
-    keys = (*(options.basket or ()), options.user, None if options.by is None else options.by.column)
-    for column in (_find(columns, key) for key in keys if key is not None):
-        if column.is_nested:
+        _column(columns, name, source)
+    by = () if options.by is None else (options.by.column,)
+    keys = tuple(key for key in (*(options.basket or ()), options.user, *by) if key is not None)
+    for key in keys:
+        if (column := _column(columns, key, source)).is_nested:
             _wrong_type(column, source, "an identifier")
-    form, values = _form_and_values(columns, options, source)
+    # What rows are chosen by is no item, unless it is named as one.
+    chosen_by = (*keys, *columns_of(options.where))
+    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
+    form, values = _form_and_values(columns, others, options, source)
     if options.split is not None:
-        _check_split(form, _find(columns, values[0]), source)
-    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    if options.every_item:
-        return Roles(
-            form,
-            values,
-            quantities=options.dialect.form is InputForm.ONE_HOT,
-            split=options.split,
-            fold_case=options.fold_case,
-            is_said=options.dialect.form is not None,
-        )
+        if form not in (InputForm.LONG, None):
+            raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
+        column = _column(columns, values[0], source)
+        if column.is_nested or column.is_list or column.is_number:
+            _wrong_type(column, source, "texts to split")
+    units = not options.every_item
     return Roles(
         form,
         values,
-        options.basket or (),
-        options.user,
-        missing_user,
-        options.where,
-        options.by,
+        options.basket or () if units else (),
+        options.user if units else None,
+        None if options.missing_user is None else MissingUser(options.missing_user),
+        options.where if units else None,
+        options.by if units else None,
         quantities=options.dialect.form is InputForm.ONE_HOT,
         split=options.split,
         fold_case=options.fold_case,
@@ -261,64 +248,41 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
 
 
 def _form_and_values(
-    columns: Sequence[Column], options: Options, source: str
+    columns: Sequence[Column], others: Sequence[Column], options: Options, source: str
 ) -> tuple[InputForm | None, tuple[str, ...]]:
-    """Return the form of a table, None for a column of lists, and its columns of items. Raises as `choose` does."""
+    """Return the form of a table, None for a column of lists, and its columns of items. others: without keys."""
     form = options.dialect.form
-    # What rows are chosen by is no item, unless it is named as one.
-    by = () if options.by is None else (options.by.column,)
-    keys = (*(options.basket or ()), options.user, *by, *columns_of(options.where))
-    others = [column for column in columns if column.name not in keys and not column.is_apart]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, others, options, source)
     if options.item is not None or form is InputForm.LONG:
-        return InputForm.LONG, _columns_of_item(columns, options, source)
+        if options.item is None or options.basket is None:
+            raise ParameterError(
+                f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
+                "the columns of one row per item"
+            )
+        for column in (_column(columns, name, source) for name in options.item):
+            if column.is_list:
+                raise DataError(
+                    f"column {column.name!r} of {source} holds lists: "
+                    f"name it with {parameter('items')} instead of {parameter('item')}"
+                )
+            if column.is_nested:
+                _wrong_type(column, source, "an item")
+        return InputForm.LONG, tuple(options.item)
     # An id among numbers shows when it is read: it is not 0 or 1.
     alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
     if options.items is None and others and alike:
         return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     items = options.items if options.items is not None else _only_list(columns, options, source)
-    column = _find(columns, items)
-    _check(columns, items, source)
+    column = _column(columns, items, source)
     if not column.is_list and options.split is None:
-        _wrong_type(
-            column,
-            source,
-            "lists of items",
-            f"; where its cells are texts such as 'a, b', say {parameter('split')} ','",
-        )
+        more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+        _wrong_type(column, source, "lists of items", more)
     return None, (items,)
 
 
-def _check_split(form: InputForm | None, column: Column, source: str) -> None:
-    """Raise ParameterError for a form whose cells are never lists, DataError for a column that does not hold texts."""
-    if form not in (InputForm.LONG, None):
-        raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
-    if column.is_nested or column.is_list or column.is_number:
-        _wrong_type(column, source, "texts to split")
-
-
-def _columns_of_item(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
-    """Return the column of one item a row, or those that name it together. Raises as `choose` does."""
-    if options.item is None or options.basket is None:
-        raise ParameterError(
-            f"{parameter('input_format')} long takes both {parameter('basket')} and {parameter('item')}, "
-            "the columns of one row per item"
-        )
-    named: tuple[str, ...] = options.item
-    for column in (_find(columns, name) for name in named):
-        if column.is_list:
-            raise DataError(
-                f"column {column.name!r} of {source} holds lists: "
-                f"name it with {parameter('items')} instead of {parameter('item')}"
-            )
-        if column.is_nested:
-            _wrong_type(column, source, "an item")
-    return named
-
-
 def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table, which others are, without keys. Raises as `choose`."""
+    """Return the columns of items of a wide or one-hot table, which others are, without keys."""
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
         raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
@@ -336,12 +300,8 @@ def _item_columns(form: InputForm, others: Sequence[Column], options: Options, s
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
-    """Return the name of the only list column. Raises DataError where there is none, or more than one."""
-    found = [
-        column.name
-        for column in columns
-        if column.is_list and column.name not in (*(options.basket or ()), options.user)
-    ]
+    keys = (*(options.basket or ()), options.user)
+    found = [column.name for column in columns if column.is_list and column.name not in keys]
     if len(found) == 1:
         return found[0]
     if not found and any(column.is_boolean for column in columns):
@@ -363,12 +323,6 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
     )
 
 
-def shown_type(kind: object) -> str:
-    """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
-    name = str(kind)
-    return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
-
-
 def listing(columns: Iterable[Column]) -> str:
     """Return names and types of columns for an error: the first 20, none that may be an item of a one-hot table.
 
@@ -386,41 +340,41 @@ def listing(columns: Iterable[Column]) -> str:
     listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
     more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
     if len(named) < len(columns):  # a one-hot frame with something else beside it
-        more.append(
-            f"columns of {'numbers' if may_be_items else 'booleans'}, whose names may be items and are not shown"
-        )
+        kinds = "numbers" if may_be_items else "booleans"
+        more.append(f"columns of {kinds}, whose names may be items and are not shown")
     return ", ".join(listed[:_LISTED_COLUMNS] + more)
 
 
-def _find(columns: Sequence[Column], name: str) -> Column:
-    """Return the column of that name, which exists."""
-    return next(column for column in columns if column.name == name)
-
-
-def _check(columns: Sequence[Column], name: str, source: str) -> None:
-    """Raise DataError unless there is one column of that name."""
-    count = sum(column.name == name for column in columns)
-    if count == 0:
+def _column(columns: Sequence[Column], name: str, source: str) -> Column:
+    found = [column for column in columns if column.name == name]
+    if not found:
         raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
-    if count > 1:
+    if len(found) > 1:
         raise DataError(f"{source} has more than one column {name!r}; rename all but one")
+    return found[0]
 
 
 def _wrong_type(column: Column, source: str, wanted: str, more: str = "") -> NoReturn:
-    """Raise DataError for a column that does not hold what is wanted."""
     raise DataError(
         f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
         f"which does not hold {wanted}; name another column, or convert this one{more}"
     )
 
 
-# -------------------- read as
-# What a source was read as: its form, its dialect, and the names of its columns. Nothing of what is in it.
+_SENTENCES = {
+    "long": "one item per row",
+    "wide": "one basket per row, its items in several columns",
+    "one-hot": "one basket per row, a column for each item",
+    "lines": "one basket per line",
+    "fimi": "one basket per line",
+    "spmf": "one user's sequence of baskets per line (SPMF)",
+}
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "white space"}
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as.
+    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it.
 
     kind: of source, in a word or two. form: long, wide, one-hot, lines, fimi or spmf; "lists" for a column of lists,
     and for lists in memory. baskets, user: the columns of ids; several name a basket together. items: the columns of
@@ -450,14 +404,13 @@ class ReadAs:
         cls, names: Sequence[str], roles: Roles, *, kind: str, delimiter: str | None = None, encoding: str | None = None
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
-        one_hot = roles.form is InputForm.ONE_HOT
         used = {*roles.names}
         return cls(
             kind,
             "lists" if roles.form is None else str(roles.form),
             roles.basket,
             roles.user,
-            () if one_hot else roles.values,
+            () if roles.form is InputForm.ONE_HOT else roles.values,
             tuple(name for name in names if name not in used),
             delimiter,
             encoding,
@@ -470,8 +423,7 @@ class ReadAs:
         """The first column that looks by its name like a customer's, where no column of users was named; else None."""
         if self.user is not None:
             return None
-        found = [name for name in (*self.others, *self.baskets) if suggests_user(name)]
-        return found[0] if found else None
+        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield what is to be said of whom this reading protects, with parameters marked as in errors."""
@@ -482,34 +434,23 @@ class ReadAs:
             )
 
     def __str__(self) -> str:
-        """Return it as part of a sentence."""
-        where = {
-            "long": "one item per row",
-            "lists": "one list of items per row" if self.items else "one basket per element",
-            "wide": "one basket per row, its items in several columns",
-            "one-hot": "one basket per row, a column for each item",
-            "lines": "one basket per line",
-            "fimi": "one basket per line",
-            "spmf": "one user's sequence of baskets per line (SPMF)",
-        }[self.form]
+        lists = "one list of items per row" if self.items else "one basket per element"
+        form = _SENTENCES.get(self.form, lists)
         columns = [f"user {self.user!r}"] if self.user else []
         columns += [f"basket {' and '.join(map(repr, self.baskets))}"] if self.baskets else []
-        if len(self.items) > 1 and self.form == "long":
+        if self.form == "long":
             columns.append(f"item {' and '.join(map(repr, self.items))}")
         elif len(self.items) == 1:
-            columns.append(f"{'item' if self.form == 'long' else 'items'} {self.items[0]!r}")
+            columns.append(f"items {self.items[0]!r}")
         elif self.items:
             columns.append(f"items {self.items[0]!r} to {self.items[-1]!r}")
-        between = (
-            [] if self.delimiter is None else [f"separated by {_DELIMITERS.get(self.delimiter, repr(self.delimiter))}"]
-        )
+        between = [form + (": " if columns else "") + ", ".join(columns)]
+        if self.delimiter is not None:
+            between.append(f"separated by {_DELIMITERS.get(self.delimiter, repr(self.delimiter))}")
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
             between.append(f"in {self.encoding}")
         if self.split is not None:
             between.append(f"each cell split at {_DELIMITERS.get(self.split, repr(self.split))}")
         if self.where is not None:
             between.append(f"where {self.where}")
-        return f"{self.kind}, {'; '.join([where + (': ' if columns else '') + ', '.join(columns), *between])}"
-
-
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "white space"}
+        return f"{self.kind}, {'; '.join(between)}"

@@ -1,7 +1,7 @@
 """Contribution bounds: where long baskets, users of many baskets and units of many items are cut.
 
-What a unit keeps is a function of what is in that unit alone: no step here looks at two units, so that the cut of one
-changes nothing about another.
+What counts of a unit is a function of what is in that unit alone: no step here looks at two units, so that the cut of
+one changes nothing about another.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ _DIGEST_BYTES = 16
 
 
 def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are among the first count of their basket, in label order: (entries,) bool.
+    """Return which entries are among the first count >= 0 items of their basket, in label order: (entries,) bool.
 
-    offsets: as in Transactions. count: items, >= 0.
+    offsets: as in Transactions.
     """
-    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    return place < count
+    return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
 def first_of_unit(items: NDArray[np.int32], bounds: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are one of the first count distinct items of their unit, in label order: (entries,) bool.
+    """Return which entries are one of the first count >= 1 distinct items of their unit, by label: (entries,) bool.
 
     items: as in Transactions. bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to
-    ``bounds[u + 1]``, of all its baskets together. count: items, >= 1.
+    ``bounds[u + 1]``, of all its baskets together.
     """
     lengths = np.diff(bounds)
     is_long = lengths > count
@@ -52,21 +51,25 @@ def drawn_baskets(
     digests: Mapping[int, bytes],
     count: int,
 ) -> NDArray[np.bool_]:
-    """Return which baskets count where no unit may have more than count: (baskets,) bool.
+    """Return which baskets count where no unit may have more than count >= 1: (baskets,) bool.
 
-    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code. count: baskets, >= 1.
-    A unit of no more baskets keeps all. Of one with more, equal baskets are one, empty ones take no place, and of the
-    others the first count stay in an order by digests of what is in them, mixed with that of the whole unit: else all
-    units would lose the same itemsets. Neither ids nor the order of rows matter: these can change with who else is in
-    the file.
+    items, offsets, unit_offsets: as in Transactions. digests: of the label of each code.
+    Of a unit of no more baskets all count. Of one with more, equal baskets are one, empty ones take no place, and of
+    the others the first count stay in an order by digests of what is in them, mixed with that of the whole unit: else
+    all units would lose the same itemsets. Neither ids nor the order of rows matter: these can change with who else is
+    in the file.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
         first, last = unit_offsets[unit : unit + 2].tolist()
         contents = (tuple(items[offsets[basket] : offsets[basket + 1]].tolist()) for basket in range(first, last))
         distinct = {codes: basket for basket, codes in enumerate(contents, first) if codes}
+        # Sorted, for the order of codes is that of labels, and so depends on whether a label is a number or its text.
+        of_basket = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
+        of_unit = _digest(sorted(of_basket.values()))
+        order = sorted(distinct, key=lambda codes: (_digest([of_unit, of_basket[codes]]), codes))
         counts[first:last] = False
-        counts[_first(distinct, digests, count)] = True
+        counts[[distinct[codes] for codes in order[:count]]] = True
     return counts
 
 
@@ -90,15 +93,5 @@ def text_digest(text: str) -> bytes:
     return _digest([text.encode()])
 
 
-def _first(distinct: Mapping[tuple[int, ...], int], digests: Mapping[int, bytes], count: int) -> list[int]:
-    """Return the first count of one unit's different baskets: tuples of codes, and where each is."""
-    # Sorted, for the order of codes is that of labels, and so depends on whether a label is a number or its text.
-    basket_digests = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
-    unit = _digest(sorted(basket_digests.values()))
-    order = sorted(distinct, key=lambda codes: (_digest([unit, basket_digests[codes]]), codes))
-    return [distinct[codes] for codes in order[:count]]
-
-
-def _digest(parts: list[bytes]) -> bytes:
-    """Return a digest of digests, all of one length."""
-    return blake2b(b"".join(parts), digest_size=_DIGEST_BYTES).digest()
+def _digest(digests: list[bytes]) -> bytes:
+    return blake2b(b"".join(digests), digest_size=_DIGEST_BYTES).digest()

@@ -1,9 +1,12 @@
-"""Purchases in memory: lists, frames, Arrow objects."""
+"""Purchases in memory: lists of baskets, frames of pandas and polars, matrices, and what libraries hand over as Arrow.
+
+No library is imported for them: a frame can only be here if its library already is.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -14,72 +17,31 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError
-from fim_private.reading import matrices, memory
-from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, shown_type
+from fim_private.reading import memory
+from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
-from fim_private.reading.labels import ArrowLabels, Codes, Labels, PythonLabels, is_list_type
-from fim_private.reading.matrices import as_presence, rows_at_a_time, rows_of_cells, rows_of_columns
-from fim_private.reading.options import InputForm, Options, Segments, apply_rule
-from fim_private.reading.other_readings import SAMPLE, FirstCells, split_cells
+from fim_private.reading.labels import Codes, Labels, is_list_type
+from fim_private.reading.options import InputForm, Options
+from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import (
     ArrowSource,
-    joint_ids,
-    joint_items,
-    keyed,
+    Encoder,
+    as_presence,
+    items_name,
     plain,
     read_arrow,
+    read_batches,
+    rows_of_cells,
+    segment_numbers,
     table_source,
-    wide_rows,
-    with_keys,
 )
-from fim_private.reading.row_filter import passing
-from fim_private.reading.transactions import Transactions, segment_numbers
-from fim_private.reading.values import is_missing, null_mask, numpy_of, present
-from fim_private.reading.where import columns_of
-
-# -------------------- basket lists
-# Baskets in memory that are lists: any iterable of collections of items, and Arrow arrays of lists.
-
-
-def read_iterable(baskets: Iterable[object], options: Options) -> Transactions:
-    """Read any iterable of collections of items, once, a chunk at a time.
-
-    Raises DataError for a basket that is no collection of integers and strings, ParameterError if columns were named.
-    """
-    options.refuse("an iterable of baskets")
-    labels = PythonLabels(fold_case=options.fold_case)
-    iterator = iter(baskets)
-    chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
-    return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
-
-
-def read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
-    """Read an Arrow array of lists, each a basket; a null list is an empty one.
-
-    Raises DataError for an array of anything else, ParameterError if columns were named.
-    """
-    options.refuse("an array of baskets")
-    if not is_list_type(array.type):
-        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
-    labels = ArrowLabels("the array", fold_case=options.fold_case)
-    return assemble((KeyedRows(*labels.encode_lists(part)) for part in _parts(array)), labels)
-
-
-def _parts(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
-    """Yield the array a chunk at a time."""
-    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
-        for start in range(0, len(chunk), memory.LIST_ROWS):
-            yield chunk[start : start + memory.LIST_ROWS]
-
-
-# -------------------- frames
-# Frames of pandas and polars, and their series.
-#
-# Neither library is ever imported: a frame can only be here if its library already is.
+from fim_private.reading.transactions import KeyedRows, Transactions, assemble
+from fim_private.reading.values import arrow_of, is_missing, null_mask, null_where, numpy_of, shown_type
+from fim_private.reading.where import columns_of, passing
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+_FRAME = "the frame"
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
@@ -89,50 +51,298 @@ def is_instance(source: object, module: str, *names: str) -> bool:
     return isinstance(source, classes)
 
 
-def read_pandas(frame: Any, options: Options) -> Transactions:
-    """Read a pandas frame: a list column, one row per item, or one boolean column per item.
+def is_series(source: object) -> bool:
+    """Tell whether a source is a series of pandas or polars."""
+    return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")
 
-    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
-    """
-    options.dialect.refuse_for("a frame")
-    dtypes = [_dense_name(dtype) for dtype in frame.dtypes]
-    roles = choose(describe_pandas(frame), options, "the frame")
-    if roles.where is not None:
-        looked_at = {name: _comparable(frame[name], name) for name in columns_of(roles.where)}
-        passes = passing(roles.where, looked_at, "the frame")
-        frame = frame[numpy_of(passes) & ~null_mask(passes)]
-    if roles.by is not None:
-        frame = frame[~null_mask(_segment_numbers(frame, roles.by))]
-    one_hot = roles.form is InputForm.ONE_HOT
-    only_items = one_hot and not roles.fold_case and [*frame.columns] == roles.names
-    if only_items and (all(dtype in _BOOLEAN for dtype in dtypes) or (_is_sparse(frame) and not roles.quantities)):
-        found = _read_pandas_one_hot(frame)
-    else:
-        labels: Labels = PythonLabels(fold_case=roles.fold_case)
-        codes = labels.encode(list(roles.values)) if one_hot else None
-        is_joint = roles.form is InputForm.LONG and len(roles.values) > 1
-        if (
-            is_joint
-            or roles.split is not None
-            or (not one_hot and _is_of_one_arrow_type([frame[name] for name in roles.values]))
-        ):
-            where = f"column {roles.values[0]!r} of the frame" if len(roles.values) == 1 else "the frame"
-            labels = ArrowLabels(where, fold_case=roles.fold_case)
-        first = FirstCells(f"column {roles.values[0]!r} of the frame", is_asked=roles.may_hold_lists)
-        if roles.may_hold_lists:
-            first.see(_comparable(frame[roles.values[0]].head(SAMPLE), roles.values[0]))
-            first.done()
-        found = assemble(_pandas_rows(frame, roles, labels, codes), labels)
-    return replace(found, read_as=ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame"), rows=len(frame))
+
+def read_object(source: Any, options: Options) -> Transactions:
+    """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
+    if (table := arrow_object(source)) is not None:
+        return read_arrow(table, options)
+    if is_instance(source, "pandas", "DataFrame"):
+        return _read_pandas(source, options)
+    if is_instance(source, "polars", "LazyFrame"):
+        source = source.collect()
+    if is_instance(source, "polars", "DataFrame"):
+        return _read_polars(source, options)
+    if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
+        return _read_sparse(source, options)
+    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
+        return _read_array(source, options)
+    instead = None
+    if isinstance(source, Mapping):
+        instead = "give its values()"
+    elif hasattr(source, "readline"):
+        instead = "give the path of the file"
+    elif type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
+        instead = "give the items of each group: groupby(...)[...].agg(list)"
+    if instead is not None:
+        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
+    array = as_arrow(source) if is_series(source) else source
+    if isinstance(array, pa.Array | pa.ChunkedArray):
+        options.refuse("an array of baskets")
+        if not is_list_type(array.type):
+            raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
+        return _read_lists(_slices(array), "the array", options)
+    if (table := _stream(source)) is not None:
+        return read_arrow(table, options)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        options.refuse("an iterable of baskets")
+        iterator = iter(source)
+        return _read_lists(iter(lambda: list(islice(iterator, memory.LIST_ROWS)), []), "the iterable", options)
+    raise DataError(
+        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
+        f"or the path of one of: {READABLE}"
+    )
+
+
+def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
+    labels = Labels(where, fold_case=options.fold_case)
+    return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
+
+
+def _slices(array: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
+    for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+        for start in range(0, len(chunk), memory.LIST_ROWS):
+            yield chunk[start : start + memory.LIST_ROWS]
+
+
+# Frames of pandas become record batches, and are then read as any other. In a column of Python objects every element
+# has a type of its own (Arrow would guess one from all of them), so each is made what its role needs: ids a number for
+# each different one, items their provisional codes, and what is compared or cut a text.
 
 
 def describe_pandas(frame: Any) -> list[Column]:
-    """Return what is known of the columns of a pandas frame."""
-    return [_column(frame, index) for index in range(len(frame.columns))]
+    """Return what is known of the columns of a pandas frame; one of objects is judged by its first value."""
+    return [_described(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
 
 
-def read_polars(frame: Any, options: Options) -> Transactions:
-    """Read a polars frame: a list column, one row per item, or one boolean column per item. Raises as read_pandas."""
+def _described(name: Any, series: Any) -> Column:
+    dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
+    kind = getattr(series.dtype, "pyarrow_dtype", None)
+    if dtype == "object":
+        first = next((value for value in series if not is_missing(value)), None)
+        is_list = isinstance(first, _PYTHON_COLLECTIONS)
+        return Column(name, "lists" if is_list else dtype, is_list)
+    named = str(dtype if kind is None else kind)
+    is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
+    if kind is None:
+        return Column(name, named, is_number=is_number)
+    return Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
+
+
+def _read_pandas(frame: Any, options: Options) -> Transactions:
+    options.dialect.refuse_for("a frame")
+    roles = choose(describe_pandas(frame), options, _FRAME)
+    read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
+    if roles.where is not None:
+        passes = passing(roles.where, {name: _texts(frame[name], name) for name in columns_of(roles.where)}, _FRAME)
+        frame = frame[numpy_of(passes) & ~null_mask(passes)]
+    if roles.by is not None:
+        numbers = segment_numbers(roles.by, _texts(frame[roles.by.column], roles.by.column))
+        frame = frame[~null_mask(numbers)]
+    one_hot = roles.form is InputForm.ONE_HOT
+    found = None
+    if one_hot and not roles.fold_case and [*frame.columns] == roles.names:
+        found = _read_presence(frame, quantities=roles.quantities)
+    if found is None:
+        found = read_batches(*_batches(frame, roles), _FRAME)
+    return replace(found, read_as=read_as, rows=len(frame))
+
+
+def _batches(frame: Any, roles: Roles) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
+    """Return the rows of a pandas frame, the roles of their columns, and what encodes their items."""
+    labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
+    encoder = Encoder(labels)
+    series = [frame[name] for name in roles.values]
+    if roles.form is InputForm.ONE_HOT:
+        encoder = Encoder(labels, labels.encode([*roles.values]))
+        values = [_as_texts(column) for column in series]
+    elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
+        values = [_texts(column, name) for column, name in zip(series, roles.values, strict=True)]
+    elif all(map(_is_arrow, series)) and len({str(column.dtype) for column in series}) == 1:
+        values = [_one(as_arrow(column)) for column in series]
+    else:
+        if roles.may_hold_lists:
+            first = FirstCells(items_name(_FRAME, roles), is_asked=True)
+            first.see(_texts(series[0].head(SAMPLE), roles.values[0]))
+            first.done()
+        encoder = Encoder(labels, is_coded=True)
+        values = [_coded(column, roles, labels) for column in series]
+    columns = [plain(column) for column in values]
+    # Names of items need not be texts.
+    names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
+    keys = [*roles.basket, *([] if roles.user is None else [roles.user])]
+    for name in dict.fromkeys(keys):
+        names.append(name)
+        columns.append(_key(frame[name], name))
+    if roles.by is not None:
+        names.append("\0by")
+        columns.append(_texts(frame[roles.by.column], roles.by.column))
+    by = None if roles.by is None else replace(roles.by, column="\0by")
+    whole, size = pa.RecordBatch.from_arrays(columns, names=names), roles.rows_at_a_time
+    batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
+    return batches, replace(roles, where=None, by=by), encoder
+
+
+def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
+    """Return the provisional codes of a column of objects, or of lists of them: (rows,) Arrow."""
+    objects = _sparse_to_dense(series).tolist()
+    if roles.form is InputForm.WIDE:  # beside texts, numbers are floats where one is missing
+        objects = [*map(_exact, objects)]
+    if not roles.is_list:
+        return arrow_of(labels.encode(objects))
+    lengths, codes = labels.encode_lists(objects)
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    return pa.LargeListArray.from_arrays(arrow_of(ends), arrow_of(codes))
+
+
+def _is_arrow(series: Any) -> bool:
+    """Tell whether Arrow keeps every element of a pandas series as it is."""
+    if str(series.dtype) == "category":
+        return str(series.cat.categories.dtype) != "object"
+    return str(series.dtype) != "object"
+
+
+def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
+    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
+    if is_instance(series, "polars", "Series"):
+        return None if str(series.dtype) == "Object" else series.to_arrow()
+    return pa.array(_sparse_to_dense(series), from_pandas=True) if _is_arrow(series) else None
+
+
+def _sparse_to_dense(series: Any) -> Any:
+    return series.sparse.to_dense() if hasattr(series.dtype, "subtype") else series
+
+
+def _one(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return an Arrow array, chunked or not, as one array."""
+    if not isinstance(values, pa.ChunkedArray):
+        return values
+    return (values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values).combine_chunks()
+
+
+def _as_texts(series: Any) -> pa.Array:
+    """Return a column as Arrow has it; one of Python objects as the text of each, null where it stands for none."""
+    found = as_arrow(series)
+    if found is not None:
+        return plain(_one(found))
+    return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
+
+
+def _texts(series: Any, name: str) -> pa.Array:
+    """Return a column to compare, or to cut."""
+    try:
+        return _as_texts(series)
+    except pa.ArrowException:
+        raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
+
+
+def _as_text(value: object) -> str:
+    """Return a Python object as the text that a column of texts would have in its place."""
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    if isinstance(value, date | np.datetime64):
+        return value.isoformat() if isinstance(value, date) else str(value)
+    number = _exact(value)
+    text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _key(series: Any, name: str) -> pa.Array:
+    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array.
+
+    Two Python objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at ==
+    alone where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
+    """
+    try:
+        if _is_arrow(series):
+            return plain(_one(pa.array(series, from_pandas=True)))
+        numbers: dict[object, int] = {}
+        codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in series]
+    except (TypeError, pa.ArrowException):
+        raise DataError(f"column {name!r} of the frame cannot be an identifier; make it strings or integers") from None
+    found = np.array(codes, dtype=np.int64)
+    return null_where(arrow_of(found < 0), arrow_of(found))
+
+
+def _exact(value: object) -> object:
+    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded.
+
+    Texts have no white space around them.
+    """
+    if isinstance(value, str | bytes):
+        return value.strip()
+    number = value.item() if isinstance(value, np.number) else value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+# Matrices: rows are baskets, columns items.
+
+
+def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
+    """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
+    dtypes = [str(getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes]
+    labels = Labels(_FRAME)
+    if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes) and not quantities:
+        arrays = [frame.iloc[:, place].array for place in range(len(dtypes))]
+        rows = [array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")] for array in arrays]
+        codes = np.repeat(labels.encode(frame.columns.tolist()), [len(each) for each in rows])
+        row = np.concatenate(rows).astype(np.int64)
+        lengths = np.bincount(row, minlength=len(frame))
+        return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
+    if not all(dtype in _BOOLEAN for dtype in dtypes):
+        return None
+    codes = labels.encode(frame.columns.tolist())
+    return _read_cells(frame.iloc, len(frame), lambda part: part.to_numpy(dtype=bool, na_value=False), codes, labels)
+
+
+def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
+    """Read a matrix of so many rows, some at a time. cells: makes booleans of them. codes: of each column."""
+    size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
+    parts = (cells(rows[start : start + size]) for start in range(0, count, size))
+    return assemble((rows_of_cells(part, codes) for part in parts), labels)
+
+
+def _read_array(array: Any, options: Options) -> Transactions:
+    """Read a two-dimensional array of booleans, or of 0 and 1: column numbers are items."""
+    options.refuse("an array")
+    array = np.asarray(array)  # a matrix is an array that stays two-dimensional
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise DataError(
+            f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional {array.dtype}; "
+            "use array.astype(bool), or a list of lists of items"
+        )
+    labels = Labels("the array")
+    codes = labels.encode(arrow_of(np.arange(array.shape[1])))
+    return _read_cells(array, len(array), lambda part: as_presence(part, "the array"), codes, labels)
+
+
+def _read_sparse(matrix: Any, options: Options) -> Transactions:
+    """Read a scipy sparse matrix or array: column numbers are items, nonzero is present."""
+    options.refuse("a sparse matrix")
+    if matrix.ndim != 2:
+        raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
+    rows = matrix.tocsr()
+    if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
+        raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
+    labels, starts = Labels("the matrix"), rows.indptr
+
+    def chunks() -> Iterator[KeyedRows]:
+        for first in range(0, max(1, len(starts) - 1), memory.LIST_ROWS):
+            bounds = starts[first : first + memory.LIST_ROWS + 1]
+            inside = slice(bounds[0], bounds[-1])
+            codes = np.where(rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
+            yield KeyedRows(np.diff(bounds).astype(np.int64), codes)
+
+    return assemble(chunks(), labels)
+
+
+# Frames of polars, and all that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
+
+
+def _read_polars(frame: Any, options: Options) -> Transactions:
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for _, name in options.named():
@@ -151,203 +361,6 @@ def polars_to_arrow(frame: Any) -> pa.Table:
         raise DataError("the frame has a column that cannot be read; cast it to strings or integers first") from None
 
 
-def as_arrow(series: Any) -> pa.ChunkedArray | pa.Array | None:
-    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
-    if is_instance(series, "polars", "Series"):
-        return None if str(series.dtype) == "Object" else series.to_arrow()
-    return pa.array(series, from_pandas=True) if _as_arrow(series) else None
-
-
-def _as_arrow(series: Any) -> bool:
-    """Tell whether Arrow keeps every element of a pandas series as it is."""
-    # In an object column every element has a type of its own: Arrow would guess one from all of them.
-    if str(series.dtype) == "category":
-        return str(series.cat.categories.dtype) != "object"
-    return str(series.dtype) != "object"
-
-
-def _dense_name(dtype: Any) -> str:
-    """Return the name of a pandas type, of a sparse one that of its elements."""
-    return str(getattr(dtype, "subtype", dtype))
-
-
-def _is_number(dtype: str) -> bool:
-    """Tell whether the name of a pandas type is one of numbers or booleans."""
-    return dtype.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-
-
-def _column(frame: Any, index: int) -> Column:
-    """Return what is known of a pandas column; one of objects is judged by its first value."""
-    name, series = frame.columns[index], frame.iloc[:, index]
-    dtype = str(series.dtype)
-    if dtype == "object":
-        first = next((value for value in series if not is_missing(value)), None)
-        is_list = isinstance(first, _PYTHON_COLLECTIONS)
-        return Column(name, "lists" if is_list else dtype, is_list)
-    kind = getattr(series.dtype, "pyarrow_dtype", None)
-    if kind is None:
-        return Column(name, _dense_name(series.dtype), is_number=_is_number(_dense_name(series.dtype)))
-    return Column(name, str(kind), is_list_type(kind), bool(pa.types.is_nested(kind)), _is_number(str(kind)))
-
-
-def _pandas_rows(frame: Any, roles: Roles, labels: Labels, codes: Codes | None) -> Iterator[KeyedRows]:
-    """Yield the rows of a pandas frame a chunk at a time, at least one chunk.
-
-    codes: of the columns, where they are items; None elsewhere.
-    """
-    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
-        _, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
-        frame = frame if stays is None else frame[numpy_of(stays)]
-    for name in roles.basket:
-        frame = frame[~null_mask(_key(frame[name], name))]
-    users = None
-    if roles.user is not None:
-        users, stays = apply_rule(_key(frame[roles.user], roles.user), roles.missing_user, roles.user, "the frame")
-        frame = frame if stays is None else frame[numpy_of(stays)]
-    parts_of_id = [_key(frame[name], name) for name in roles.basket]
-    segments = None if roles.by is None else _segment_numbers(frame, roles.by)
-    columns = [_sliceable(frame[name]) for name in roles.values]
-    if roles.form is InputForm.WIDE and isinstance(labels, PythonLabels):
-        # Beside texts, numbers are floats where one is missing.
-        columns = [[*map(_exact, frame[name].tolist())] for name in roles.values]
-    elif roles.form is InputForm.LONG and len(columns) > 1:
-        columns = [joint_items([_comparable(frame[name], name) for name in roles.values])]
-    elif roles.split is not None:
-        columns = [_comparable(frame[roles.values[0]], roles.values[0])]
-    size = roles.rows_at_a_time
-    for start in range(0, max(1, len(frame)), size):
-        parts = [plain(_one(column[start : start + size])) for column in columns]
-        baskets = joint_ids([part[start : start + size] for part in parts_of_id]) if parts_of_id else None
-        keys = [baskets, *(None if key is None else key[start : start + size] for key in (users, segments))]
-        if codes is not None:
-            rows = rows_of_columns(parts, roles.values, codes, "the frame", quantities=roles.quantities)
-            yield with_keys(rows, *keys)
-        elif roles.form is InputForm.WIDE:
-            yield with_keys(wide_rows(parts, labels), *keys)
-        else:
-            items = parts[0] if roles.split is None else split_cells(parts[0], roles.split)
-            yield keyed(items, *keys, is_list=roles.is_list, labels=labels)
-
-
-def _segment_numbers(frame: Any, segments: Segments) -> pa.Array:
-    """Return the place of each row's segment in the list, null for none: (rows,) Arrow int32."""
-    return segment_numbers(segments, _comparable(frame[segments.column], segments.column))
-
-
-def _comparable(series: Any, name: str) -> pa.Array:
-    """Return a column as an Arrow array to compare; one of Python objects by the texts of each of them."""
-    values = _sliceable(series)
-    if isinstance(values, list):
-        texts = [None if is_missing(value) else _as_text(value) for value in values]
-        return pa.array(texts, pa.large_string())
-    try:
-        return plain(_one(values))
-    except pa.ArrowException:
-        raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
-
-
-def _as_text(value: object) -> str:
-    """Return a Python object as the text that a column of texts would have in its place."""
-    if isinstance(value, bool | np.bool_):
-        return str(value).lower()
-    if isinstance(value, date | np.datetime64):
-        return value.isoformat() if isinstance(value, date) else str(value)
-    number = _exact(value)
-    text = number.decode("utf-8", "replace") if isinstance(number, bytes) else str(number)
-    return text.encode("utf-8", "replace").decode()
-
-
-def _sliceable(series: Any) -> Any:
-    """Return a series as an Arrow array, or, of Python objects, as a list of them."""
-    if hasattr(series.dtype, "subtype"):
-        series = series.sparse.to_dense()
-    converted = as_arrow(series)
-    return series.tolist() if converted is None else converted
-
-
-def _is_of_one_arrow_type(columns: list[Any]) -> bool:
-    """Tell whether Arrow keeps every element of these series as it is, all of one type."""
-    return all(map(_as_arrow, columns)) and len({str(column.dtype) for column in columns}) == 1
-
-
-def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: (rows,) Arrow array."""
-    with _identifier_errors(name):
-        return present(plain(_one(pa.array(series, from_pandas=True)))) if _as_arrow(series) else _numbers(series)
-
-
-def _numbers(objects: Iterable[object]) -> pa.Array:
-    """Return a number for each distinct Python object, null where it stands for none.
-
-    Two objects are one if they are equal and have the same hash, as in a dict. pandas' factorize looks at == alone
-    where it happens to compare two, which depends on all others: 0.1 and numpy.float32(0.1) were sometimes one.
-    """
-    numbers: dict[object, int] = {}
-    codes = [-1 if is_missing(value) else numbers.setdefault(_exact(value), len(numbers)) for value in objects]
-    found = np.array(codes, dtype=np.int64)
-    return pa.array(found, mask=found < 0)
-
-
-def _exact(value: object) -> object:
-    """Return numpy's numbers as Python's, and whole floats as integers: numpy compares large ones as if rounded.
-
-    Texts have no white space around them.
-    """
-    if isinstance(value, str | bytes):
-        return value.strip()
-    number = value.item() if isinstance(value, np.number) else value
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-@contextmanager
-def _identifier_errors(name: str) -> Iterator[None]:
-    """Turn what converting identifiers raises into a DataError that names the column: a context manager."""
-    try:
-        yield
-    except (TypeError, pa.ArrowException):
-        raise DataError(f"column {name!r} of the frame cannot be an identifier; make it strings or integers") from None
-
-
-def _one(values: Any) -> Any:
-    """Return a chunked Arrow array as one array, and anything else as it is."""
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    return (
-        values.unify_dictionaries().combine_chunks() if pa.types.is_dictionary(values.type) else values.combine_chunks()
-    )
-
-
-def _is_sparse(frame: Any) -> bool:
-    """Tell whether every column of a pandas frame keeps what is not 0 only."""
-    return all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
-
-
-def _read_pandas_one_hot(frame: Any) -> Transactions:
-    """Read a pandas frame of one boolean column for each item."""
-    labels = PythonLabels()
-    columns = labels.encode(frame.columns.tolist())
-    if _is_sparse(frame):
-        return assemble(_sparse_column_rows(frame, columns), labels)
-    size = rows_at_a_time(len(frame.columns))
-    parts = (frame.iloc[start : start + size] for start in range(0, len(frame), size))
-    return assemble((rows_of_cells(part.to_numpy(dtype=bool, na_value=False), columns) for part in parts), labels)
-
-
-def _sparse_column_rows(frame: Any, column_codes: Any) -> Iterator[KeyedRows]:
-    """Turn sparse columns into rows without making them dense."""
-    arrays = [frame.iloc[:, index].array for index in range(len(column_codes))]
-    present = [array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")] for array in arrays]
-    row = np.concatenate(present).astype(np.int64)
-    column = np.repeat(np.arange(len(present)), [len(rows) for rows in present])
-    key = (row << 32) | column
-    key.sort()
-    yield KeyedRows(np.bincount(key >> 32, minlength=len(frame)), column_codes[key & 0xFFFFFFFF])
-
-
-# -------------------- arrow objects
-# What libraries hand over as Arrow: tables, readers, datasets, relations of DuckDB, and all with an Arrow stream.
-
-
 def arrow_object(source: Any) -> ArrowSource | None:
     """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException.
 
@@ -359,18 +372,10 @@ def arrow_object(source: Any) -> ArrowSource | None:
         return ArrowSource("the dataset", source.schema, lambda wanted: _scanned(source, wanted), kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
-    if is_instance(source, "duckdb", "DuckDBPyRelation"):
-        return _relation(source)
-    return None
-
-
-def stream_source(source: Any) -> ArrowSource:
-    """Return what has an Arrow stream as a table that can be read once. Raises ArrowException."""
-    return table_source(pa.RecordBatchReader.from_stream(source))
+    return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
 
 
 def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of a dataset that are wanted."""
     # Little is read ahead: what is in flight stays small beside what was read.
     scanner = dataset.scanner(
         columns=wanted.names, batch_size=wanted.rows_at_a_time, batch_readahead=1, fragment_readahead=1
@@ -380,78 +385,32 @@ def _scanned(dataset: Any, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 
 def _relation(relation: Any) -> ArrowSource:
     """Return a relation of DuckDB as a table: its columns are public, and the rows come when they are asked for."""
-    with _DuckErrors():
-        schema = _reader(relation.limit(0), 1).schema
+
+    def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
+        return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)  # before DuckDB 1.4
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Yield the columns that are wanted."""
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
-        with _DuckErrors():
-            yield from _reader(relation.project(columns), wanted.rows_at_a_time)
+        with _duckdb_errors():
+            yield from reader(relation.project(columns), wanted.rows_at_a_time)
 
+    with _duckdb_errors():
+        schema = reader(relation.limit(0), 1).schema
     return ArrowSource("the relation", schema, batches, kind="relation")
 
 
-def _reader(relation: Any, rows: int) -> pa.RecordBatchReader:
-    """Return what yields the rows of a relation. rows: at a time."""
-    # Its name before DuckDB 1.4.
-    method = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    return method(rows)
-
-
-class _DuckErrors:
-    """Turns DuckDB's errors, which may quote values, into a DataError: a context manager."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if kind is not None and kind.__module__.partition(".")[0] in ("duckdb", "_duckdb"):
-            raise DataError(f"the relation cannot be read ({kind.__name__}); run it yourself to see why") from None
-
-
-# -------------------- in memory
-# Purchases in memory: which reader an object goes to, by its type.
-
-
-def read_object(source: Any, options: Options) -> Transactions:
-    """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
-    if (table := arrow_object(source)) is not None:
-        return read_arrow(table, options)
-    if is_instance(source, "pandas", "DataFrame"):
-        return read_pandas(source, options)
-    if is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    if is_instance(source, "polars", "DataFrame"):
-        return read_polars(source, options)
-    if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return matrices.read_sparse(source, options)
-    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return matrices.read_array(source, options)
-    if (instead := _instead_of(source)) is not None:
-        raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
-    array = as_arrow(source) if is_series(source) else source
-    if isinstance(array, pa.Array | pa.ChunkedArray):
-        return read_list_array(array, options)
-    if hasattr(source, "__arrow_c_stream__") and not is_series(source):
-        return read_arrow(stream_source(source), options)
-    if isinstance(source, Iterable) and not isinstance(source, bytes):
-        return read_iterable(source, options)
-    raise DataError(
-        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
-        f"or the path of one of: {READABLE}"
-    )
-
-
-def _instead_of(source: object) -> str | None:
-    """Return what to give instead of what can be iterated over, but not as baskets; None for anything else."""
-    if isinstance(source, Mapping):
-        return "give its values()"
-    if hasattr(source, "readline"):
-        return "give the path of the file"
-    if type(source).__name__ in ("SeriesGroupBy", "DataFrameGroupBy", "GroupBy"):
-        return "give the items of each group: groupby(...)[...].agg(list)"
-    return None
+@contextmanager
+def _duckdb_errors() -> Iterator[None]:
+    """Raise DuckDB's errors, which may quote values, as a DataError."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
+            raise
+        name = type(error).__name__
+    else:
+        return
+    raise DataError(f"the relation cannot be read ({name}); run it yourself to see why")
 
 
 def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
@@ -470,19 +429,16 @@ def list_table(source: Any, names: list[str] | None) -> ArrowSource | None:
             raise DataError("the catalogue has two columns of one name; give the column of items alone")
         if names and {*names} <= {*columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        return table_source(_table_of(source))
-    has_stream = hasattr(source, "__arrow_c_stream__") and not is_series(source)
-    return stream_source(source) if has_stream and not isinstance(source, pa.ChunkedArray) else None
+        try:
+            return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
+        except (TypeError, ValueError, OverflowError):
+            raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
+    return _stream(source)
 
 
-def _table_of(frame: Any) -> pa.Table:
-    """Return a frame as an Arrow table. Raises DataError for columns that Arrow does not have."""
-    try:
-        return polars_to_arrow(frame) if hasattr(frame, "to_arrow") else pa.table(frame)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
-
-
-def is_series(source: object) -> bool:
-    """Tell whether a source is a series of pandas or polars."""
-    return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")
+def _stream(source: Any) -> ArrowSource | None:
+    """Return what has an Arrow stream as a table that can be read once; None for others."""
+    is_table = (
+        hasattr(source, "__arrow_c_stream__") and not is_series(source) and not isinstance(source, pa.ChunkedArray)
+    )
+    return table_source(pa.RecordBatchReader.from_stream(source)) if is_table else None

@@ -15,9 +15,7 @@ from typing import BinaryIO
 
 from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
 
-# -------------------- chunk sizes
-# How much is worked on at a time, whatever the source: what is in flight stays small beside what was read.
-
+# How much is worked on at a time: what is in flight stays small beside what was read.
 # Rows of long formats, and of lists of a few items.
 LONG_ROWS = 1 << 17
 LIST_ROWS = 1 << 14
@@ -28,15 +26,9 @@ ENTRIES = 1 << 18
 # Bytes of a text file.
 BLOCK_BYTES = 1 << 21
 
-
-# -------------------- memory
-# How much memory a read may take, and the count that follows: an estimate, held against a limit while it grows.
-#
-# The estimate is of what is kept: what has been read so far, what of one piece is being worked on, and what it takes to
-# put all of it together and to count it. It does not watch the process. What is read, and with it whether it is
-# refused,
-# depends on the data: a refusal is for whoever holds them.
-
+# What a read will need, as an estimate that is checked while it grows: for what was read so far, what is being worked
+# on, putting it together and counting it. It does not watch the process. Whether a read is refused depends on the data:
+# a refusal is for whoever holds them.
 # Bytes for each item of a basket, all in all: its code, and, for a sort or a count, twice as much again.
 ENTRY = 12
 # For each row or basket: its length, its place among the entries before and after, its size.
@@ -53,19 +45,34 @@ FIELDS_BYTE = 40
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _UNITS = ("B", "kB", "MB", "GB", "TB")
-# The part of the machine's memory that is taken where nothing is said.
-_PART = Fraction(4, 5)
+# How much of the machine's memory is taken unless a caller says.
+_SHARE = Fraction(4, 5)
 # Where control groups, as of containers, say how much they may have.
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _READ_AT_ONCE = 1 << 20
 
 
+@cache
+def _of_machine() -> int | None:
+    """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
+    found = []
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for group in _GROUPS:
+        try:
+            found.append(int(Path(group).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none, or it is "max"
+            continue
+    return min((size for size in found if size > 0), default=None)
+
+
 @dataclass(frozen=True)
 class MemoryLimit:
-    """most: how many bytes may be kept, >= 1; None for any number. given: whether a caller said so, not the machine."""
+    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller said so."""
 
     most: int | None
     given: bool
+    of_whole_machine = staticmethod(_of_machine)
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
@@ -78,22 +85,20 @@ class MemoryLimit:
         """
         if size is None:
             found = _of_machine()
-            return cls(None if found is None else int(found * _PART), given=False)
+            return cls(None if found is None else int(found * _SHARE), given=False)
         match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
-        if match is None or (most := _bytes(*match.groups())) < 1:
+        most = 0
+        if match is not None:
+            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS[(match[2] or "").lower()])
+        if most < 1:
             raise ParameterError(
                 f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number of bytes, "
                 f"not {shown(size)}"
             )
         return cls(most, given=True)
 
-    @staticmethod
-    def of_whole_machine() -> int | None:
-        """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
-        return _of_machine()
-
     def check(self, needed: int) -> None:
-        """Raise MemoryLimitError where so many bytes are more than may be kept."""
+        """Raise MemoryLimitError where so many bytes are more than the limit."""
         if self.most is not None and needed > self.most:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(
@@ -107,7 +112,7 @@ _LIMIT: ContextVar[MemoryLimit | None] = ContextVar("fim_private_memory", defaul
 
 @contextmanager
 def held_to(limit: MemoryLimit) -> Iterator[None]:
-    """Hold to a limit what is read in this block, by this thread."""
+    """Limit what is read in this block, by this thread."""
     token = _LIMIT.set(limit)
     try:
         yield
@@ -126,8 +131,8 @@ def read_whole(stream: BinaryIO) -> bytes:
     Raises MemoryLimitError where there are too many: a few kilobytes of gzip can be gigabytes.
     """
     limit, content = current(), bytearray()
-    while part := stream.read(_READ_AT_ONCE):
-        content += part
+    while block := stream.read(_READ_AT_ONCE):
+        content += block
         limit.check(FIELDS_BYTE * len(content))
     return bytes(content)
 
@@ -140,22 +145,3 @@ def in_units(size: int) -> str:
     """
     place = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
     return f"{size / 1000**place:.4g} {_UNITS[place]}"
-
-
-def _bytes(number: str, prefix: str | None, binary: str | None) -> int:
-    """Return how many bytes a size is."""
-    return int(Fraction(number) * (1024 if binary else 1000) ** _POWERS[(prefix or "").lower()])
-
-
-@cache
-def _of_machine() -> int | None:
-    """Return how many bytes of memory this machine has, or its container may have; None where nothing tells."""
-    found = []
-    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for group in _GROUPS:
-        try:
-            found.append(int(Path(group).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # there is none, or it is "max"
-            continue
-    return min((size for size in found if size > 0), default=None)

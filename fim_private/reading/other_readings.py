@@ -25,9 +25,18 @@ from fim_private.reading.columns import (
     suggests_user,
 )
 from fim_private.reading.labels import as_texts
-from fim_private.reading.matrices import ABOVE_ZERO, FALSE_TEXTS, QUANTITY, TRUE_TEXTS
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
-from fim_private.reading.values import arrow_of, arrow_strings, is_missing
+from fim_private.reading.values import (
+    ABOVE_ZERO,
+    FALSE_TEXTS,
+    QUANTITY,
+    TRUE_TEXTS,
+    arrow_of,
+    arrow_strings,
+    is_missing,
+)
+
+pass
 
 # How many lines, or cells, are looked at; of a line so many characters, and so many fields.
 SAMPLE = 200

@@ -1,4 +1,4 @@
-"""Anything that arrives as Arrow record batches."""
+"""Anything that arrives as Arrow record batches, to rows: ids, items of several columns, cells of one-hot tables."""
 
 from __future__ import annotations
 
@@ -12,137 +12,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.reading.assembly import KeyedRows, assemble, runs
-from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
-from fim_private.reading.labels import (
-    INTEGER_TOKEN,
-    ArrowLabels,
-    Codes,
-    Item,
-    Labels,
-    PythonLabels,
-    as_texts,
-    is_list_type,
-)
-from fim_private.reading.matrices import rows_of_columns
-from fim_private.reading.options import InputForm, Options, apply_rule
+from fim_private.errors import DataError, parameter
+from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column
+from fim_private.reading.labels import INTEGER_TOKEN, Codes, Item, Labels, as_texts, is_list_type
+from fim_private.reading.options import InputForm, MissingUser, Options, Segments
 from fim_private.reading.other_readings import FirstCells, split_cells
-from fim_private.reading.row_filter import passing
-from fim_private.reading.transactions import Transactions, segment_numbers
-from fim_private.reading.values import arrow_of, null_mask, numpy_of, present
-from fim_private.reading.where import columns_of
-
-# -------------------- identifiers
-# Identifiers of baskets and users: when two are one.
-#
-# Two are one if their values are equal, whatever their column's type, and whatever order its rows are in: a rule that
-# another unit's rows cannot change. Which stand for none `missing_values` says.
-
-
-def by_value(ids: pa.Array) -> pa.Array:
-    """Return the identifiers in a type that Arrow compares and hashes, where equal values have equal bits.
-
-    ids: (rows,) Arrow array of any type; nulls stay.
-    """
-    kind = ids.type
-    if pa.types.is_dictionary(kind):
-        return by_value(ids.dictionary_decode()) if _has_other_form(kind.value_type) else ids
-    if pa.types.is_float16(kind):
-        return by_value(ids.cast(pa.float32()))
-    if pa.types.is_floating(kind):
-        # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
-        return pc.add(ids, arrow_of(np.zeros(1, dtype=kind.to_pandas_dtype()))[0])
-    return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids
-
-
-def _has_other_form(kind: pa.DataType) -> bool:
-    """Tell whether by_value changes identifiers of this type."""
-    return bool(pa.types.is_floating(kind) or _is_short_decimal(kind))
-
-
-def _is_short_decimal(kind: pa.DataType) -> bool:
-    """Tell whether a type is a decimal of less than 128 bits."""
-    return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
-
-
-# -------------------- joint items
-# What several columns name together: an item by a department and a brand, a basket by a customer and a date, say.
-
-_BETWEEN = " | "
-# So that "a | b" beside "c" is not "a" beside "b | c".
-_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
-# What is left where all parts are missing; a value's own bar has a backslash before it.
-_NOTHING = r"^[| ]*$"
-
-
-def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
-
-    columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty part; where all are
-    missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
-    values make different items. Raises DataError for a column that cannot be labels.
-
-    >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
-    ['DAIRY | 1', 'DAIRY |', None]
-    """
-    texts, code = _parts(columns[0])
-    for column in columns[1:]:
-        more, other = _parts(column)
-        # Only what occurs together is joined.
-        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
-        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
-        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
-        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
-    bare = pc.utf8_trim_whitespace(texts)
-    named = pc.if_else(pc.match_substring_regex(bare, _NOTHING), pa.nulls(1, pa.string())[0], bare)
-    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
-
-
-def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return identifiers that several columns make together, row by row, equal where all their parts are: (rows,).
-
-    columns: (rows,) Arrow arrays of identifiers, one at least. Where a part is missing there is none, for what is left
-    is no name of a basket. Raises DataError for a column that cannot be a text.
-    """
-    if len(columns) == 1:
-        return columns[0]
-    missing = np.logical_or.reduce([null_mask(column) for column in columns])
-    joined = joint_items(columns)
-    return pc.if_else(arrow_of(missing), pa.nulls(1, pa.string())[0], joined.dictionary_decode())
-
-
-def _parts(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
-    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
-    encoded = column if pa.types.is_dictionary(column.type) else _encoded(column)
-    texts = present(as_texts(encoded.dictionary)).fill_null("")
-    for plain, escaped in _ESCAPES:
-        texts = pc.replace_substring(texts, plain, escaped)
-    missing = null_mask(encoded.indices)
-    code = np.where(missing, len(texts), numpy_of(encoded.indices))
-    return pa.concat_arrays([texts, pa.array([""], texts.type)]), code
-
-
-def _encoded(column: pa.Array) -> pa.Array:
-    """Return a column as one of a dictionary; what Arrow has no dictionary of, as texts."""
-    try:
-        return column.dictionary_encode()
-    except pa.ArrowNotImplementedError:
-        return as_texts(column).dictionary_encode()
-
-
-# -------------------- record batches
-# Anything that arrives as Arrow record batches: tables, Parquet, IPC, CSV with a line of column names.
+from fim_private.reading.transactions import KeyedRows, Transactions, assemble
+from fim_private.reading.values import (
+    ABOVE_ZERO,
+    FALSE_TEXTS,
+    QUANTITY,
+    TRUE_TEXTS,
+    arrow_of,
+    arrow_strings,
+    null_mask,
+    null_where,
+    numpy_of,
+    present,
+    shown_type,
+)
+from fim_private.reading.where import columns_of, passing
 
 
 @dataclass(frozen=True)
 class ArrowSource:
     """A table that is read in parts.
 
-    name: what errors call it. schema: of all its columns. kind: of source, in a word or two. delimiter, encoding: of a
-    text; None elsewhere. tokens: the columns of texts that are integers where they print so. folders: the columns that
-    the names of folders say; they are no columns of items unless they are named.
-    used: what was said of the dialect that its reader has used already.
-    batches: gives record batches with (at least) the columns that are wanted, in order.
+    name: what errors call it. schema: of all its columns. batches: gives record batches with (at least) the columns
+    that are wanted, in order. kind: of source, in a word or two. delimiter, encoding: of a text; None elsewhere.
+    tokens: the columns of texts that are integers where they print so. folders: the columns that the names of folders
+    say; they are no columns of items unless they are named. used: the parameters of the dialect that its reader used.
     """
 
     name: str
@@ -162,58 +61,93 @@ class ArrowSource:
 
     def columns(self) -> list[Column]:
         """Return what is known of each column: their names and types are public."""
+
+        def is_nested(kind: Any) -> bool:  # also inside a dictionary or an extension type
+            if pa.types.is_dictionary(kind):
+                return is_nested(kind.value_type)
+            return is_nested(kind.storage_type) if isinstance(kind, pa.BaseExtensionType) else pa.types.is_nested(kind)
+
         return [
-            replace(column, is_apart=True) if column.name in self.folders else column
-            for column in describe(self.schema)
+            Column(
+                field.name,
+                str(field.type),
+                is_list_type(field.type),
+                is_nested(field.type),
+                pa.types.is_boolean(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type),
+                field.name in self.folders,
+            )
+            for field in self.schema
         ]
+
+
+def table_source(table: Any) -> ArrowSource:
+    """Return a pyarrow Table, RecordBatch or RecordBatchReader as a source."""
+    if isinstance(table, pa.RecordBatch):
+        table = pa.Table.from_batches([table])
+    batches = table.to_batches() if isinstance(table, pa.Table) else table
+    return ArrowSource("the table", table.schema, lambda wanted: batches)
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     """Read baskets from record batches: a column of lists, one row per item, or columns of items (wide or one-hot).
 
-    Raises DataError for columns that cannot play their part, ParameterError if columns are named where all are boolean.
+    Raises DataError for columns that cannot have their role, ParameterError if columns are named where all are boolean.
     """
     if not source.is_text:
-        options = replace(options, dialect=options.dialect.without(source.used))
+        options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
-    encoder = Encoder.of(source, roles)
-    read_as = ReadAs.of_table(
-        source.schema.names, roles, kind=source.kind, delimiter=source.delimiter, encoding=source.encoding
-    )
-    number = 0
+    batches = (chosen(batch, roles, source.name) for batch in _sliced(source, roles))
+    found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
+    names, delimiter, encoding = source.schema.names, source.delimiter, source.encoding
+    read_as = ReadAs.of_table(names, roles, kind=source.kind, delimiter=delimiter, encoding=encoding)
+    return replace(found, read_as=read_as)
 
-    first = FirstCells(items_name(source.name, roles), is_asked=roles.may_hold_lists)
+
+def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str) -> Transactions:
+    """Read baskets from batches that have the columns of `Roles.names`, in order, of the rows that are to be read."""
+    count = 0
+    first = FirstCells(items_name(source, roles), is_asked=roles.may_hold_lists)
 
     def rows() -> Iterator[KeyedRows]:
-        nonlocal number
-        for part in _sliced(source, roles):
-            batch = chosen(part, roles, source.name)
-            number += len(batch)
-            first.see(_column(batch, roles.values[0]))
-            yield keyed_rows(batch, roles, encoder, source.name)
+        nonlocal count
+        for batch in batches:
+            count += len(batch)
+            first.see(batch.column(0))
+            yield keyed_rows(batch, roles, encoder, source)
         first.done()
 
-    found = assemble(rows(), encoder.labels)
-    return replace(found, read_as=read_as, rows=number)
+    return replace(assemble(rows(), encoder.labels), rows=count)
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Item labels, and the code of each column where columns are items: (columns,) int32 provisional."""
+    """Item labels; and the code of each column where columns are items: (columns,) int32 provisional.
+
+    is_coded: whether the values of the batches are provisional codes already, (rows,) Arrow int32 or lists of these.
+    """
 
     labels: Labels
     columns: Codes | None = None
+    is_coded: bool = False
 
     @classmethod
     def of(cls, source: ArrowSource, roles: Roles) -> Self:
         """Return what encodes the items of a source."""
-        if roles.form is InputForm.ONE_HOT:
-            names = PythonLabels(fold_case=roles.fold_case)
-            said = [_token(name) if name in source.tokens else name for name in roles.values]
-            return cls(names, names.encode(said))
-        where = items_name(source.name, roles)
-        return cls(ArrowLabels(where, text=has_tokens(source, roles), fold_case=roles.fold_case))
+        labels = Labels(items_name(source.name, roles), text=has_tokens(source, roles), fold_case=roles.fold_case)
+        if roles.form is not InputForm.ONE_HOT:
+            return cls(labels)
+        return cls(labels, labels.encode([_token(name) if name in source.tokens else name for name in roles.values]))
+
+    def codes(self, values: pa.Array) -> Codes:
+        """Return the provisional code of each value: (rows,) int32."""
+        return numpy_of(values) if self.is_coded else self.labels.encode(values)
+
+    def lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
+        """Return the length of each list, (rows,) int64, and the provisional codes of all their values."""
+        if not self.is_coded:
+            return self.labels.encode_lists(values)
+        return numpy_of(pc.list_value_length(values)).astype(np.int64), numpy_of(values.flatten())
 
 
 def items_name(source: str, roles: Roles) -> str:
@@ -234,127 +168,6 @@ def _token(name: str) -> Item:
     return int(name) if re.fullmatch(INTEGER_TOKEN, name) else name
 
 
-def table_source(table: Any) -> ArrowSource:
-    """Return a pyarrow Table, RecordBatch or RecordBatchReader as a source."""
-    if isinstance(table, pa.RecordBatch):
-        table = pa.Table.from_batches([table])
-    batches = table.to_batches() if isinstance(table, pa.Table) else table
-    return ArrowSource("the table", table.schema, lambda wanted: batches)
-
-
-def describe(schema: pa.Schema) -> list[Column]:
-    """Return what the schema says of each column: their names and types are public."""
-    return [Column(f.name, str(f.type), is_list_type(f.type), _is_nested(f.type), _is_number(f.type)) for f in schema]
-
-
-def wide_rows(columns: Sequence[Any], labels: Labels) -> KeyedRows:
-    """Return the rows of a table with a column for each place in a basket.
-
-    columns: (rows,) each, as labels takes them.
-    """
-    codes = np.column_stack([labels.encode(column) for column in columns])
-    return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel())
-
-
-def keyed(values: Any, baskets: Any, users: Any, segments: Any = None, *, is_list: bool, labels: Labels) -> KeyedRows:
-    """Return the rows of one chunk.
-
-    values: (rows,) lists if is_list, else single items, as labels takes them. baskets, users, segments: (rows,) Arrow
-    arrays, None where there are no such keys; single items have baskets.
-    """
-    baskets, users = (None if ids is None else by_value(ids) for ids in (baskets, users))
-    if is_list:
-        lengths, codes = labels.encode_lists(values)
-        return KeyedRows(lengths, codes, baskets, users, segments)
-    return runs(labels.encode(values), baskets, users, segments)
-
-
-def _is_nested(kind: Any) -> bool:
-    """Tell whether a type is one of lists, structs or maps, also inside a dictionary or an extension type."""
-    if pa.types.is_dictionary(kind):
-        return _is_nested(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return _is_nested(kind.storage_type)
-    return bool(pa.types.is_nested(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    """Tell whether a type is one of booleans, integers or floating-point numbers."""
-    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
-    """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
-    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
-        _, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
-        batch = batch if stays is None else batch.filter(stays)
-    for name in roles.basket:
-        place = batch.schema.get_field_index(name)
-        batch = batch.set_column(place, name, present(batch.column(place)))
-        if batch.column(place).null_count:
-            batch = batch.filter(batch.column(place).is_valid())
-    users = None
-    if roles.user is not None:
-        users, stays = apply_rule(_column(batch, roles.user), roles.missing_user, roles.user, source)
-        batch = batch if stays is None else batch.filter(stays)
-    baskets = joint_ids([_column(batch, name) for name in roles.basket]) if roles.basket else None
-    segments = None if roles.by is None else segment_numbers(roles.by, _column(batch, roles.by.column))
-    columns = [_column(batch, name) for name in roles.values]
-    if roles.form in (InputForm.LONG, None):
-        items = items_of(columns) if roles.split is None else split_cells(columns[0], roles.split)
-        return keyed(items, baskets, users, segments, is_list=roles.is_list, labels=encoder.labels)
-    if encoder.columns is None:
-        rows = wide_rows(_alike(columns), encoder.labels)
-    else:
-        rows = rows_of_columns(columns, roles.values, encoder.columns, source, quantities=roles.quantities)
-    return with_keys(rows, baskets, users, segments)
-
-
-def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows of a batch that are to be read, with the columns that are needed, in a plain form."""
-    names = roles.names
-    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
-    if roles.where is not None:
-        looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
-        batch = batch.filter(passing(roles.where, looked_at, source))
-    if roles.by is not None:
-        batch = batch.filter(segment_numbers(roles.by, _column(batch, roles.by.column)).is_valid())
-    return batch
-
-
-def items_of(columns: Sequence[Any]) -> Any:
-    """Return what names the item of each row, or its list: the only column, or several together."""
-    return columns[0] if len(columns) == 1 else joint_items(columns)
-
-
-def with_keys(rows: KeyedRows, baskets: Any, users: Any, segments: Any) -> KeyedRows:
-    """Return rows with the keys they belong to: (rows,) Arrow arrays, None where there are no such keys."""
-    keys = (("baskets", baskets), ("users", users), ("segments", segments))
-    return replace(rows, **{name: by_value(ids) for name, ids in keys if ids is not None})
-
-
-def _alike(columns: list[pa.Array]) -> list[pa.Array]:
-    """Return columns of one type: as they are, or, where they differ, as texts."""
-    kinds = {column.type for column in columns if not pa.types.is_null(column.type)}
-    return columns if len(kinds) < 2 else [as_texts(column) for column in columns]
-
-
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the column of that name."""
-    return batch.column(batch.schema.get_field_index(name))
-
-
-def plain(column: Any) -> Any:
-    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view. Lists stay."""
-    if not isinstance(column, pa.Array):
-        return column
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if pa.types.is_string_view(column.type):
-        return column.cast(pa.string())
-    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
-
-
 def _sliced(source: ArrowSource, roles: Roles) -> Iterator[pa.RecordBatch]:
     """Yield batches of bounded size, at least one."""
     size = roles.rows_at_a_time
@@ -373,3 +186,260 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     except KeyError:  # a type that Arrow has, but not for Python, such as intervals of months
         raise pa.ArrowNotImplementedError("there are no arrays of this type") from None
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+    """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain form."""
+    names = roles.names
+    batch = pa.RecordBatch.from_arrays([plain(_column(batch, name)) for name in names], names=names)
+    if roles.where is not None:
+        looked_at = {name: _column(batch, name) for name in columns_of(roles.where)}
+        batch = batch.filter(passing(roles.where, looked_at, source))
+    if roles.by is not None:
+        batch = batch.filter(segment_numbers(roles.by, _column(batch, roles.by.column)).is_valid())
+    return batch
+
+
+def plain(column: Any) -> Any:
+    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view. Lists stay."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
+    """Return the rows of one batch; those without a basket id are left out, those without a user go by the rule."""
+    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+        batch = _by_rule(batch, roles, source)
+    for name in roles.basket:
+        batch = _with_present(batch, name)
+        if _column(batch, name).null_count:
+            batch = batch.filter(_column(batch, name).is_valid())
+    keys: list[Any] = [None, None, None]
+    if roles.user is not None:
+        batch = _by_rule(batch, roles, source)
+        keys[1] = by_value(_column(batch, roles.user))
+    if roles.basket:
+        keys[0] = by_value(joint_ids([_column(batch, name) for name in roles.basket]))
+    if roles.by is not None:
+        keys[2] = segment_numbers(roles.by, _column(batch, roles.by.column))
+    columns = batch.columns[: len(roles.values)]
+    if roles.is_list:
+        return KeyedRows(
+            *encoder.lists(columns[0] if roles.split is None else split_cells(columns[0], roles.split)), *keys
+        )
+    if roles.form is InputForm.LONG:
+        codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
+        return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, *keys).merged()
+    if encoder.columns is None:
+        kinds = {column.type for column in columns if not pa.types.is_null(column.type)}
+        alike = columns if len(kinds) < 2 else [as_texts(column) for column in columns]
+        codes = np.column_stack([encoder.codes(column) for column in alike])
+        return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), *keys)
+    cells = [_presence(*named, source, roles.quantities) for named in zip(columns, roles.values, strict=True)]
+    rows = rows_of_cells(np.column_stack(cells), encoder.columns)
+    return KeyedRows(rows.lengths, rows.codes, *keys)
+
+
+def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
+    """Apply the rule for rows without a user, row by row (`MissingUser`)."""
+    assert roles.user is not None
+    batch = _with_present(batch, roles.user)
+    users = _column(batch, roles.user)
+    if not users.null_count or roles.missing_user is MissingUser.OWN_UNIT:
+        return batch
+    if roles.missing_user is MissingUser.DROP:
+        return batch.filter(users.is_valid())
+    rule = parameter("missing_user")
+    raise DataError(
+        f"column {roles.user!r} of {source} has rows without a user; {rule} {MissingUser.DROP.value!r} leaves "
+        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own"
+    )
+
+
+def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(name)
+    return batch.set_column(place, name, present(batch.column(place)))
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    return batch.column(batch.schema.get_field_index(name))
+
+
+# Identifiers of baskets and users. Two are one if their values are equal, whatever their column's type, and whatever
+# order its rows are in: a rule that another unit's rows cannot change. Which stand for none `values.present` says.
+
+
+def by_value(ids: pa.Array) -> pa.Array:
+    """Return identifiers, (rows,) of any type, in one where Arrow's hashes are equal for equal values; nulls stay."""
+    kind = ids.type
+    if pa.types.is_dictionary(kind):
+        changes = pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type)
+        return by_value(ids.dictionary_decode()) if changes else ids
+    if pa.types.is_float16(kind):
+        return by_value(ids.cast(pa.float32()))
+    if pa.types.is_floating(kind):
+        # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
+        return pc.add(ids, arrow_of(np.zeros(1, dtype=kind.to_pandas_dtype()))[0])
+    return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids
+
+
+def _is_short_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
+
+
+# What several columns name together: an item by a department and a brand, a basket by a customer and a date, say.
+
+_BETWEEN = " | "
+# So that "a | b" beside "c" is not "a" beside "b | c".
+_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))
+# What is left where all columns lack a value; a value's own bar has a backslash before it.
+_NOTHING = r"^[| ]*$"
+
+
+def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return the texts of several columns' values, row by row, with a bar between them: (rows,) Arrow dictionary.
+
+    columns: (rows,) Arrow arrays of any type that can be labels. A missing value is an empty text; where all are
+    missing there is no item. Bars and backslashes inside of values have a backslash before them, so that different
+    values make different items. Raises DataError for a column that cannot be labels.
+
+    >>> joint_items([pa.array(["DAIRY", "DAIRY", None]), pa.array([1, None, None])]).to_pylist()
+    ['DAIRY | 1', 'DAIRY |', None]
+    """
+    texts, code = _texts_and_codes(columns[0])
+    for column in columns[1:]:
+        more, other = _texts_and_codes(column)
+        # Only what occurs together is joined.
+        pairs = arrow_of(code.astype(np.int64) * len(more) + other).dictionary_encode()
+        first, second = np.divmod(numpy_of(pairs.dictionary), len(more))
+        joined = [texts.take(arrow_of(first)), more.take(arrow_of(second))]
+        texts, code = pc.binary_join_element_wise(*joined, _BETWEEN), numpy_of(pairs.indices)
+    bare = pc.utf8_trim_whitespace(texts)
+    named = null_where(pc.match_substring_regex(bare, _NOTHING), bare)
+    return pa.DictionaryArray.from_arrays(arrow_of(code), named)
+
+
+def joint_ids(columns: Sequence[pa.Array]) -> pa.Array:
+    """Return identifiers that several columns make together, row by row, equal where all their values are: (rows,).
+
+    columns: (rows,) Arrow arrays of identifiers, one at least. Where one is missing there is none, for what is left is
+    no name of a basket. Raises DataError for a column that cannot be a text.
+    """
+    if len(columns) == 1:
+        return columns[0]
+    missing = np.logical_or.reduce([null_mask(column) for column in columns])
+    return null_where(arrow_of(missing), joint_items(columns).dictionary_decode())
+
+
+def _texts_and_codes(column: pa.Array) -> tuple[pa.Array, NDArray[np.integer]]:
+    """Return the texts of a column's values, escaped, and "" as the last; and which of them each row has: (rows,)."""
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
+        encoded = as_texts(column).dictionary_encode()
+    texts = present(as_texts(encoded.dictionary)).fill_null("")
+    for mark, escaped in _ESCAPES:
+        texts = pc.replace_substring(texts, mark, escaped)
+    code = np.where(null_mask(encoded.indices), len(texts), numpy_of(encoded.indices))
+    return pa.concat_arrays([texts, arrow_strings([""]).cast(texts.type)]), code
+
+
+def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
+    """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
+
+    values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
+    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
+    """
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        raise DataError(
+            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
+            "whole numbers"
+        )
+    names = [name.lower() if pa.types.is_boolean(kind) else name for name in segments.names]
+    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
+
+
+# The cells of tables and matrices with a column for each item.
+
+_TRUE, _FALSE = arrow_strings(TRUE_TEXTS), arrow_strings(FALSE_TEXTS)
+
+
+def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
+    """Return the rows of a matrix as baskets.
+
+    cells: (rows, columns) bool, whether the row has the item. column_codes: (columns,) int32 provisional.
+    """
+    return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
+
+
+def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
+    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not.
+
+    column: Arrow array of booleans, of 0 and 1, or of texts that say so. name: errors say it only if it looks like one
+    of ids, for other names may be items. quantities: whether every number of at least 0 says it, too, where the column
+    is not called like one of ids. Raises DataError for anything else.
+    """
+    is_id = suggests_a_column(name) or str(name).strip().casefold() == "id"
+    where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
+    counts = None if is_id else quantities
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(column), dtype=bool)
+    if pa.types.is_boolean(kind):
+        return numpy_of(column) & ~null_mask(column)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        lower = pc.utf8_lower(present(column).cast(pa.string()))
+        has = pc.is_in(lower, value_set=_TRUE)
+        if counts:
+            is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
+            has = pc.or_(has, pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)))
+            lower = null_where(is_number, lower)
+        if pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py() is False:
+            raise _no_presence(where, counts)
+        return numpy_of(has)
+    if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
+        raise DataError(f"{where} has type {shown_type(kind)}, and a column of an item holds 0 and 1, or booleans")
+    cells = numpy_of(column)
+    absent = null_mask(column) | (cells != cells)
+    return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
+
+
+def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
+    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
+
+    where: what errors call them. quantities: whether every number of at least 0 says that a basket has the item, or
+    not; otherwise only 0 and 1; None for a column that is called like one of ids.
+    """
+    if cells.dtype == bool:
+        return cells
+    if not ((cells >= 0).all() if quantities else ((cells == 0) | (cells == 1)).all()):
+        raise _no_presence(where, quantities)
+    return cells > 0
+
+
+def _no_presence(where: str, quantities: bool | None) -> DataError:
+    """Return the error for cells that do not say whether a basket has an item. quantities: as in `as_presence`."""
+    keys = f"{parameter('basket')} or {parameter('user')}"
+    long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
+    if quantities:
+        return DataError(
+            f"{where} holds something other than truth values and quantities of at least 0, so it does not say whether "
+            f"a basket has the item; what was returned has to be taken off before; if it is an id name it with {keys}, "
+            "or leave it out"
+        )
+    if quantities is None:
+        return DataError(
+            f"{where} holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename "
+            f"it if it is an item; {long}"
+        )
+    return DataError(
+        f"{where} holds more than 0 and 1, so it does not say whether a basket has the item; if it is an id name it "
+        f"with {keys}, or leave it out; for quantities, of which each > 0 counts as 1, say {parameter('input_format')} "
+        f"one-hot; {long}"
+    )

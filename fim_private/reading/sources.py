@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, MissingExtraError, parameter
 from fim_private.reading import memory
-from fim_private.reading.columns import Wanted, shown_type
+from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import (
     File,
@@ -39,10 +39,9 @@ from fim_private.reading.labels import is_list_type
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, refuse_title
 from fim_private.reading.record_batches import ArrowSource, plain
-from fim_private.reading.row_filter import may_pass, of_folders, of_row_group
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
-from fim_private.reading.values import arrow_of, arrow_strings
-from fim_private.reading.where import columns_of
+from fim_private.reading.values import arrow_of, arrow_strings, shown_type
+from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
 
 
 def named_source(source: str | os.PathLike[str], options: Options, *, head: bool = False) -> File | ArrowSource:

@@ -24,14 +24,12 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
-from fim_private.reading.assembly import KeyedRows, assemble
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
-from fim_private.reading.labels import ArrowLabels
 from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, fields_of, refuse_other_readings, refuse_title
 from fim_private.reading.record_batches import ArrowSource, read_arrow
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, arrow_strings
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
@@ -193,14 +191,12 @@ def read_text(file: File, options: Options) -> Transactions:
         if not first and dialect.skipped:
             raise empty(file.name)
         refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
-        labels = ArrowLabels(file.name, text=True, fold_case=options.fold_case)
+        labels = Labels(file.name, text=True, fold_case=options.fold_case)
         found = assemble(_rows_of_blocks(chain([first], parts), form, delimiter, labels), labels)
     return replace(found, read_as=ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding))
 
 
-def _rows_of_blocks(
-    parts: Iterator[bytes], form: InputForm, delimiter: str, labels: ArrowLabels
-) -> Iterator[KeyedRows]:
+def _rows_of_blocks(parts: Iterator[bytes], form: InputForm, delimiter: str, labels: Labels) -> Iterator[KeyedRows]:
     """Yield the rows of blocks of lines."""
     if form is InputForm.SPMF:
         yield from _sequences(parts, labels)
@@ -216,12 +212,12 @@ def _rows_of_blocks(
             yield _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
-def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: ArrowLabels, users: Any = None) -> KeyedRows:
+def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels, users: Any = None) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
     return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users)
 
 
-def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
+def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null.
 
     A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is cut
@@ -240,7 +236,7 @@ def _tokens(block: bytes, separators: bytes, labels: ArrowLabels) -> KeyedRows:
     return KeyedRows(np.diff(line_ends, prepend=0), codes)
 
 
-def _sequences(parts: Iterator[bytes], labels: ArrowLabels) -> Iterator[KeyedRows]:
+def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
 
     A basket ends in -1, the line in -2; a line without them is a user with one basket, a blank one is nobody. Lines

@@ -1,49 +1,48 @@
-"""Transactions: the one in-memory form of purchases; and the units of each segment."""
+"""Transactions: the one in-memory form of purchases; how rows are put together to it; and the units of each segment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.errors import DataError
-from fim_private.reading.columns import ReadAs, shown_type
+from fim_private.reading import memory
+from fim_private.reading.columns import ReadAs
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, first_of_basket, first_of_unit
-from fim_private.reading.labels import Vocabulary, as_texts
+from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments
-from fim_private.reading.values import arrow_strings, present
-
-# -------------------- canonical baskets
-# Chunks of baskets as they were read, to the two arrays of `Transactions`: items ascending, each once a basket.
+from fim_private.reading.values import arrow_of, null_mask, numpy_of
 
 # How many entries each basket of a chunk has, (baskets,), and the provisional codes of all of them, -1 for a null.
-Chunk = tuple[NDArray[np.integer], NDArray[np.int32]]
+Chunk = tuple[NDArray[np.integer], Codes]
+# So many rows without items stay in their place; a file of a few megabytes may hold thousands of times as many.
+_BLANK_ROWS = 1 << 20
 
 
 def canonical_baskets(
-    chunks: Iterable[Chunk], code: NDArray[np.int32], *, out: NDArray[np.int32] | None = None
+    chunks: Iterable[Chunk], code: Codes, *, out: NDArray[np.int32] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return offsets and items as in `Transactions`, (baskets + 1,) int64 and (entries,) int32.
 
-    chunks: one at a time is worked on. A list is emptied while it is read, so that its memory can be reused.
+    chunks: one at a time is worked on.
     code: (n,) the canonical code of each provisional code.
     out: where to put the items, of any length that is enough. It may be the array that the chunks are
         slices of, one after another: an item is never written before those at its place were read.
     Nulls are dropped, an item repeated inside a basket counts once.
     """
-    source = iter(chunks) if not isinstance(chunks, list) else _emptying(chunks)
     counts: list[NDArray[np.int32]] = []
-    parts: list[NDArray[np.int32]] = []
+    blocks: list[NDArray[np.int32]] = []
     size = 0
-    for lengths, provisional in source:
+    for lengths, provisional in chunks:
         count, items = _canonical_chunk(lengths, provisional, code)
         counts.append(count)
         if out is None:
-            parts.append(items)
+            blocks.append(items)
         else:
             out[size : size + len(items)] = items
         size += len(items)
@@ -51,15 +50,13 @@ def canonical_baskets(
     if counts:
         np.cumsum(np.concatenate(counts), out=offsets[1:])
     if out is None:
-        items = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    else:
-        # A view holds all of out: worth it only if most of out is used.
-        items = out[:size] if size > len(out) * 3 // 4 else out[:size].copy()
-    return offsets, items
+        return offsets, np.concatenate([np.empty(0, dtype=np.int32), *blocks])
+    # A view holds all of out: worth it only if most of out is used.
+    return offsets, out[:size] if size > len(out) * 3 // 4 else out[:size].copy()
 
 
 def _canonical_chunk(
-    lengths: NDArray[np.integer], provisional: NDArray[np.int32], code: NDArray[np.int32]
+    lengths: NDArray[np.integer], provisional: Codes, code: Codes
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return how many distinct items each basket has, and their codes, ascending inside each basket."""
     key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
@@ -67,24 +64,12 @@ def _canonical_chunk(
     if not present.all():
         key, provisional = key[present], provisional[present]
     key |= code[provisional]
-    ascending = key[1:] > key[:-1]
-    if not ascending.all():
+    if not (key[1:] > key[:-1]).all():
         key.sort()
         key = key[np.concatenate([key[:1] >= 0, key[1:] != key[:-1]])]
     items = (key & 0xFFFFFFFF).astype(np.int32)
     key >>= 32
     return np.bincount(key, minlength=len(lengths)).astype(np.int32), items
-
-
-def _emptying(chunks: list[Chunk]) -> Iterable[Chunk]:
-    """Yield the chunks of a list in order, and take each out of it, so that its memory can be reused."""
-    chunks.reverse()
-    while chunks:
-        yield chunks.pop()
-
-
-# -------------------- transactions
-# Transactions: the one in-memory form of purchase data.
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +83,7 @@ class Transactions:
     missing_user: what became of rows without a user, as in read_transactions; None where nothing was said of them.
     blank: how many more baskets there are, without an item and so of no use but to be counted: a file may have any
         number of blank lines. 0 where units are users.
-    segments: (baskets,) int32, in which part of a public list each basket is (`segment_members`); None without such.
+    segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None without such.
     read_as: what the source was read as; None where that is not known. rows: how many rows its table has; None where it
         is none. where: which of them were read, as a condition; None for all. query: whether a query chose them.
     fold_case: whether items that differ by capital letters alone are one.
@@ -160,10 +145,7 @@ class Transactions:
         return replace(self, offsets=offsets, items=items, vocabulary=catalogue)
 
     def without(self, excluded: Vocabulary) -> Transactions:
-        """Return the same baskets without the items that are listed, coded by the labels that are left.
-
-        An item is also one that is listed in its other form, 39 for "39", as in restricted_to.
-        """
+        """Return the same baskets without the items that are listed, in either form, coded by the labels left."""
         left = self.vocabulary.codes_in(excluded) < 0
         return self._with(left[self.items]).of_occurring_items()
 
@@ -193,9 +175,9 @@ class Transactions:
         """Return the first max_basket items of each basket, in label order, and at most max_baskets baskets of a unit.
 
         max_basket, max_baskets: >= 1; the latter has no effect where a basket is a unit. The baskets of a unit that
-        do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What a
-        unit keeps follows from what is in it alone (`contribution_bounds`): it
-        supports at most max_baskets * C(max_basket, size) itemsets.
+        do not count are empty then. digests: of the text of each code's label, where the vocabulary has it not. What
+        counts of a unit follows from what is in it alone (`contribution_bounds`): it supports at most
+        max_baskets * C(max_basket, size) itemsets.
         """
         if self.together:
             return self.united().capped(max_basket, max_baskets, digests)
@@ -207,88 +189,58 @@ class Transactions:
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
-        """Return the same baskets with only the first count distinct items of each unit, in label order.
+        """Return the same baskets with only the first count >= 1 distinct items of each unit, in label order.
 
-        count: >= 1. The items of a unit are those of all its baskets together: then all of them have at most count
-        items, and the unit supports at most C(count, size) itemsets. What a unit keeps depends on that unit alone.
+        The items of a unit are those of all its baskets together: then all of them have at most count items, and the
+        unit supports at most C(count, size) itemsets. What counts of a unit depends on that unit alone.
         """
         bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
         if (np.diff(bounds) <= count).all():
             return self
         return self._with(first_of_unit(self.items, bounds, count))
 
-    def _with(self, kept: NDArray[np.bool_]) -> Transactions:
-        """Return the same baskets with only the items that are kept, (entries,) bool."""
-        if kept.all():
+    def _with(self, stay: NDArray[np.bool_]) -> Transactions:
+        """Return the same baskets with only some of their items, (entries,) bool."""
+        if stay.all():
             return self
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
-        return replace(self, offsets=ends[self.offsets], items=self.items[kept])
-
-
-# -------------------- segment members
-# Which units count in which segment, and with what: of each unit by its own rows alone.
-#
-# A unit counts in the segments in which it has the most baskets, in one unless more are allowed; of those with equally
-# many the one that stands first in the public list. In a segment it counts with its rows of that segment only.
-
-
-def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
-    """Return the place of each row's segment in the list: (rows,) Arrow int32, null for none of them.
-
-    values: (rows,) Arrow array of any type that can be labels. Values are compared as texts: 39 and "39" are the same.
-    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
-    """
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
-        raise DataError(
-            f"column {segments.column!r} has type {shown_type(kind)}, which names no segments; make it texts, dates or "
-            "whole numbers"
-        )
-    is_boolean = pa.types.is_boolean(kind)
-    names = [name.lower() if is_boolean else name for name in segments.names]
-    return pc.index_in(present(as_texts(values)), value_set=arrow_strings(names))
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(stay)])
+        return replace(self, offsets=ends[self.offsets], items=self.items[stay])
 
 
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
-    data: purchases in which each basket is of one segment (Transactions.segments). A unit is in `segments.most` of
-    the returned at most, and in which, and with what, follows from what it has alone.
+    data: purchases in which each basket is of one segment (Transactions.segments). A unit counts in the `segments.most`
+    segments in which it has the most baskets; of those with equally many in the one that stands first in the public
+    list. In which, and with what, follows from what it has alone.
     """
     assert data.segments is not None
-    unit = _unit_of_basket(data)
+    unit = np.arange(data.units, dtype=np.int64)
+    if data.unit_offsets is not None:
+        unit = np.repeat(unit, np.diff(data.unit_offsets))
     # One number for a unit and a segment.
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    counts = _ranks(pairs // len(segments.names), pairs % len(segments.names), baskets) < segments.most
+    counts = _ranks(*np.divmod(pairs, len(segments.names)), baskets) < segments.most
     counted = np.flatnonzero(counts[place])
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
-    parts = [counted[ends[number] : ends[number + 1]] for number in range(len(segments.names))]
-    return [_only(data, part, unit) for part in parts]
-
-
-def _unit_of_basket(data: Transactions) -> NDArray[np.int64]:
-    """Return the unit of each basket, (baskets,)."""
-    if data.unit_offsets is None:
-        return np.arange(data.baskets, dtype=np.int64)
-    return np.repeat(np.arange(data.units, dtype=np.int64), np.diff(data.unit_offsets))
+    return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
 
 
 def _ranks(units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit and a segment.
+    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit, ascending, and a segment.
 
-    units: (pairs,), ascending. numbers: of the segments, in the list. baskets: how many the unit has in it.
+    numbers: of the segments, in the list. baskets: how many the unit has in it.
     """
     order = np.lexsort((numbers, -baskets, units))
-    first = np.searchsorted(units, units)
     ranks = np.empty(len(units), dtype=np.int64)
-    ranks[order] = np.arange(len(units)) - first
+    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
     return ranks
 
 
 def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
-    """Return some baskets, ascending, of all units that have one of them, and no other units."""
+    """Return some baskets, ascending, of all units that have one of them, and no other units. unit: of each basket."""
     lengths = np.diff(data.offsets)[baskets]
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -300,3 +252,239 @@ def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64
         data, offsets=offsets, items=data.items[entries], unit_offsets=unit_offsets, segments=None, rows=None
     )
     return found.of_occurring_items()
+
+
+# Rows to transactions. A row is a run of items with the keys (basket, user) it belongs to: long formats give runs of
+# equal keys, list columns one run a row. Rows of one basket are merged, baskets of one user made neighbours.
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """One chunk of rows, with the keys they belong to.
+
+    lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32 provisional, -1 for a null.
+    baskets, users: (rows,) Arrow arrays; None when each row is a basket, or there are no users. A user may be
+        null: the row is nobody's, and its basket a unit of its own.
+    segments: (rows,) Arrow int32, no nulls, >= 0; None where there are none.
+    """
+
+    lengths: NDArray[np.integer]
+    codes: Codes
+    baskets: pa.Array | None = None
+    users: pa.Array | None = None
+    segments: pa.Array | None = None
+
+    @property
+    def keys(self) -> list[pa.Array]:
+        """The keys that there are."""
+        return [key for key in (self.baskets, self.users, self.segments) if key is not None]
+
+    def merged(self) -> KeyedRows:
+        """Return rows in which neighbours with equal keys are one; without keys as they are."""
+        if not self.keys:
+            return self
+        starts = np.flatnonzero(_changes(self.keys))
+        lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
+        keys = (self.baskets, self.users, self.segments)
+        return KeyedRows(lengths, self.codes, *(None if key is None else key.take(arrow_of(starts)) for key in keys))
+
+    def without_nulls(self) -> KeyedRows:
+        """Return the rows without the nulls among their items: what they need in memory is what they hold."""
+        is_item = self.codes >= 0
+        if is_item.all():
+            return self
+        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(is_item)])
+        ends = np.cumsum(self.lengths, dtype=np.int64)
+        return replace(self, codes=self.codes[is_item], lengths=before[ends] - before[ends - self.lengths])
+
+
+def assemble(chunks: Iterable[KeyedRows], labels: Labels) -> Transactions:
+    """Read all chunks, then build the transactions in the memory that holds the codes.
+
+    chunks: all with the same kinds of keys. labels: what encodes the items of the chunks, while they are read.
+    Without basket ids every row is a basket; without users every basket is a unit, with users all baskets of a user.
+    Where every row is a unit, those without items, beyond the first million, are only counted: `Transactions.blank`.
+    """
+    limit = memory.current()
+    buffer, lengths = _Growing(), _Growing()
+    baskets: list[pa.Array] = []
+    users: list[pa.Array] = []
+    segments: list[pa.Array] = []
+    pool = pa.default_memory_pool()
+    empty = blank = keys = 0
+    for chunk in chunks:
+        rows = chunk.without_nulls()
+        buffer.append(rows.codes)
+        sizes: NDArray[np.integer] = rows.lengths
+        empty += len(sizes) - int(np.count_nonzero(sizes))
+        if empty > _BLANK_ROWS and not rows.keys:
+            sizes = sizes[sizes > 0]
+            blank += len(rows.lengths) - len(sizes)
+        lengths.append(sizes)
+        for parts, key in ((baskets, rows.baskets), (users, rows.users), (segments, rows.segments)):
+            if key is not None:
+                parts.append(key)
+                # Without a dictionary, which neighbours share.
+                own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
+                keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
+        limit.check(memory.ENTRY * len(buffer) + memory.ROW * len(lengths) + keys + memory.COPIES * labels.held)
+        # Otherwise what a batch needed to be decoded stays, scattered, in Arrow's memory pool.
+        pool.release_unused()
+    codes, sizes = buffer.array(), lengths.array()
+    pieces = (codes[start : start + memory.ENTRIES] for start in range(0, len(codes), memory.ENTRIES))
+    vocabulary, final = labels.finish(pieces)
+    unit_offsets = None
+    segment: NDArray[np.int32] | None = np.concatenate([*map(numpy_of, segments)]) if segments else None
+    if baskets or users:
+        group, unit_offsets = _groups(baskets, users, segment, len(sizes))
+        if segment is not None:  # of whose rows all have the same
+            of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+            segment[group] = of_row
+        sizes, final = _merge(codes, sizes, group, final)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    arrays = canonical_baskets(_whole_baskets(codes, offsets), final, out=codes)
+    return Transactions(*arrays, vocabulary, unit_offsets, blank=blank, segments=segment)
+
+
+class _Growing:
+    """An int32 array that grows at its end; large ones grow where they are, without a copy."""
+
+    def __init__(self) -> None:
+        # Not yet memory, only addresses; and so large an allocation of its own grows by remapping.
+        self._data = np.empty(1 << 24, dtype=np.int32)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, values: NDArray[np.integer]) -> None:
+        size = self._size + len(values)
+        if size > len(self._data):
+            self._data.resize(max(size, len(self._data) * 5 // 4), refcheck=False)
+        self._data[self._size : size] = values
+        self._size = size
+
+    def array(self) -> NDArray[np.int32]:
+        """Return what was appended. Nothing may be appended after this."""
+        self._data.resize(self._size, refcheck=False)
+        return self._data
+
+
+def _changes(keys: list[pa.Array]) -> NDArray[np.bool_]:
+    """Return which entries differ from the one before in any key; the first does: (entries,) bool. Nulls are equal."""
+    changed = np.zeros(len(keys[0]), dtype=bool)
+    changed[:1] = True
+    for key in keys:
+        if pa.types.is_null(key.type):
+            continue
+        values = key.indices if pa.types.is_dictionary(key.type) else key
+        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
+        if values.null_count:
+            # Whether a null differs from anything is null.
+            null = null_mask(values)
+            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
+        changed[1:] |= differs
+    return changed
+
+
+def _groups(
+    baskets: list[pa.Array], users: list[pa.Array], segment: NDArray[np.int32] | None, rows: int
+) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
+    """Return the basket number of each row, and the first basket of each unit: of each user, then of nobody.
+
+    Numbers ascend where the rows of each basket are together already, so that most files need no sort. segment: of each
+    row; where there are segments a basket is one in each of them, and a unit, unless users are.
+    """
+    basket: NDArray[np.integer] = _numbers(baskets) if baskets else np.arange(rows, dtype=np.int32)
+    if not users and segment is None:
+        return basket, None
+    user = _units(users, basket) if users else basket
+    if segment is not None:
+        basket = _numbers_of_pairs(basket, segment)
+    # A basket id is only good inside its user: one of another user's rows must not change this one's baskets. Numbered
+    # by appearance, a user's baskets are in the order of that user's own rows, whoever else is in the file.
+    number = _numbers_of_pairs(user, basket)
+    owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
+    owner[number] = user
+    order = np.argsort(owner, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[number], np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner))])
+
+
+def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
+    return _numbers_by_appearance(pa.chunked_array([arrow_of((first.astype(np.int64) << 32) | second)]))
+
+
+def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Number the unit of each row 0, 1, 2, ...: users first, then the baskets of rows without one."""
+    nobody = np.concatenate([null_mask(part) for part in users])
+    if not nobody.any():
+        return _numbers(users)
+    unit = np.empty(len(nobody), dtype=np.int32)
+    named = _numbers([part.drop_null() for part in users])
+    users.clear()
+    unit[~nobody] = named
+    unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
+    return unit
+
+
+def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
+    """Number distinct keys, no nulls, as `_numbers_by_appearance` does. Empties the list."""
+    keys = pa.chunked_array([part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts])
+    parts.clear()
+    return _numbers_by_appearance(keys)
+
+
+def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
+    """Number distinct keys, no nulls, 0, 1, 2, ... in the order in which they first appear.
+
+    Which numbers are equal follows from the keys' values alone, their order does not, and nothing may depend on it.
+    """
+    if not len(keys):
+        return np.empty(0, dtype=np.int32)
+    if pc.all(pc.greater_equal(keys[1:], keys[:-1])).as_py() is not False:
+        # Not combine_chunks: of no chunks it makes an array in a way that imports pandas.
+        changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
+        return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
+    return np.concatenate([numpy_of(chunk.indices) for chunk in keys.dictionary_encode().chunks])
+
+
+def _merge(
+    codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
+) -> tuple[NDArray[np.int64], Codes]:
+    """Bring the rows of each basket together, in place.
+
+    Returns the size of each basket, and what turns the codes, as they are then, into final ones.
+    """
+    if (group[1:] >= group[:-1]).all():
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        return np.add.reduceat(sizes, first, dtype=np.int64) if len(first) else sizes.astype(np.int64), final
+    # Final codes before the sort: then one sort is enough for the order of baskets and inside them.
+    final_or_null = np.append(final, np.int32(-1))
+    key = np.empty(len(codes), dtype=np.int64)
+    end = 0
+    for start in range(0, len(sizes), memory.ENTRIES):
+        rows = slice(start, start + memory.ENTRIES)
+        entries = slice(end, end + int(sizes[rows].sum()))
+        key[entries] = np.repeat(group[rows], sizes[rows])
+        key[entries] <<= 32
+        # As unsigned, so that the sign of a null does not reach the basket number.
+        key[entries] |= final_or_null[codes[entries]].view(np.uint32)
+        end = entries.stop
+    key.sort()
+    # Narrowing keeps the low half, which is the code.
+    np.copyto(codes.view(np.uint32), key, casting="unsafe")
+    bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
+    return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)
+
+
+def _whole_baskets(codes: Codes, offsets: NDArray[np.int64]) -> Iterator[Chunk]:
+    """Cut codes into chunks where baskets end; a chunk has at least one basket, and empty ones come along."""
+    done = 0
+    while done < len(offsets) - 1:
+        upto = int(np.searchsorted(offsets, offsets[done] + memory.ENTRIES, side="right")) - 1
+        upto = max(upto, done + 1)
+        yield np.diff(offsets[done : upto + 1]), codes[offsets[done] : offsets[upto]]
+        done = upto

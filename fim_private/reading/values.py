@@ -1,4 +1,8 @@
-"""Arrow to numpy, and what stands for no value."""
+"""Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of types.
+
+pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas whenever it is installed, whatever they are given:
+0.3 s and 45 MB at start-up, for nothing. So arrays go from one to the other here, without a copy.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# -------------------- arrow numpy
-# Arrow to numpy and back, without a copy and without pandas.
-#
-# pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas whenever it is installed, whatever they are
-# given: 0.3 s and 45 MB at start-up, for nothing.
+_TYPE_WIDTH = 40
 
 
 def numpy_of(values: pa.Array) -> NDArray[Any]:
@@ -54,15 +54,22 @@ def arrow_strings(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 
 
-# -------------------- missing values
-# What stands for no value: one rule for items, baskets and users, in every form of source.
-#
-# White space around a text means nothing, and a text that is then empty, or one of MISSING_TEXTS, stands for none, as a
-# null or NaN does. The rule looks at one value at a time. (An export that writes NULL for customers it does not know
-# must
-# not make one customer of them; nor may the same purchases mean something else as CSV and as Parquet.)
+def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
+    """Return values, (n,), with null where the others, (n,) Arrow bool, are true."""
+    return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values)
 
-# What pandas.read_csv takes for missing (its parameter na_values), and \N, which databases write.
+
+def shown_type(kind: object) -> str:
+    """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
+    name = str(kind)
+    return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
+
+
+# What stands for no value: one rule for items, baskets and users, in every form of source, for one value at a time.
+# White space around a text means nothing, and a text that is then empty, or one of these, stands for none, as a null
+# or NaN does. (An export that writes NULL for customers it does not know must not make one customer of them; nor may
+# the same purchases mean something else as CSV and as Parquet.)
+# They are what pandas.read_csv takes for missing (its parameter na_values), and \N, which databases write.
 MISSING_TEXTS = frozenset(
     (
         *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A"),
@@ -71,11 +78,24 @@ MISSING_TEXTS = frozenset(
 )
 _LISTED = arrow_strings(sorted(MISSING_TEXTS))
 _LONGEST = max(map(len, MISSING_TEXTS))
-# Of a text that is shorter than those, what may be last in it; of any text, what may be white space at an end of it.
+# Of a text that is no longer than those, what may be last in it; of any text, what may be white space at an end of it.
 _LAST = np.isin(np.arange(256), [ord(text[-1]) for text in MISSING_TEXTS if text])
 _SPACE = np.isin(np.arange(256), [*range(0x21), 0x7F, *range(0x80, 0x100)])
 # Bytes may be no text; ASCII's white space they can hold all the same.
 _BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"
+
+# What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
+TRUE_TEXTS = (
+    *("1", "1.0", "true", "t", "yes", "y", "x", "wahr", "ja", "j", "vrai", "oui", "verdadero", "si", "sí", "vero"),
+    *("sì", "verdadeiro", "sim", "waar", "sand", "sant", "tak", "prawda", "on"),
+)
+FALSE_TEXTS = (
+    *("0", "0.0", "false", "f", "no", "n", "falsch", "nein", "faux", "non", "falso", "não", "nao", "onwaar", "nee"),
+    *("falsk", "falskt", "nej", "nei", "nie", "fałsz", "off"),
+)
+# A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit before its exponent is.
+QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
+ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
 
 
 def is_missing(value: object) -> bool:
@@ -104,45 +124,34 @@ def present(values: pa.Array) -> pa.Array:
         distinct = present(values.dictionary)
         return values if distinct is values.dictionary and not distinct.null_count else distinct.take(values.indices)
     if pa.types.is_floating(kind):
-        return _without(values, pc.is_nan(values)) if len(values) else values
+        missing = pc.is_nan(values) if len(values) else values.is_null()
+        return null_where(missing, values) if missing.true_count else values
     if pa.types.is_fixed_size_binary(kind):
         return present(values.cast(pa.binary()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         bare = pc.replace_substring_regex(values, _BLANK_ENDS, "")
-        return _without(bare, pc.is_in(bare, value_set=_LISTED.cast(kind)))
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or not _may_change(values):
+    elif (pa.types.is_string(kind) or pa.types.is_large_string(kind)) and _may_change(values):
+        bare = pc.utf8_trim_whitespace(values)
+    else:
         return values
-    bare = pc.utf8_trim_whitespace(values)
-    return _without(bare, pc.is_in(bare, value_set=_LISTED.cast(kind)))
-
-
-def _without(values: pa.Array, stand_for_none: pa.Array) -> pa.Array:
-    """Return the values with null for those that stand for none, (n,) Arrow bool."""
-    return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values) if stand_for_none.true_count else values
+    missing = pc.is_in(bare, value_set=_LISTED.cast(kind))
+    return null_where(missing, bare) if missing.true_count else bare
 
 
 def _may_change(texts: pa.Array) -> bool:
-    """Tell whether any text may have white space around it, or stand for none: a glance at its ends, not a proof."""
-    offsets, content = _content(texts)
-    lengths = np.diff(offsets)
-    if texts.null_count:
-        held = ~null_mask(texts)
-        lengths, starts, ends = lengths[held], offsets[:-1][held], offsets[1:][held]
-    else:
-        starts, ends = offsets[:-1], offsets[1:]
-    if not len(lengths):
-        return False
-    if not lengths.all():
-        return True
-    last = content[ends - 1]
-    return bool((_SPACE[content[starts]] | _SPACE[last] | (_LAST[last] & (lengths <= _LONGEST))).any())
-
-
-def _content(texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return where each text begins and the last ends, (n + 1,), in all bytes, which are the other."""
+    """Tell whether any text may have white space around it, or stand for none, by the ends of each; no proof."""
     _, offsets, content = texts.buffers()
-    width = pa.int64() if pa.types.is_large_string(texts.type) else pa.int32()
     if offsets is None or not len(texts):
-        return np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
-    places = pa.Array.from_buffers(width, len(texts) + 1, [None, offsets], offset=texts.offset)
-    return numpy_of(places), np.frombuffer(content or b"", dtype=np.uint8)
+        return False
+    width = pa.int64() if pa.types.is_large_string(texts.type) else pa.int32()
+    places = numpy_of(pa.Array.from_buffers(width, len(texts) + 1, [None, offsets], offset=texts.offset))
+    data = np.frombuffer(content or b"", dtype=np.uint8)
+    starts, ends = places[:-1], places[1:]
+    if texts.null_count:
+        valid = ~null_mask(texts)
+        starts, ends = starts[valid], ends[valid]
+    lengths = ends - starts
+    if not len(lengths) or not lengths.all():
+        return bool(len(lengths))
+    last = data[ends - 1]
+    return bool((_SPACE[data[starts]] | _SPACE[last] | (_LAST[last] & (lengths <= _LONGEST))).any())

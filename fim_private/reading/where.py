@@ -1,17 +1,26 @@
-"""Which rows are read: the parser of conditions."""
+"""Which rows are read: the parser of conditions, which rows they let pass, and what need not be read for them."""
 
 from __future__ import annotations
 
+import math
+import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import reduce
+from typing import Any
 
-from fim_private.errors import ParameterError, parameter, shown
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-# -------------------- where
-# Which rows are read: a condition on one row's own columns, in a small part of SQL, as a tree.
+from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.reading.values import arrow_of, arrow_strings, null_where, present, shown_type
+
+# A condition on one row's own columns, in a small part of SQL, as a tree.
 #
 #     condition  = all { or all }
 #     all        = one { and one }
@@ -31,6 +40,7 @@ _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
 _WORDS = frozenset(("and", "or", "not", "in", "between", "is", "null", "true", "false"))
 _SIGNS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NAME = re.compile(r"[^\W\d]\w*")
+_INK = re.compile(r"\S")
 _TOKEN = re.compile(
     r"""(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
     r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])"""
@@ -41,103 +51,47 @@ _DEEPEST = 100
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A column against a literal. sign: one of = <> < <= > >=."""
+class ColumnTest:
+    """A test of one column. sign: = <> < <= > >=, in, between or null; values: the literals; negated: not so."""
 
     column: str
     sign: str
-    value: Literal
-
-    def __str__(self) -> str:
-        return f"{_name(self.column)} {self.sign} {_literal(self.value)}"
-
-
-@dataclass(frozen=True)
-class In:
-    """A column that is one of several literals; negated, none of them."""
-
-    column: str
-    values: tuple[Literal, ...]
+    values: tuple[Literal, ...] = ()
     negated: bool = False
 
     def __str__(self) -> str:
-        return f"{_name(self.column)} {_not(self.negated)}in ({', '.join(map(_literal, self.values))})"
+        column, negated, literals = _name(self.column), "not " * self.negated, [*map(_literal, self.values)]
+        match self.sign:
+            case "null":
+                return f"{column} is {negated}null"
+            case "in":
+                return f"{column} {negated}in ({', '.join(literals)})"
+            case "between":
+                return f"{column} {negated}between {' and '.join(literals)}"
+        return f"{column} {self.sign} {literals[0]}"
 
 
 @dataclass(frozen=True)
-class Between:
-    """A column from one literal to another, both included; negated, outside of them."""
+class Joined:
+    """Two or more conditions joined by "and" or "or", or one behind "not"."""
 
-    column: str
-    low: Literal
-    high: Literal
-    negated: bool = False
-
-    def __str__(self) -> str:
-        bounds = f"{_literal(self.low)} and {_literal(self.high)}"
-        return f"{_name(self.column)} {_not(self.negated)}between {bounds}"
-
-
-@dataclass(frozen=True)
-class IsNull:
-    """A column without a value; negated, with one."""
-
-    column: str
-    negated: bool = False
-
-    def __str__(self) -> str:
-        return f"{_name(self.column)} is {_not(self.negated)}null"
-
-
-@dataclass(frozen=True)
-class Not:
-    """What is not so."""
-
-    part: Condition
-
-    def __str__(self) -> str:
-        return f"not {_inside(self.part)}"
-
-
-@dataclass(frozen=True)
-class And:
-    """Two or more, all of which are so."""
-
+    word: str
     parts: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        return " and ".join(map(_inside, self.parts))
+        texts = [f"({part})" if isinstance(part, Joined) and part.word != "not" else str(part) for part in self.parts]
+        return f"not {texts[0]}" if self.word == "not" else f" {self.word} ".join(texts)
 
 
-@dataclass(frozen=True)
-class Or:
-    """Two or more, of which one at least is so."""
-
-    parts: tuple[Condition, ...]
-
-    def __str__(self) -> str:
-        return " or ".join(map(_inside, self.parts))
-
-
-Condition = Comparison | In | Between | IsNull | Not | And | Or
-Test = Comparison | In | Between | IsNull
-
-
-def tests(condition: Condition) -> Iterator[Test]:
-    """Yield the tests of single columns in a condition."""
-    match condition:
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from tests(part)
-        case Not(part):
-            yield from tests(part)
-        case _:
-            yield condition
+Condition = ColumnTest | Joined
 
 
 def columns_of(condition: Condition | None) -> list[str]:
     """Return the columns that a condition looks at, once each; none where there is no condition."""
-    return [] if condition is None else list(dict.fromkeys(test.column for test in tests(condition)))
+    if isinstance(condition, ColumnTest):
+        return [condition.column]
+    parts = () if condition is None else condition.parts
+    return list(dict.fromkeys(name for part in parts for name in columns_of(part)))
 
 
 def where_of(given: object) -> Condition | None:
@@ -156,19 +110,14 @@ def where_of(given: object) -> Condition | None:
 
 
 class _Parser:
-    """Reads a condition, token by token."""
-
     def __init__(self, text: str) -> None:
         self._text = text
-        self._place = 0
-        self._depth = 0
-        self._kind = ""
-        self._token = ""
+        self._place = self._depth = 0
+        self._kind = self._token = ""
         self._next()
 
     def whole(self) -> Condition:
-        """Return all of it as one condition."""
-        found = self._several(Or, "or", lambda: self._several(And, "and", self._one))
+        found = self._any()
         if self._kind:
             raise self._error("and or or")
         return found
@@ -176,9 +125,9 @@ class _Parser:
     def _next(self) -> str:
         """Take a token; return it, and look at the one behind it."""
         taken = self._token
-        start = re.compile(r"\s*").match(self._text, self._place)
-        self._start = self._place if start is None else start.end()
-        if self._start == len(self._text):
+        found = _INK.search(self._text, self._place)
+        self._start = len(self._text) if found is None else found.start()
+        if found is None:
             self._kind = self._token = ""
             return taken
         match = _TOKEN.match(self._text, self._start)
@@ -190,48 +139,44 @@ class _Parser:
         return taken
 
     def _take(self, token: str) -> bool:
-        """Take a word or a sign if it is next; tell whether it was."""
-        if self._kind in ("word", "sign") and self._token == token:
+        is_next = self._kind in ("word", "sign") and self._token == token
+        if is_next:
             self._next()
-            return True
-        return False
+        return is_next
 
     def _expect(self, token: str) -> None:
-        """Take a word or a sign that has to be next."""
         if not self._take(token):
             raise self._error(token)
 
     def _error(self, wanted: str) -> ParameterError:
-        """Return the error for what is not understood."""
         rest = self._text[self._start :]
         where = f"at {shown(rest)}" if rest else "at its end"
         return ParameterError(f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}")
 
-    def _several(self, kind: type[And] | type[Or], word: str, part: Callable[[], Condition]) -> Condition:
-        """Return parts between a word as one condition."""
+    def _any(self) -> Condition:
+        return self._several("or", lambda: self._several("and", self._one))
+
+    def _several(self, word: str, part: Callable[[], Condition]) -> Condition:
         parts = [part()]
         while self._take(word):
             parts.append(part())
-        return parts[0] if len(parts) == 1 else kind(tuple(parts))
+        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
 
     def _one(self) -> Condition:
-        """Return a test, or what is in parentheses, or the opposite of one of them."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise ParameterError(f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other")
-        try:
-            if self._take("not"):
-                return Not(self._one())
-            if self._take("("):
-                found = self._several(Or, "or", lambda: self._several(And, "and", self._one))
-                self._expect(")")
-                return found
-            return self._test()
-        finally:
-            self._depth -= 1
+        if self._take("not"):
+            found: Condition = Joined("not", (self._one(),))
+        elif self._take("("):
+            found = self._any()
+            self._expect(")")
+        else:
+            found = self._test()
+        self._depth -= 1
+        return found
 
-    def _test(self) -> Test:
-        """Return a test of one column."""
+    def _test(self) -> ColumnTest:
         if self._kind == "name":
             column = self._next()
         elif self._kind == "quoted":
@@ -239,16 +184,16 @@ class _Parser:
         else:
             raise self._error("a column (one of another name is put in double quotes)")
         if self._kind == "sign" and self._token in _SIGNS:
-            return Comparison(column, _SIGNS[self._next()], self._value())
+            return ColumnTest(column, _SIGNS[self._next()], (self._value(),))
         if self._take("is"):
             negated = self._take("not")
             self._expect("null")
-            return IsNull(column, negated)
+            return ColumnTest(column, "null", (), negated)
         negated = self._take("not")
         if self._take("between"):
             low = self._value()
             self._expect("and")
-            return Between(column, low, self._value(), negated)
+            return ColumnTest(column, "between", (low, self._value()), negated)
         if not self._take("in"):
             raise self._error("a sign, in, between or is")
         self._expect("(")
@@ -256,10 +201,9 @@ class _Parser:
         while self._take(","):
             values.append(self._value())
         self._expect(")")
-        return In(column, tuple(values), negated)
+        return ColumnTest(column, "in", tuple(values), negated)
 
     def _value(self) -> Literal:
-        """Return a literal."""
         if self._kind == "text":
             return self._next()[1:-1].replace("''", "'")
         if self._kind == "number":
@@ -271,31 +215,16 @@ class _Parser:
 
 
 def _name(column: str) -> str:
-    """Return the name of a column as it is written."""
     if _NAME.fullmatch(column) and column.lower() not in _WORDS:
         return column
     return '"' + column.replace('"', '""') + '"'
 
 
 def _literal(value: Literal) -> str:
-    """Return a literal as it is written."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
-
-def _not(negated: bool) -> str:
-    """Return the word of what is negated."""
-    return "not " if negated else ""
-
-
-def _inside(part: Condition) -> str:
-    """Return a part of a condition, in parentheses where they are needed."""
-    return f"({part})" if isinstance(part, And | Or) else str(part)
-
-
-# -------------------- moments
-# Dates and times, of a text by itself: ISO 8601 as databases write it, to the microsecond.
 
 _MOMENT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -305,7 +234,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def moment_of(text: str) -> int | None:
-    """Return the microseconds from 1970 to a date (its midnight) or a time; None for what is neither.
+    """Return the microseconds from 1970 to a date (its midnight) or a time of ISO 8601; None for what is neither.
 
     Without an offset it is taken as UTC; of a second what is finer than a microsecond is cut off.
 
@@ -326,3 +255,269 @@ def moment_of(text: str) -> int | None:
     offset = (1 if sign == "+" else -1) * (60 * int(hours or 0) + int(minutes or 0))
     seconds = ((days * 24 + hour) * 60 + minute - offset) * 60 + second
     return seconds * 1_000_000 + int(((fraction or "") + "000000")[:6])
+
+
+# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike.
+#
+# As in SQL a comparison with nothing is neither true nor false, and a row passes where the condition is true. A text is
+# compared with a number or a date by what it says, if it says one, each text by itself; where it says none, it is as if
+# there were nothing. White space around it means nothing, and what stands for no value is none (`values.present`).
+
+_COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
+    "=": (operator.eq, pc.equal),
+    "<>": (operator.ne, pc.not_equal),
+    "<": (operator.lt, pc.less),
+    "<=": (operator.le, pc.less_equal),
+    ">": (operator.gt, pc.greater),
+    ">=": (operator.ge, pc.greater_equal),
+}
+# Infinities are what columns of floats hold, as Python and databases write them.
+_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[Ii]nf(?:inity)?)")
+_BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+# The columns of times: how many of their units are the last that is not behind a number of microseconds.
+_LAST_OF_UNIT: Mapping[str, Callable[[int], int]] = {
+    "s": lambda micros: micros // 1_000_000,
+    "ms": lambda micros: micros // 1_000,
+    "us": lambda micros: micros,
+    "ns": lambda micros: micros * 1_000 + 999,
+    "day": lambda micros: micros // 86_400_000_000,
+}
+
+
+def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
+    """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
+
+    columns: those that it looks at, (rows,) Arrow arrays of any type, but no views or extensions. source: what errors
+    call it. Raises DataError for a column of a type that cannot be compared with its literal.
+    """
+    values = {name: present(column) for name, column in columns.items()}
+
+    def result(part: Condition) -> pa.Array:
+        if isinstance(part, ColumnTest):
+            return _tested(part, values[part.column], source)
+        found = [*map(result, part.parts)]
+        return pc.invert(found[0]) if part.word == "not" else reduce(_KLEENE[part.word], found)
+
+    return result(condition)
+
+
+_KLEENE = {"and": pc.and_kleene, "or": pc.or_kleene}
+
+
+def _tested(test: ColumnTest, values: Any, source: str) -> pa.Array:
+    """Return what one test of a column says, as `passing` does. values: with null for each that stands for none."""
+    signs = {"in": ["="] * len(test.values), "between": [">=", "<="]}.get(test.sign, [test.sign])
+    if test.sign == "null":
+        found = (values.dictionary_decode() if pa.types.is_dictionary(values.type) else values).is_null()
+    else:
+        each = [_compared(values, *one, test.column, source) for one in zip(signs, test.values, strict=True)]
+        found = reduce(pc.or_kleene if test.sign == "in" else pc.and_kleene, each)
+    return pc.invert(found) if test.negated else found
+
+
+def _compared(values: Any, sign: str, literal: Literal, column: str, source: str) -> pa.Array:
+    """Return what a comparison says of each value: (n,) bool, null for a null. Raises DataError for a wrong type."""
+    kind, types = values.type, pa.types
+    if types.is_dictionary(kind):
+        return _compared(values.dictionary, sign, literal, column, source).take(values.indices)
+    if types.is_null(kind):
+        return pa.nulls(len(values), pa.bool_())
+    if any(test(kind) for test in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)):
+        return _of_texts(values, sign, literal)
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    unit = "day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else None
+    unit = str(kind.unit) if types.is_timestamp(kind) else unit
+    if isinstance(literal, bool):
+        if is_number:  # 1 is true, 0 is false, and others are neither
+            true, false = (_compared(values, "=", number, column, source) for number in (1, 0))
+            values = null_where(pc.invert(pc.or_(true, false)), true)
+        if is_number or types.is_boolean(kind):
+            return _of_integers(values.cast(pa.int8()), sign, int(literal))
+    elif not isinstance(literal, str):
+        if types.is_integer(kind):
+            return _of_integers(values, sign, literal)
+        if types.is_floating(kind):
+            return _of_floats(values, sign, literal)
+        if is_number:
+            return _of_texts(values.cast(pa.string()), sign, literal)
+    elif unit is not None and (moment := moment_of(literal.strip())) is not None:
+        last = _LAST_OF_UNIT[unit]
+        raw = values.view(pa.int32() if types.is_date32(kind) else pa.int64())
+        return _ordered(lambda micros: _at_most(raw, last(micros)), sign, moment)
+    wanted = "a date, such as '2011-01-31'" if unit else "true or false" if types.is_boolean(kind) else None
+    given = "true or false" if isinstance(literal, bool) else "a text" if isinstance(literal, str) else "a number"
+    raise DataError(
+        f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type is "
+        f"{shown_type(kind)}" + (f": compare it with {wanted}" if wanted else "")
+    )
+
+
+def _at_most(values: Any, bound: int) -> pa.Array:
+    """Return which integers are at most a bound of any size."""
+    limits = np.iinfo(values.type.to_pandas_dtype())
+    if not limits.min <= bound < limits.max:
+        return null_where(values.is_null(), arrow_of(np.full(len(values), bound >= limits.max)))
+    return pc.less_equal(values, arrow_of(np.array([bound], dtype=limits.dtype))[0])
+
+
+def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
+    """Return a comparison of whole numbers, of which it is known how to tell those that are at most another."""
+    low, high = math.floor(value), math.ceil(value)
+    match sign:
+        case "<=" | ">":
+            found = at_most(low)
+        case "<" | ">=":
+            found = at_most(high - 1)
+        case _:
+            found = pc.and_(at_most(low), pc.invert(at_most(high - 1 if low == high else low)))
+    return pc.invert(found) if sign in (">", ">=", "<>") else found
+
+
+def _of_integers(values: Any, sign: str, number: int | Decimal) -> pa.Array:
+    return _ordered(lambda bound: _at_most(values, bound), sign, Fraction(number))
+
+
+def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
+    """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
+    with np.errstate(over="ignore"):
+        nearest = np.array([float(Decimal(number))]).astype(values.type.to_pandas_dtype())
+    if pa.types.is_float16(values.type):
+        values, nearest = values.cast(pa.float32()), nearest.astype(np.float32)
+    return _COMPARE[sign][1](values, arrow_of(nearest)[0])
+
+
+def _of_texts(values: Any, sign: str, literal: Literal) -> pa.Array:
+    """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
+    texts, wanted = values.cast(pa.large_string()), literal
+    meaning: Callable[[str], Any] = _number_of
+    if isinstance(literal, str):
+        moment = moment_of(literal.strip())
+        if moment is None:
+            return _COMPARE[sign][1](texts, arrow_strings([literal.strip()]).cast(pa.large_string())[0])
+        meaning, wanted = moment_of, moment
+    elif isinstance(literal, bool):
+        meaning = _boolean_of
+    else:
+        wanted = Decimal(literal)
+    encoded = texts.dictionary_encode()  # each different text once
+    meanings = [meaning(text) for text in encoded.dictionary.to_pylist()]
+    holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
+    is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
+    return null_where(is_nothing, holds).take(encoded.indices)
+
+
+def _boolean_of(text: str) -> bool | None:
+    return _BOOLEANS.get(text.lower())
+
+
+def _number_of(text: str) -> Decimal | None:
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # its exponent has twenty digits
+        return None
+
+
+# What need not be read, since no row in it can pass: files by the names of their folders, row groups by their bounds.
+# Skipping changes nothing of what is read: where it is in doubt, it is read, and each row is looked at by itself.
+
+# Whether a test may be true of a row, and whether it may be false.
+Outcomes = tuple[bool, bool]
+_DOUBT: Outcomes = (True, True)
+
+
+def may_pass(condition: Condition, outcomes: Callable[[ColumnTest], Outcomes]) -> bool:
+    """Tell whether any row may pass. outcomes: what each test may say of the rows."""
+
+    def of(part: Condition) -> Outcomes:
+        if isinstance(part, ColumnTest):
+            return outcomes(part)
+        true, false = zip(*map(of, part.parts), strict=True)
+        if part.word == "not":
+            return false[0], true[0]
+        return (all(true), any(false)) if part.word == "and" else (any(true), all(false))
+
+    return of(condition)[0]
+
+
+def of_folders(named: Mapping[str, str], source: str) -> Callable[[ColumnTest], Outcomes]:
+    """Return what tests say of rows in folders whose names say columns."""
+
+    def outcomes(test: ColumnTest) -> Outcomes:
+        if test.column not in named:
+            return _DOUBT
+        found = _tested(test, present(arrow_strings([named[test.column]])), source)[0].as_py()
+        return found is True, found is False
+
+    return outcomes
+
+
+def of_row_group(
+    group: Any, places: Mapping[str, int], schema: pa.Schema, source: str
+) -> Callable[[ColumnTest], Outcomes]:
+    """Return what tests may say of the rows of a row group of Parquet.
+
+    group: its metadata. places: of columns in it, by name; of others nothing is known. schema: of the file.
+    """
+
+    def outcomes(test: ColumnTest) -> Outcomes:
+        place = places.get(test.column)
+        statistics = None if place is None else group.column(place).statistics
+        if statistics is None or not statistics.has_min_max:
+            return _DOUBT
+        kind = schema.field(test.column).type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return _may_be_texts(test, statistics.min, statistics.max), True
+        bounds = _bounds(kind, statistics)
+        return _DOUBT if bounds is None else _of_bounds(test, bounds, source)
+
+    return outcomes
+
+
+def _bounds(kind: Any, statistics: Any) -> Any:
+    """Return the least and the greatest value of a row group as an array of their type; None for other types."""
+    try:
+        low, high = statistics.min, statistics.max
+        if low != low or high != high:  # NaN: a bound of nothing
+            return None
+        if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
+            return arrow_of(np.array([low, high], dtype=kind.to_pandas_dtype()))
+        if pa.types.is_date32(kind):
+            return arrow_of(np.array([each.toordinal() - _EPOCH for each in (low, high)], dtype=np.int32)).view(kind)
+        if pa.types.is_timestamp(kind):
+            moments = [moment_of(each.isoformat()) for each in (low, high)]
+            return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us", kind.tz))
+    except (AttributeError, ImportError, OverflowError, TypeError, ValueError):  # bounds that Python has no value for
+        pass
+    return None
+
+
+def _of_bounds(test: ColumnTest, bounds: Any, source: str) -> Outcomes:
+    """Return what a test may say of values from one bound to the other."""
+
+    def at(sign: str, value: Any) -> list[bool]:
+        return [*map(bool, _tested(ColumnTest(test.column, sign, (value,)), bounds, source).to_pylist())]
+
+    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
+    if test.negated or any(isinstance(value, bool) for value in test.values):
+        return _DOUBT
+    match test.sign:
+        case "=" | "in":
+            return any(at("<=", value)[0] and at(">=", value)[1] for value in test.values), True
+        case "<" | "<=" | ">" | ">=":
+            truths = at(test.sign, test.values[0])
+            return any(truths), not all(truths)
+        case "between":
+            return at("<=", test.values[1])[0] and at(">=", test.values[0])[1], True
+    return _DOUBT
+
+
+def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
+    """Tell whether a test of texts from low to high may be true: white space may stand around each of them."""
+    wanted = [value.strip() for value in test.values if isinstance(value, str)]
+    is_asked = test.sign in ("=", "in") and not test.negated and len(wanted) == len(test.values)
+    # White space comes before all other letters, or is no ASCII.
+    if not is_asked or low < "!" or high >= "\x7f" or any(moment_of(text) is not None for text in wanted):
+        return True
+    return any(low <= text + "\U0010ffff" and text <= high for text in wanted)

@@ -17,10 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
-from fim_private.reading.assembly import KeyedRows
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.files import is_database, scheme_of, shown_source
-from fim_private.reading.labels import Item, KnownLabels
+from fim_private.reading.labels import Item, Labels
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.record_batches import (
     ArrowSource,
@@ -31,6 +30,7 @@ from fim_private.reading.record_batches import (
     items_name,
     keyed_rows,
 )
+from fim_private.reading.transactions import KeyedRows
 from fim_private.spark.tasks import Batches, spark_call, told
 
 # -------------------- session
@@ -203,12 +203,12 @@ class RowReader:
         """Whether rows are as in the source, and not put together of neighbours."""
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
-    def labels(self, codes: Mapping[Item, int], count: int) -> KnownLabels:
+    def labels(self, codes: Mapping[Item, int], count: int) -> Labels:
         """Return labels with these codes, below count."""
         where = items_name(self.name, self.roles)
-        return KnownLabels(codes, count, where, text=self.tokens, fold_case=self.roles.fold_case)
+        return Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count)
 
-    def rows(self, batches: Batches, labels: KnownLabels) -> Iterator[KeyedRows]:
+    def rows(self, batches: Batches, labels: Labels) -> Iterator[KeyedRows]:
         """Yield the rows of batches whose columns are those of roles.names, in order.
 
         Raises DataError for what cannot be read.

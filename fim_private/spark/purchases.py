@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
-from fim_private.reading.assembly import KeyedRows, assemble
-from fim_private.reading.labels import INTEGER_TOKEN, Item, KnownLabels, Vocabulary, numbers
+from fim_private.reading.labels import INTEGER_TOKEN, Item, Labels, Vocabulary, numbers
 from fim_private.reading.options import Segments
 from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
-from fim_private.reading.transactions import Transactions, members
+from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.tasks import (
     CELLS,
@@ -503,7 +502,7 @@ def _gathered(
     roles = table.roles
     frame = table.frame
     task = _Assembly(items.digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
-    if roles.keys:
+    if roles.basket or roles.user is not None:
         keys = [] if roles.user is None else [_key(table, roles.user, "user")]
         # Several columns name a basket by a text.
         keys += [_key(table, roles.basket[0], "basket")] if len(roles.basket) == 1 else []
@@ -633,7 +632,7 @@ class _Assembly:
 
     def pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
         cells = np.zeros(CELLS, dtype=np.int64)
-        found = assemble(self._checked(rows, cells), KnownLabels({}, len(self.digests), "", text=False))
+        found = assemble(self._checked(rows, cells), Labels("", known={}, count=len(self.digests)))
         yield mark(cells, [(SEGMENT, 0)])
         if self.by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, FimPrivateError, MemoryLimitError, WorkLimitError, parameter
-from fim_private.reading.assembly import KeyedRows
+from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import null_mask, numpy_of
 
 # -------------------- spark errors

@@ -482,14 +482,14 @@ def test_a_file_that_is_cut_off_while_it_is_read(form: str, tmp_path: Path) -> N
     program = """
         import os, sys
         from fim_private.errors import DataError
-        from fim_private.reading import assembly, read_transactions
-        right, done = assembly.KeyedRows.without_nulls, []
+        from fim_private.reading import read_transactions, transactions
+        right, done = transactions.KeyedRows.without_nulls, []
         def cut(rows):
             done.append(rows)
             if len(done) == 2:
                 os.truncate(sys.argv[1], os.path.getsize(sys.argv[1]) // 2)
             return right(rows)
-        assembly.KeyedRows.without_nulls = cut
+        transactions.KeyedRows.without_nulls = cut
         options = {} if sys.argv[1].endswith("dat") else {"basket": "order_id", "item": "product"}
         try:
             read_transactions(sys.argv[1], **options)
@@ -525,11 +525,11 @@ def test_blank_lines_cost_no_memory(tmp_path: Path) -> None:
 
 
 def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.reading import assembly
+    from fim_private.reading import transactions
 
     path = written(tmp_path, "a.dat", "1 2\n" + "\n" * 50 + " \t\n" * 3 + "1\n")
     whole = read_transactions(path)
-    monkeypatch.setattr(assembly, "_BLANK_ROWS", 10)
+    monkeypatch.setattr(transactions, "_BLANK_ROWS", 10)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 4)
     data = read_transactions(path)
     assert data.baskets == whole.baskets == data.units == 55

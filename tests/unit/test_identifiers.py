@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sources import units_of
 
 import fim_private as fim
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-
-SIGNED = ["int8", "int16", "int32", "int64"]
-UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 
 
 def read(ids: pa.Array, **columns: Any) -> Transactions:
@@ -28,43 +26,10 @@ def read(ids: pa.Array, **columns: Any) -> Transactions:
     return read_transactions(table, basket="id", item="item")
 
 
-def units(transactions: Transactions) -> list[list[tuple[Any, ...]]]:
-    """The baskets of each unit, in order, by their labels; baskets that hold nothing left out."""
-    label = transactions.vocabulary.label
-    offsets = transactions.offsets
-    baskets = [tuple(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(offsets)]
-    bounds = transactions.unit_offsets
-    assert bounds is not None
-    return [[basket for basket in baskets[a:b] if basket] for a, b in pairwise(bounds)]
-
-
-@pytest.mark.parametrize("kind", [*SIGNED, *UNSIGNED])
-def test_no_two_integers_are_one(kind: str) -> None:
-    """Dense and unsorted, over more than the positive range of the type where it is a narrow one."""
-    limits = np.iinfo(kind)
-    for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
-        ids = np.array([low + step for step in range(201)], dtype=kind)
-        np.random.default_rng(7).shuffle(ids)
-        assert read(pa.array(ids)).baskets == 201
-        assert read(pa.array(np.concatenate([ids, ids[::-1]]))).baskets == 201
-
-
-def test_one_basket_more_leaves_the_others_alone() -> None:
-    """With 16 bits the ids -20000 ... 20000 and one below them made other pairs of baskets one."""
-    ids = np.arange(-20_000, 20_001).astype(np.int16)
-    np.random.default_rng(3).shuffle(ids)
-    items = [["a", "b", "c", "z"][number % 4] for number in ids.tolist()]
-
-    def supports(ids: Any, items: Sequence[str]) -> Counter[tuple[Any, ...]]:
-        table = pa.table({"id": pa.array(ids), "item": pa.array(items)})
-        read = read_transactions(table, basket="id", item="item")
-        return Counter(map(tuple, np.split(read.items, read.offsets[1:-1])))
-
-    assert supports(ids, items) == Counter(
-        {(code,): count for code, count in enumerate([10_001, 10_000, 10_000, 10_000])}
-    )
-    more = supports(np.append(ids, np.int16(-20_001)), [*items, "a"])
-    assert more == Counter({(code,): count for code, count in enumerate([10_002, 10_000, 10_000, 10_000])})
+def units(data: Transactions) -> list[list[tuple[Any, ...]]]:
+    """The baskets of each unit, in order, as tuples; baskets that hold nothing left out."""
+    order = partial(sorted, key=lambda item: (isinstance(item, str), item))
+    return [[tuple(order(basket)) for basket in unit if basket] for unit in units_of(data)]
 
 
 @pytest.mark.parametrize(
@@ -165,18 +130,6 @@ def test_a_capped_release_names_what_the_cap_left(tmp_path: Any) -> None:
     assert release.itemsets[0].items == ("bread", "jam")
 
 
-def test_python_objects_are_one_if_they_are_in_a_dict() -> None:
-    """Whoever else is in the column: pandas finds 0.1 and float32(0.1) equal or not by where its hash table ends."""
-    pair: list[Any] = [0.1, np.float32(0.1)]
-    for others in range(0, 300, 7):
-        ids = [*pair, *(f"other {number}" for number in range(others))]
-        frame = pd.DataFrame({"id": pd.Series(ids, dtype=object), "item": "a"})
-        assert read_transactions(frame, basket="id", item="item").baskets == 2 + others
-        by_user = read_transactions(frame.assign(items=[["a"]] * len(frame)), user="id")
-        assert by_user.unit_offsets is not None
-        assert len(by_user.unit_offsets) == 3 + others
-
-
 def test_python_objects_in_polars_are_refused() -> None:
     ids = pl.Series(["".join(["an", "n"]), "".join(["an", "n"])], dtype=pl.Object)
     frame = pl.DataFrame({"user": ids, "items": [["a"], ["b"]], "other": ids})
@@ -218,14 +171,3 @@ def test_large_numbers_of_several_types_are_compared_exactly() -> None:
     for ids, baskets in (([one, other], 2), ([between, one, other], 2), ([one, other, between], 2)):
         frame = pd.DataFrame({"id": pd.Series(ids, dtype=object), "item": "a"})
         assert read_transactions(frame, basket="id", item="item").baskets == baskets
-
-
-@pytest.mark.parametrize(
-    "missing", [Decimal("NaN"), np.datetime64("NaT"), complex("nan"), np.float32("nan"), pd.NA, None]
-)
-def test_no_kind_of_missing_value_is_a_user(missing: Any) -> None:
-    users = pd.Series([missing, "anna", missing], dtype=object)
-    frame = pd.DataFrame({"user": users, "items": [["a"], ["b"], ["c"]]})
-    with pytest.raises(DataError, match="rows without a user"):
-        read_transactions(frame, user="user")
-    assert len(units(read_transactions(frame, user="user", missing_user="drop"))) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sources import units_of
 
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -24,10 +24,7 @@ LONG: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "missing_user":
 
 
 def units(data: Transactions) -> Counter[frozenset[frozenset[Item]]]:
-    label = data.vocabulary.label
-    held = [frozenset(label(code) for code in data.items[a:b].tolist()) for a, b in pairwise(data.offsets)]
-    bounds = range(len(held) + 1) if data.unit_offsets is None else data.unit_offsets
-    return Counter(frozenset(held[a:b]) for a, b in pairwise(bounds))
+    return Counter(map(frozenset, units_of(data)))
 
 
 def forms(rows: list[tuple[str, str, str]], folder: Path) -> Iterator[Any]:

@@ -17,10 +17,9 @@ import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.counter import Shard, rank_order
 from fim_private.counting.registry import counter_for, shard_counter
-from fim_private.reading.assembly import KeyedRows
-from fim_private.reading.labels import ArrowLabels, Item, KnownLabels, mixed_vocabulary
+from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import Transactions
+from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import dataframes as session_module
 from fim_private.spark import purchases as pieces_module
@@ -60,15 +59,15 @@ def test_an_item_that_was_not_there_is_told() -> None:
 )
 def test_known_labels_read_as_collected_ones(values: list[str | None], text: bool) -> None:
     array = pa.array(values, pa.string())
-    collected = ArrowLabels("the table", text=text)
+    collected = Labels("the table", text=text)
     codes = collected.encode(array)
     vocabulary, final = collected.finish([codes])
     expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
     seen = NewItems()
-    KnownLabels(seen, 0, "the table", text=text).encode(array)
+    Labels("the table", text=text, known=seen).encode(array)
     assert {*seen.fresh} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen.fresh)}
-    known = KnownLabels(code_of, len(code_of), "the table", text=text)
+    known = Labels("the table", text=text, known=code_of, count=len(code_of))
     assert known.encode(array).tolist() == [-1 if item is None else code_of[item] for item in expected]
     lists = pa.array([values, None, []], pa.list_(pa.string()))
     lengths, flat = known.encode_lists(lists)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sources import baskets_of, labels_of
 
 from fim_private.reading.labels import INTEGER_TOKEN, Item, Vocabulary, canonical_vocabulary, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
@@ -20,17 +21,8 @@ LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclu
 CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
 
 
-def labels(vocabulary: Vocabulary) -> list[Item]:
-    return [vocabulary.label(code) for code in range(len(vocabulary))]
-
-
 def vocabulary_of(*items: Item) -> Vocabulary:
     return mixed_vocabulary(items)[0]
-
-
-def baskets(transactions: Transactions) -> list[list[Item]]:
-    bounds = pairwise(transactions.offsets)
-    return [[transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]] for a, b in bounds]
 
 
 def chunk(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -46,7 +38,7 @@ def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list
     texts = [item for item in items if isinstance(item, str)]
     like_numbers = {text: int(text) for text in texts if re.fullmatch(INTEGER_TOKEN, text)}
     texts.sort(key=lambda text: (text not in like_numbers, like_numbers.get(text, 0), text))
-    assert labels(vocabulary) == [*numbers, *texts]
+    assert labels_of(vocabulary) == [*numbers, *texts]
     assert [vocabulary.label(int(c)) for c in code] == items
 
 
@@ -70,13 +62,13 @@ def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list
 )
 def test_a_token_is_an_integer_if_it_prints_like_one(token: str, label: Item) -> None:
     vocabulary, _ = canonical_vocabulary(pa.array([token]), tokens=True)
-    assert labels(vocabulary) == [label]
-    assert labels(canonical_vocabulary(pa.array([token]), tokens=False)[0]) == [token]
+    assert labels_of(vocabulary) == [label]
+    assert labels_of(canonical_vocabulary(pa.array([token]), tokens=False)[0]) == [token]
 
 
 def test_integer_labels_stay_integers() -> None:
     vocabulary, code = canonical_vocabulary(pa.array([7, -3, 2**62]), tokens=False)
-    assert labels(vocabulary) == [-3, 7, 2**62]
+    assert labels_of(vocabulary) == [-3, 7, 2**62]
     assert code.tolist() == [1, 0, 2]
 
 
@@ -85,8 +77,8 @@ def test_codes_do_not_depend_on_whether_numbers_are_kept_as_texts(texts: list[st
     of_texts, code = canonical_vocabulary(arrow_strings(texts), tokens=False)
     of_numbers, same = canonical_vocabulary(arrow_strings(texts), tokens=True)
     assert code.tolist() == same.tolist()
-    assert [*map(str, labels(of_numbers))] == labels(of_texts)
-    assert [texts[place] for place in np.argsort(code)] == labels(of_texts)
+    assert [*map(str, labels_of(of_numbers))] == labels_of(of_texts)
+    assert [texts[place] for place in np.argsort(code)] == labels_of(of_texts)
 
 
 def test_codes_in_another_vocabulary() -> None:
@@ -111,19 +103,9 @@ def test_canonical_baskets_have_no_nulls_and_no_repetitions(
         result = Transactions(*canonical_baskets(chunks, code, out=codes), vocabulary)
     else:
         result = Transactions(*canonical_baskets(map(chunk, parts), code), vocabulary)
-    assert baskets(result) == [sorted({order[c] for c in codes if c >= 0}) for codes in lists]
+    assert baskets_of(result) == [{order[c] for c in codes if c >= 0} for codes in lists]
     assert result.offsets.dtype == np.int64
     assert result.items.dtype == np.int32
-
-
-def test_a_list_of_chunks_is_emptied() -> None:
-    chunks = [chunk([[1, 0]]), chunk([[]])]
-    arrays = canonical_baskets(chunks, np.arange(2, dtype=np.int32))
-    result = Transactions(*arrays, vocabulary_of("a", "b"), np.array([0, 2]))
-    assert chunks == []
-    assert baskets(result) == [["a", "b"], []]
-    assert result.baskets == 2
-    assert result.nbytes == 3 * 8 + 2 * 4 + 2 * 8
 
 
 def test_no_chunks_are_no_baskets() -> None:
@@ -138,7 +120,7 @@ def test_restricted_to_a_catalogue(lists: list[list[int]]) -> None:
     transactions = Transactions(*arrays, vocabulary_of(*range(10)))
     catalogue = vocabulary_of(2, 3, 5, 77, "5")
     restricted = transactions.restricted_to(catalogue)
-    assert baskets(restricted) == [sorted({2, 3, 5} & set(codes)) for codes in lists]
+    assert baskets_of(restricted) == [{2, 3, 5} & set(codes) for codes in lists]
     assert restricted.vocabulary is catalogue
     assert restricted.baskets == transactions.baskets
 
@@ -168,8 +150,4 @@ def test_a_catalogue_matches_numbers_written_as_text_and_the_reverse() -> None:
     baskets = [["39", "b", 7], [39, "39"], ["007"]]
     catalogue, _ = mixed_vocabulary(["7", 39, "b", "x"])
     shop = read_transactions(baskets).restricted_to(catalogue)
-    named = [
-        [catalogue.label(code) for code in shop.items[start:end].tolist()]
-        for start, end in pairwise(shop.offsets.tolist())
-    ]
-    assert named == [[39, "7", "b"], [39], []]
+    assert baskets_of(shop) == [{39, "7", "b"}, {39}, frozenset()]

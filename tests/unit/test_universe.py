@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import islice, pairwise
+from itertools import islice
 
 import pandas as pd
 import pyarrow as pa
@@ -49,20 +49,6 @@ def test_a_sized_universe_cuts_each_basket_by_itself(baskets: Baskets, size: int
         assert expected[name] == support
 
 
-def test_the_cut_of_a_basket_depends_on_no_other_basket() -> None:
-    # [4, 1, 3] keeps 1 and 3, whoever else buys what: changing one basket changes one basket.
-    long: list[Item] = [4, 1, 3]
-    for others in ([], [[4]] * 50, [[4, 3]] * 50 + [["a", 0, -5]]):
-        transactions = read_transactions([long, *others]).cut_to(2)
-        kept = transactions.items[: transactions.offsets[1]].tolist()
-        assert [transactions.vocabulary.label(code) for code in kept] == [1, 3]
-
-
-def test_one_basket_never_supports_more_itemsets_than_the_universe_has() -> None:
-    spectrum = LocalSource(read_transactions([list(range(30))])).spectrum(2, SizedUniverse(4))
-    assert list(spectrum.levels()) == [(1, math.comb(4, 2))]
-
-
 @given(
     users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
     size=st.integers(1, 3),
@@ -92,23 +78,6 @@ def test_one_user_never_supports_more_itemsets_than_the_universe_has() -> None:
         assert list(spectrum.levels()) == [(1, math.comb(4, size))]
 
 
-def test_the_cut_of_a_user_depends_on_no_other_user() -> None:
-    # Of ann's 7, 5 and 3 the last two stay, in each of her baskets, whoever else buys what.
-    long = [("ann", [7, 3]), ("ann", [5]), ("ann", [3, 5, 7])]
-    for others in ([], [("bob", [1]), ("cyd", [3])], [("abe", [1, 2]), ("ann b", [0]), ("bob", [0, 7])] * 20):
-        users, lists = zip(*[*others, *long], strict=True)
-        transactions = read_transactions(pa.table({"user": users, "items": lists}), user="user").cut_to(2)
-        held = [
-            [transactions.vocabulary.label(int(code)) for code in transactions.items[a:b]]
-            for a, b in pairwise(transactions.offsets)
-        ]
-        assert transactions.baskets == len(users)
-        assert [3] in held
-        assert [5] in held
-        assert held.count([3, 5]) == 1
-        assert all(basket in ([3], [5], [3, 5], [1], [1, 2], [0], [0, 7]) for basket in held)
-
-
 def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
     table = pa.table({"user": ["ann"] * 9 + ["bob"], "items": [[1, 2]] * 9 + [[]]})
     transactions = read_transactions(table, user="user")
@@ -116,17 +85,6 @@ def test_a_user_with_few_items_in_many_baskets_is_not_cut() -> None:
     assert cut.items.tolist() == transactions.items.tolist()
     assert cut.offsets.tolist() == transactions.offsets.tolist()
     assert cut.unit_offsets is transactions.unit_offsets
-
-
-def test_more_items_in_the_data_than_in_the_universe_is_no_error() -> None:
-    baskets: Baskets = [[n, n + 1] for n in range(100)]
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(2, SizedUniverse(2))
-    assert list(spectrum.levels()) == [(1, 100)]
-
-
-def test_short_baskets_are_not_touched() -> None:
-    transactions = read_transactions([[1, 2], [3]])
-    assert transactions.cut_to(2) is transactions
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 3), (1, 100)])

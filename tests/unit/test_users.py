@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from sources import units_of
 
 from fim_private.errors import DataError, ParameterError
-from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -46,13 +44,10 @@ LONG: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
 RULES = [*UNITS]
 
 
-def units(transactions: Transactions) -> Counter[Unit]:
+def units(data: Transactions) -> Counter[Unit]:
     """The units as a multiset, each a multiset of baskets: their order may be any."""
-    bounds = transactions.unit_offsets
-    assert bounds is not None
-    label = transactions.vocabulary.label
-    held = [frozenset(label(int(c)) for c in transactions.items[a:b]) for a, b in pairwise(transactions.offsets)]
-    return Counter(frozenset(Counter(held[a:b]).items()) for a, b in pairwise(bounds))
+    assert data.unit_offsets is not None
+    return Counter(frozenset(Counter(unit).items()) for unit in units_of(data))
 
 
 def expected(rule: str) -> Counter[Unit]:
@@ -150,27 +145,6 @@ def test_without_a_rule_they_are_refused(kind: str, tmp_path: Path) -> None:
 
 
 @every_rule
-@pytest.mark.parametrize("blank", ["", " ", '" "', '""'])
-def test_text(blank: str, rule: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    lines = [f"{blank if user is None else user},{basket},{item or ''}" for user, basket, item in ROWS]
-    path.write_text("\n".join(["u,b,i", *lines, ""]))
-    assert units(read_transactions(path, missing_user=rule, **LONG)) == expected(rule)
-    with pytest.raises(DataError, match=r"column 'u' of .*a\.csv' has rows without a user; missing_user 'drop'"):
-        read_transactions(path, **LONG)
-
-
-@every_rule
-@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary(3)])
-def test_types_of_users(kind: Any, rule: str) -> None:
-    table = table_of("   ")
-    table = table.set_column(0, "u", table["u"].cast(pa.binary() if pa.types.is_fixed_size_binary(kind) else kind))
-    if pa.types.is_fixed_size_binary(kind):
-        table = table.set_column(0, "u", table["u"].cast(kind))
-    assert units(read_transactions(table, missing_user=rule, **LONG)) == expected(rule)
-
-
-@every_rule
 def test_nobody_at_all_and_everybody(rule: str) -> None:
     for kind in (pa.null(), pa.string(), pa.int64(), pa.date32(), pa.dictionary(pa.int8(), pa.string())):
         nobody = pa.table({"u": pa.nulls(3, kind), "b": [1, 2, 1], "i": ["x", "y", "z"]})
@@ -186,26 +160,11 @@ def test_nobody_at_all_and_everybody(rule: str) -> None:
 
 @every_rule
 def test_objects_that_are_missing_or_blank(rule: str) -> None:
-    for missing in (None, math.nan, np.float64("nan"), pd.NA, pd.NaT, "", " \t", b" "):
+    numbers = (math.nan, np.float64("nan"), np.float32("nan"), Decimal("NaN"), complex("nan"), np.datetime64("NaT"))
+    for missing in (None, *numbers, pd.NA, pd.NaT, "", " \t", b" "):
         users = [missing if user is None else (user if user == "ann" else 7) for user, _, _ in ROWS]
         frame = pd.DataFrame({"u": pd.Series(users, dtype=object), **table_of(None).to_pandas()[["b", "i"]]})
         assert units(read_transactions(frame, missing_user=rule, **LONG)) == expected(rule)
-
-
-@every_rule
-@pytest.mark.parametrize("kind", ["arrow", "arrow in batches", "parquet", "feather", "pandas", "polars", "polars lazy"])
-def test_lists(kind: str, rule: str, tmp_path: Path) -> None:
-    lists = [["x"], ["x", "y"], [], None, ["y"], ["z"]]
-    for missing in TEXTS:
-        users = ["ann", missing, missing, missing, "bob", "ann"]
-        table = pa.table({"u": pa.array(users, pa.string()), "b": [1, 1, 2, 3, 1, 3], "l": lists})
-        source = KINDS[kind](table, tmp_path)
-        mine = [({"x"}, {"z"}), ({"y"},)]
-        others: list[tuple[set[str], ...]] = [({"x", "y"},), (set(),), (set(),)] if rule == "own-unit" else []
-        held = Counter(frozenset(Counter(map(frozenset, baskets)).items()) for baskets in mine + others)
-        assert units(read_transactions(source, user="u", missing_user=rule)) == held
-        source = KINDS[kind](table, tmp_path)
-        assert units(read_transactions(source, user="u", basket="b", missing_user=rule)) == held
 
 
 def test_only_users_that_are_blank_are_nobody() -> None:
@@ -215,62 +174,6 @@ def test_only_users_that_are_blank_are_nobody() -> None:
     assert present(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
     assert present(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
     assert present(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
-
-
-# ---------------------------------------------------------------------------------- against a definition
-
-rows = st.lists(
-    st.tuples(st.sampled_from(["v", "w", " ", "", None]), st.none() | st.integers(0, 4), st.none() | st.integers(0, 5)),
-    min_size=1,
-    max_size=25,
-)
-
-
-@every_rule
-@pytest.mark.parametrize("form", ["table", "frame", "dictionary", "small chunks"])
-@given(given_rows=rows)
-@pytest.mark.one_in(3)
-def test_units_are_those_of_a_dictionary(
-    form: str, rule: str, given_rows: list[tuple[str | None, int | None, int | None]]
-) -> None:
-    held: dict[object, dict[int, set[Item]]] = {}
-    for user, basket, item in given_rows:
-        nobody = user is None or not user.strip()
-        if basket is None or (nobody and rule == "drop"):
-            continue
-        unit = ("nobody", basket) if nobody else user
-        held.setdefault(unit, {}).setdefault(basket, set()).update([] if item is None else [item])
-    named = dict(zip("ubi", map(list, zip(*given_rows, strict=True)), strict=True))
-    table = pa.table({"u": pa.array(named["u"], pa.string()), "b": pa.array(named["b"], pa.int64()), "i": named["i"]})
-    source = {"frame": table.to_pandas, "dictionary": lambda: encoded(table, Path())}.get(form, lambda: table)()
-    with pytest.MonkeyPatch.context() as patch:
-        for size in ("LIST_ROWS", "LONG_ROWS", "ENTRIES") if form == "small chunks" else ():
-            patch.setattr(chunk_sizes, size, 2)
-        result = read_transactions(source, missing_user=rule, **LONG)
-    assert units(result) == Counter(frozenset(Counter(map(frozenset, of.values())).items()) for of in held.values())
-
-
-@every_rule
-@given(given_rows=rows, number=st.integers(0, 24))
-def test_a_row_without_a_user_changes_no_user(
-    rule: str, given_rows: list[tuple[str | None, int | None, int | None]], number: int
-) -> None:
-    def read(kept: list[tuple[str | None, int | None, int | None]]) -> Counter[Unit]:
-        users, ids, items = map(list, zip(*kept, strict=True))
-        columns = {"u": pa.array(users, pa.string()), "b": pa.array(ids, pa.int64()), "i": pa.array(items, pa.int64())}
-        return units(read_transactions(pa.table(columns), missing_user=rule, **LONG))
-
-    base = [*given_rows, ("v", 0, 0), ("w", 0, 1)]
-    row = (None, given_rows[number % len(given_rows)][1], 9)
-    before, after = read(base), read([*base, row])
-    if rule == "drop" or row[1] is None:
-        assert before == after
-    else:  # one unit at most is other than before: a new one, or nobody's basket of that id
-        assert (before - after).total() <= 1
-        assert (after - before).total() == 1
-
-
-# ------------------------------------------------------------------------------------------- parameters
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
+from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, fields_of, refuse_other_readings, refuse_title
 from fim_private.reading.record_batches import ArrowSource, read_arrow

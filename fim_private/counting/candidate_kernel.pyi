@@ -2,7 +2,7 @@
 
 Shapes, types and ranges are the caller's to keep: nothing is checked. Arrays are contiguous; int32 and int64 mean numpy
 arrays of these. A range first..last ends before its second number.
-ranks, starts, unit_starts: rows in rank order, as in `kernel_arrays.RankedRows`.
+ranks, starts, unit_starts: rows in rank order, as in `compiled._RankedRows`.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ NO_MEMORY: int
 """With 0 for running or done, the states of a pass."""
 
 def add_items(
-    items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, weights: Int64, sums: Int64
+    items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, weights: Int64 | None, sums: Int64
 ) -> None:
     """Add weights[distinct items of the unit] to the sums of its items, for each of the units first..last.
 
     items, offsets, unit_offsets: as in `Transactions`; without unit_offsets a basket is a unit. weights: for as many
-    items as a unit has. sums: (vocabulary,).
+    items as a unit has; None for 1. sums: (vocabulary,).
     """
 
 def add_purchases(

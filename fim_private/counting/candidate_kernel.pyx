@@ -71,15 +71,16 @@ cdef int _ascending(const void *a, const void *b) noexcept nogil:
 
 def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
               int64_t first, int64_t last, const int64_t[::1] weights, int64_t[::1] sums):
-    """Add to the sum of each item the weights of those of the units first..last that have it."""
-    cdef int64_t unit, entry, weight, distinct
+    """Add to the sum of each item the weights of those of the units first..last that have it; 1 without weights."""
+    cdef int64_t unit, entry, distinct, weight = 1
     cdef int32_t item
     cdef int64_t[::1] seen
     cdef int32_t[::1] own
     if unit_offsets is None:
         with nogil:
             for unit in range(first, last):
-                weight = weights[offsets[unit + 1] - offsets[unit]]
+                if weights is not None:
+                    weight = weights[offsets[unit + 1] - offsets[unit]]
                 for entry in range(offsets[unit], offsets[unit + 1]):
                     sums[items[entry]] += weight
         return
@@ -95,7 +96,8 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
                 own[distinct] = item
                 distinct += seen[item] != unit
                 seen[item] = unit
-            weight = weights[distinct]
+            if weights is not None:
+                weight = weights[distinct]
             for entry in range(distinct):
                 sums[own[entry]] += weight
 

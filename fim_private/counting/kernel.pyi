@@ -2,7 +2,7 @@
 
 Shapes, types and ranges are the caller's to keep: nothing is checked. Arrays are contiguous; int32 and int64 mean numpy
 arrays of these. A range first..last or low..high ends before its second number.
-ranks, starts: rows in rank order, as in `kernel_arrays.RankedRows`: row r holds ``ranks[starts[r]:starts[r + 1]]``,
+ranks, starts: rows in rank order, as in `compiled._RankedRows`: row r holds ``ranks[starts[r]:starts[r + 1]]``,
 (entries,) int32 ascending in a row, and (rows + 1,) int64. A prefix is what stands before a rank in a row.
 """
 
@@ -21,15 +21,7 @@ OVER_LIMIT: int
 NO_MEMORY: int
 """With 0 for running or done, the states of a scan."""
 
-def count_items(
-    items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, supports: Int64
-) -> None:
-    """Add to supports, (vocabulary,), how many of the units first..last have each item.
-
-    items, offsets, unit_offsets: as in `Transactions`; without unit_offsets a basket is a unit.
-    """
-
-def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None:
+def ranked_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None:
     """Write to lengths, (rows,), how many entries of each row first..last have a rank.
 
     items, offsets: as in `Transactions`. rank_of: (vocabulary,) the rank of each item, -1 for none.
@@ -38,26 +30,10 @@ def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last:
 def rank_rows(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, starts: Int64, ranks: Int32) -> None:
     """Write to ranks those of the rows first..last, ascending, from starts[row] on.
 
-    items, offsets, rank_of: as in kept_lengths; entries without a rank are left out, as in starts.
+    items, offsets, rank_of: as in ranked_lengths; entries without a rank are left out, as in starts.
     """
 
-def count_columns(
-    ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, counts: Int64
-) -> None:
-    """Add to counts, (high - low,), how many of the rows first..last have each rank low..high.
-
-    A row counts only where at least skip >= 0 other entries stand before the rank.
-    """
-
-def fill_columns(
-    ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, cursor: Int64, rows: Int32
-) -> None:
-    """Write to rows the rows that count_columns counts, ascending, at their rank's cursor.
-
-    cursor: (high - low,), where the next row of each rank goes; it is moved on.
-    """
-
-def measure_streams(
+def measure_columns(
     ranks: Int32,
     starts: Int64,
     first: int,
@@ -66,11 +42,15 @@ def measure_streams(
     high: int,
     skip: int,
     counts: Int64,
-    lengths: Int64,
+    lengths: Int64 | None,
 ) -> None:
-    """Count as count_columns does, and add to lengths, (high - low,), those of the prefixes, the rank included."""
+    """Add to counts, (high - low,), how many of the rows first..last have each rank low..high.
 
-def fill_streams(
+    A row counts only where at least skip >= 0 other entries stand before the rank.
+    lengths: (high - low,), what the lengths of these prefixes, the rank included, are added to; None for nothing.
+    """
+
+def fill_columns(
     ranks: Int32,
     starts: Int64,
     units: Int32 | None,
@@ -79,13 +59,14 @@ def fill_streams(
     low: int,
     high: int,
     skip: int,
+    copied: bool,
     cursor: Int64,
-    stream: Int32,
+    out: Int32,
 ) -> None:
-    """Copy to stream the prefixes that measure_streams measures, the rank at the end of each, at their rank's cursor.
+    """Write to out the rows that measure_columns counts, ascending, at their rank's cursor; or, copied, their prefixes.
 
-    units: (rows,) the unit of each row, written before its prefixes; None for none.
-    cursor: (high - low,), where the next prefix of each rank goes; it is moved on.
+    A copied prefix has the rank at its end, and before it the unit of its row: units, (rows,); None for none.
+    cursor: (high - low,), where the next row or prefix of each rank goes; it is moved on.
     """
 
 def fill_bitmaps(
@@ -114,7 +95,7 @@ def prefixes(ranks: Int32, starts: Int64, rows: Int32, bound: int, out_starts: I
 class Scan:
     """One count of all itemsets of a size, by any number of threads that call `run`.
 
-    size: items per itemset, 2 to `compiled_counter.LARGEST_SIZE`. histogram: (ceiling,) int64 zeros, added to in place:
+    size: items per itemset, 2 to `compiled.LARGEST_SIZE`. histogram: (ceiling,) int64 zeros, added to in place:
     itemsets of supports floor..ceiling are counted, floor >= 1. longest: entries of the longest row.
     wanted: itemsets from the top; once there are so many, the floor rises to where the last of them is. 0 for all.
     max_work: steps after which the scan gives up, 1 to 2^63 - 1. list_items: list the itemsets too, by one thread.
@@ -141,7 +122,7 @@ class Scan:
         """
 
     def set_streams(self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int) -> None:
-        """Let the next `run` count the same by copies of prefixes, as fill_streams writes them.
+        """Let the next `run` count the same by copies of prefixes, as fill_columns copies them.
 
         Rank low + k has counts[k] of them, from streams[starts[k]] on. of_units: whether a unit stands before each.
         """

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The counting kernel: a prefix scan in descending order of support that fills a histogram of supports.
+"""The counting kernel: a prefix scan in descending order of support that fills a histogram; see kernel.pyi.
 
 Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
 be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
@@ -14,8 +14,8 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
 
-Nothing here looks at Python objects while it works; `compiled_counter.py` prepares the arrays and owns the threads.
-The interpreter's lock is needed all the same: under it threads add up what each of them has found.
+Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. Under the
+interpreter's lock they add up what each of them has found.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -108,30 +108,7 @@ FEW_ROWS = FEW
 # ------------------------------------------------------------------------------------- preparing the rows
 
 
-def count_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
-                int64_t first, int64_t last, int64_t[::1] supports):
-    """Add to supports how many of the units first..last have each item. Without unit_offsets a basket is a unit."""
-    cdef int64_t unit, entry
-    cdef int32_t item
-    cdef int64_t[::1] seen
-    if unit_offsets is None:
-        with nogil:
-            for entry in range(offsets[first], offsets[last]):
-                supports[items[entry]] += 1
-        return
-    from numpy import full
-
-    seen = full(len(supports), -1, dtype="int64")
-    with nogil:
-        for unit in range(first, last):
-            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
-                item = items[entry]
-                if seen[item] != unit:
-                    seen[item] = unit
-                    supports[item] += 1
-
-
-def kept_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
+def ranked_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
                  int64_t first, int64_t last, int64_t[::1] lengths):
     """Write how many entries of each row have a rank (not -1)."""
     cdef int64_t row, entry, kept
@@ -149,103 +126,74 @@ def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_
     cdef int64_t row, entry, end
     cdef int32_t rank
     cdef int32_t short[SHORT]
-    with nogil:
-        for row in range(first, last):
-            if starts[row + 1] - starts[row] <= SHORT:
-                end = 0
-                for entry in range(offsets[row], offsets[row + 1]):
-                    rank = rank_of[items[entry]]
-                    if rank >= 0:
-                        short[end] = rank
-                        end += 1
-                fim_sort_short(short, end, &ranks[0] + starts[row])
-            else:
-                end = starts[row]
-                for entry in range(offsets[row], offsets[row + 1]):
-                    rank = rank_of[items[entry]]
-                    if rank >= 0:
-                        ranks[end] = rank
-                        end += 1
-                _sort(&ranks[0] + starts[row], end - starts[row])
-
-
-def count_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                  int32_t low, int32_t high, int64_t skip, int64_t[::1] counts):
-    """Count the entries of each rank in low..high that have at least `skip` entries before them in their row."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    counts[rank - low] += 1
-
-
-def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                 int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor, int32_t[::1] rows):
-    """Write the row of each of those entries at its rank's cursor, and move the cursor on."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    rows[cursor[rank - low]] = <int32_t>row
-                    cursor[rank - low] += 1
-
-
-def measure_streams(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                    int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
-    """Count as count_columns does, and add up the lengths of the prefixes, the rank itself included."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    counts[rank - low] += 1
-                    lengths[rank - low] += entry - starts[row] + 1
-
-
-def fill_streams(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
-                 int64_t first, int64_t last, int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor,
-                 int32_t[::1] stream):
-    """Copy those prefixes, each with its rank as its end and its row's unit (if any) before it, to the rank's cursor."""
-    cdef int64_t row, entry, length
-    cdef int32_t rank
+    cdef int32_t *own
     cdef int32_t *out
     with nogil:
         for row in range(first, last):
+            own = out = &ranks[0] + starts[row]
+            if starts[row + 1] - starts[row] <= SHORT:
+                out = short
+            end = 0
+            for entry in range(offsets[row], offsets[row + 1]):
+                rank = rank_of[items[entry]]
+                if rank >= 0:
+                    out[end] = rank
+                    end += 1
+            if out == own:
+                _sort(own, end)
+            else:
+                fim_sort_short(short, end, own)
+
+
+def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
+                    int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
+    """Count the entries of each rank in low..high that have `skip` others before them; add up these prefixes' lengths."""
+    cdef int64_t row, entry
+    cdef int32_t rank
+    with nogil:
+        for row in range(first, last):
             for entry in range(starts[row] + skip, starts[row + 1]):
                 rank = ranks[entry]
                 if rank >= high:
                     break
                 if rank >= low:
-                    length = entry - starts[row] + 1
-                    out = &stream[0] + cursor[rank - low]
-                    cursor[rank - low] += length
-                    if units is not None:
-                        out[0] = units[row]
-                        out += 1
-                        cursor[rank - low] += 1
-                    memcpy(out, &ranks[0] + starts[row], length * sizeof(int32_t))
+                    counts[rank - low] += 1
+                    if lengths is not None:
+                        lengths[rank - low] += entry - starts[row] + 1
+
+
+def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units, int64_t first,
+                 int64_t last, int32_t low, int32_t high, int64_t skip, bint copied, int64_t[::1] cursor,
+                 int32_t[::1] out):
+    """Write the row of each of those entries, or a copy of its prefix, at its rank's cursor, and move the cursor on."""
+    cdef int64_t row, entry, length
+    cdef int32_t rank
+    cdef int32_t *at
+    with nogil:
+        for row in range(first, last):
+            for entry in range(starts[row] + skip, starts[row + 1]):
+                rank = ranks[entry]
+                if rank >= high:
+                    break
+                if rank < low:
+                    continue
+                at = &out[0] + cursor[rank - low]
+                if not copied:
+                    at[0] = <int32_t>row
+                    cursor[rank - low] += 1
+                    continue
+                length = entry - starts[row] + 1
+                cursor[rank - low] += length
+                if units is not None:
+                    at[0] = units[row]
+                    at += 1
+                    cursor[rank - low] += 1
+                memcpy(at, &ranks[0] + starts[row], length * sizeof(int32_t))
 
 
 def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
                  int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
-    """Set the bit of each row in the bitmap of each rank below high; first is a multiple of 64.
-
-    rank_of: the rank of each item; None where the items are ranks already, ascending in each row.
-    """
+    """Set the bit of each row in the bitmap of each rank below high; see kernel.pyi."""
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
@@ -260,15 +208,20 @@ def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int
                     bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
 
 
-cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells) noexcept nogil:
-    cdef int64_t b, a
-    cdef uint32_t *line
+cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells,
+                                  int32_t *marks, int32_t unit) noexcept nogil:
+    """Count the pairs of a row below high. marks: the unit that each was last counted for, plus 1; NULL to count all."""
+    cdef int64_t b, a, base
     for b in range(length):
         if row[b] >= high:
             return b * (b - 1) // 2
-        line = cells + <int64_t>row[b] * (row[b] - 1) // 2
+        base = <int64_t>row[b] * (row[b] - 1) // 2
         for a in range(b):
-            line[row[a]] += 1
+            if marks == NULL:
+                cells[base + row[a]] += 1
+            else:
+                cells[base + row[a]] += marks[base + row[a]] != unit + 1
+                marks[base + row[a]] = unit + 1
     return length * (length - 1) // 2
 
 
@@ -302,19 +255,6 @@ cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t
                 break
             seen[row[b]] = 0
     return work
-
-
-cdef inline int64_t _pairs_of_unit(const int32_t *row, int64_t length, int32_t high, int32_t unit,
-                                   uint32_t *cells, int32_t *marks) noexcept nogil:
-    cdef int64_t b, a, base
-    for b in range(length):
-        if row[b] >= high:
-            return b * (b - 1) // 2
-        base = <int64_t>row[b] * (row[b] - 1) // 2
-        for a in range(b):
-            cells[base + row[a]] += marks[base + row[a]] != unit + 1
-            marks[base + row[a]] = unit + 1
-    return length * (length - 1) // 2
 
 
 cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
@@ -397,17 +337,18 @@ cdef struct Worker:
     int64_t listed_room
 
 
-cdef bint _grow(void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
+cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
+    """Make room for so many of that width; False, and the end of the scan, where there is too little memory."""
     cdef void *grown
-    cdef int64_t size
     if needed <= room[0]:
         return True
-    size = needed + needed // 4 + 64
-    grown = realloc(buffer[0], size * width)
+    needed += needed // 4 + 64
+    grown = realloc(buffer[0], needed * width)
     if grown == NULL:
+        fim_store_int(&w.shared.state, NO_MEMORY_STATE)
         return False
     buffer[0] = grown
-    room[0] = size
+    room[0] = needed
     return True
 
 
@@ -436,10 +377,6 @@ cdef inline bint _goes_on(Worker *w) noexcept nogil:
     if w.work >= BREATH:
         _breathe(w)
     return fim_load_int(&w.shared.state) == 0
-
-
-cdef void _out_of_memory(Worker *w) noexcept nogil:
-    fim_store_int(&w.shared.state, NO_MEMORY_STATE)
 
 
 cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
@@ -545,38 +482,29 @@ cdef void _finish_counts(Worker *w, int64_t met, int32_t bound, int depth) noexc
     cdef int64_t k
     cdef int32_t rank
     cdef uint32_t support
-    if w.shared.list_items:
-        _list_counts(w, met, bound, depth)
-        return
-    for k in range(bound if met < 0 else met):
-        rank = <int32_t>k if met < 0 else w.touched[k]
-        support = w.count[rank]
-        w.count[rank] = 0
-        if support:
-            _record(w, support)
-
-
-cdef void _list_counts(Worker *w, int64_t met, int32_t bound, int depth) noexcept nogil:
-    cdef int64_t k
-    cdef int32_t rank, at
-    cdef uint32_t support
-    cdef int size = w.shared.size
-    if met >= 0:
+    if w.shared.list_items and met >= 0:
         _sort(w.touched, met)
     for k in range(bound if met < 0 else met):
         rank = <int32_t>k if met < 0 else w.touched[k]
         support = w.count[rank]
         w.count[rank] = 0
-        if support < w.shared.floor or support >= w.shared.ceiling:
-            continue
-        if not _grow(<void **>&w.listed, &w.listed_room, w.listed_size + size + 1, sizeof(int32_t)):
-            _out_of_memory(w)
-            continue
-        for at in range(size - 1):
-            w.listed[w.listed_size + at] = w.chosen[at]
-        w.listed[w.listed_size + size - 1] = rank if depth == 0 else w.depths[depth - 1].names[rank]
-        w.listed[w.listed_size + size] = <int32_t>support
-        w.listed_size += size + 1
+        if w.shared.list_items:
+            _list(w, rank if depth == 0 else w.depths[depth - 1].names[rank], support)
+        elif support:
+            _record(w, support)
+
+
+cdef void _list(Worker *w, int32_t rank, uint32_t support) noexcept nogil:
+    """Write down what was chosen and that rank, if its support is wanted."""
+    cdef int32_t *out
+    cdef int size = w.shared.size
+    if (support < w.shared.floor or support >= w.shared.ceiling or not _grow(
+            w, <void **>&w.listed, &w.listed_room, w.listed_size + size + 1, sizeof(int32_t))):
+        return
+    out = w.listed + w.listed_size
+    memcpy(out, w.chosen, (size - 1) * sizeof(int32_t))
+    out[size - 1], out[size] = rank, <int32_t>support
+    w.listed_size += size + 1
 
 
 cdef void _few_rows(Worker *w, Table *table, const int32_t *rows, int n, int32_t bound, int more) noexcept nogil:
@@ -683,8 +611,7 @@ cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexc
     cdef int64_t k, floor = fim_load(&w.shared.floor)
     cdef int32_t rank, kept = 0
     cdef bint ordered = met < 0 or met > bound // 8
-    if not _grow(<void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
         return 0
     if not ordered:
         _sort(w.touched, met)
@@ -747,11 +674,17 @@ cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t
                        int depth) noexcept nogil:
     """Count all itemsets of `more` >= 2 of the labels, in n rows that hold that many pairs of them."""
     cdef Depth *d = &w.depths[depth]
-    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2
+    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2, row, entry
     cdef int32_t label
     if not w.shared.list_items:
         if local.units == NULL and cells * (words + 4) < pairs:
-            _extend_bitmaps(w, local, n, kept, words, more, depth)
+            if not _grow(w, <void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
+                return
+            memset(d.bits, 0, kept * words * sizeof(uint64_t))
+            for row in range(n):
+                for entry in range(local.starts[row], local.starts[row + 1]):
+                    d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
+            _intersect(w, d.bits, kept, words, more, depth + 1)
             return
         if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
             _pair_table(w, local, n, kept, cells)
@@ -774,10 +707,9 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
     cdef const int32_t *entry
     cdef const int32_t *following = table.ranks
     cdef int32_t unit = 0
-    if not _grow(<void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
-        table.units != NULL and not _grow(<void **>&d.units, &d.units_room, n, sizeof(int32_t))
+    if not _grow(w, <void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
+        table.units != NULL and not _grow(w, <void **>&d.units, &d.units_room, n, sizeof(int32_t))
     ):
-        _out_of_memory(w)
         return -1
     for k in range(n):
         entry = _row(table, rows, k, following, &unit)
@@ -785,8 +717,7 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
             length = 0
             while entry[length] < bound:
                 length += 1
-            if not _grow(<void **>&d.ranks, &d.ranks_room, size + length + 1, sizeof(int32_t)):
-                _out_of_memory(w)
+            if not _grow(w, <void **>&d.ranks, &d.ranks_room, size + length + 1, sizeof(int32_t)):
                 return -1
         start = size
         while entry[0] < bound:
@@ -812,8 +743,7 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
     """List for each label the rows in which at least more - 1 labels stand before it."""
     cdef int64_t row, entry, size = 0, count
     cdef int32_t label
-    if not _grow(<void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
         return False
     memset(d.columns, 0, (kept + 2) * sizeof(int64_t))
     for row in range(n):
@@ -821,8 +751,7 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
             d.columns[local.ranks[entry] + 2] += 1
     for label in range(kept):
         d.columns[label + 2] += d.columns[label + 1]
-    if not _grow(<void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
         return False
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
@@ -834,33 +763,20 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
 
 cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t cells) noexcept nogil:
     cdef int64_t row, cell
-    if local.units == NULL:
-        for row in range(n):
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells)
-    else:
+    if local.units != NULL:
         memset(w.marks, 0, cells * sizeof(int32_t))
-        for row in range(n):
-            _pairs_of_unit(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept,
-                           local.units[row], w.cells, w.marks)
+    for row in range(n):
+        if local.units == NULL:
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+                          NULL, 0)
+        else:
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+                          w.marks, local.units[row])
     w.work += cells
     for cell in range(cells):
         if w.cells[cell]:
             _record(w, w.cells[cell])
             w.cells[cell] = 0
-
-
-cdef void _extend_bitmaps(Worker *w, Table *local, int64_t n, int32_t kept, int64_t words, int more,
-                          int depth) noexcept nogil:
-    cdef Depth *d = &w.depths[depth]
-    cdef int64_t row, entry
-    if not _grow(<void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
-        _out_of_memory(w)
-        return
-    memset(d.bits, 0, kept * words * sizeof(uint64_t))
-    for row in range(n):
-        for entry in range(local.starts[row], local.starts[row + 1]):
-            d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
-    _intersect(w, d.bits, kept, words, more, depth + 1)
 
 
 cdef void _intersect(Worker *w, const uint64_t *sets, int32_t count, int64_t words, int more,
@@ -889,8 +805,7 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
         for other in range(last):
             _record(w, fim_and_count(own, sets + other * words, words))
     else:
-        if not _grow(<void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
-            _out_of_memory(w)
+        if not _grow(w, <void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
             return
         for other in range(last):
             shared = fim_and_store(d.bits + kept * words, own, sets + other * words, words)
@@ -924,9 +839,8 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     cdef uint64_t rest, long_enough
     if kept < more:
         return
-    if (not _grow(<void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
-            or not _grow(<void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
-        _out_of_memory(w)
+    if (not _grow(w, <void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
+            or not _grow(w, <void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
         return
     for word in range(words):
         if own[word] == 0:
@@ -965,81 +879,59 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
 
 
 cdef class Scan:
-    """One count of all itemsets of a size, by any number of threads that call `run`.
-
-    The rows, their columns (the rows that each rank of low..high occurs in) and their units (or None) are as
-    `compiled_counter.py` prepares them. Supports in floor..ceiling are counted, from the
-    floor reached in the end on if `wanted` is not 0. list_items: write the itemsets down (one thread).
-    """
+    """One count of all itemsets of a size, by any number of threads that call `run`; see kernel.pyi."""
 
     cdef Shared shared
     cdef const int32_t[::1] ranks, rows, units, streams
-    cdef const int64_t[::1] starts, columns, counts_of_rows
+    cdef const int64_t[::1] starts, columns, counts_of_rows, unit_starts
     cdef bint of_units
     cdef const uint64_t[::1] bits
     cdef uint32_t[::1] cells
-    cdef const int64_t[::1] unit_starts
-    cdef int32_t pair_ranks
-    cdef int64_t words
+    cdef int32_t pair_ranks, low, high
+    cdef int64_t words, longest
     cdef int64_t[::1] counts
-    cdef int32_t low, high
-    cdef int64_t longest
     cdef object terms, listed, tick, failure
 
     def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
                  int64_t max_work, bint list_items):
-        self.shared.size = size
-        self.shared.histogram = &histogram[0]
-        self.shared.ceiling = histogram.shape[0]
-        self.shared.floor = floor
-        self.shared.wanted = wanted
-        self.shared.max_work = max_work
-        self.shared.list_items = list_items
-        self.counts = histogram
-        self.longest = longest
-        self.terms = {}
-        self.listed = []
+        self.shared.size, self.shared.floor, self.shared.wanted = size, floor, wanted
+        self.shared.histogram, self.shared.ceiling = &histogram[0], histogram.shape[0]
+        self.shared.max_work, self.shared.list_items = max_work, list_items
+        self.counts, self.longest = histogram, longest
+        self.terms, self.listed = {}, []
         self.tick = self.failure = None
+
+    cdef _begin(self, int64_t low, int64_t high):
+        self.bits = self.streams = self.cells = None
+        self.low, self.high, self.shared.next_rank = <int32_t>low, <int32_t>high, low
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
-        """Set what the next `run` goes through: the ranks low..high as an itemset's least frequent item."""
+        """Let the next `run` go through rows."""
+        self._begin(low, high)
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
-        self.low, self.high = low, high
-        self.shared.next_rank = low
-        self.bits = self.streams = self.cells = None
 
     def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
                     bint of_units, int32_t low, int32_t high):
-        """Let the next `run` go through copies of the ranks' prefixes: counts[k] of them from streams[starts[k]] on."""
+        """Let the next `run` go through copies of prefixes."""
+        self._begin(low, high)
         self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
-        self.low, self.high = low, high
-        self.shared.next_rank = low
-        self.bits = self.cells = None
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
-        """Let the next `run` go through the ranks below high, by their bitmaps."""
+        """Let the next `run` go through bitmaps."""
+        self._begin(self.shared.size - 1, high)
         self.bits, self.words = bits, words
-        self.streams = self.cells = None
-        self.low, self.high = self.shared.size - 1, high
-        self.shared.next_rank = self.low
 
     def set_pairs(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
                   int32_t ranks_in_table, uint32_t[::1] cells):
-        """Let the next `run` add the units of each pair a < b < ranks_in_table to cells[b(b - 1)/2 + a].
-
-        unit_starts: the first row of each unit; None where each row is one. `next_rank` is then the next unit.
-        """
+        """Let the next `run` fill a table of pairs."""
+        self._begin(0, (starts if unit_starts is None else unit_starts).shape[0] - 1)
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
         self.pair_ranks, self.cells = ranks_in_table, cells
-        self.low, self.high = 0, <int32_t>((starts if unit_starts is None else unit_starts).shape[0] - 1)
-        self.shared.next_rank = 0
-        self.bits = self.streams = None
 
     def add_pairs(self, const uint32_t[::1] cells):
         """Record the supports of a table of pairs, and let the floor rise."""
-        cdef int64_t cell
-        cdef int64_t support
+        cdef int64_t cell, support
         with nogil:
             for cell in range(cells.shape[0]):
                 support = cells[cell]
@@ -1058,13 +950,8 @@ cdef class Scan:
             _raise_floor(&worker)
 
     def run(self, tick=None):
-        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here.
-
-        tick: called every few milliseconds; given by one thread only, which is stopped by what it raises.
-        """
+        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here."""
         cdef Worker worker
-        cdef int64_t value
-        cdef Py_ssize_t at
         if fim_load(&self.shared.next_rank) >= self.high:
             return  # the others were faster
         memset(&worker, 0, sizeof(worker))
@@ -1075,10 +962,15 @@ cdef class Scan:
             self.tick, worker.scan = tick, <void *>self
         try:
             with nogil:
-                if self.cells is None:
-                    self._work(&worker)
-                else:
+                if not (self._prepare(&worker) if self.cells is None else self._prepare_pairs(&worker)):
+                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                elif self.cells is not None:
                     self._work_through_pairs(&worker)
+                elif self.bits is None:
+                    self._work_through_columns(&worker)
+                else:
+                    self._work_through_bitmaps(&worker)
+                _breathe(&worker)
             self._collect(&worker)
         finally:
             _free(&worker)
@@ -1087,7 +979,7 @@ cdef class Scan:
         if tick is not None and self.failure is not None:
             raise self.failure
 
-    cdef void _work(self, Worker *w) noexcept nogil:
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
         w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
         w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
@@ -1099,14 +991,13 @@ cdef class Scan:
         w.small = <int64_t *>calloc(SMALL, sizeof(int64_t))
         if not self.shared.list_items and terms < TERMS:
             w.terms = <int64_t *>calloc(terms, sizeof(int64_t))
-        if (w.count == NULL or w.mark == NULL or w.touched == NULL or w.cells == NULL or w.marks == NULL
-                or w.small == NULL or w.depths == NULL or w.chosen == NULL):
-            _out_of_memory(w)
-        elif self.bits is None:
-            self._work_through_columns(w)
-        else:
-            self._work_through_bitmaps(w)
-        _breathe(w)
+        return (w.count != NULL and w.mark != NULL and w.touched != NULL and w.cells != NULL and w.marks != NULL
+                and w.small != NULL and w.depths != NULL and w.chosen != NULL)
+
+    cdef bint _prepare_pairs(self, Worker *w) noexcept nogil:
+        w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
+        w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
+        return w.cells != NULL and w.seen != NULL
 
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
@@ -1135,26 +1026,21 @@ cdef class Scan:
             step = 16 if rank > 2048 else 1
 
     cdef void _work_through_bitmaps(self, Worker *w) noexcept nogil:
-        cdef const uint64_t *sets = &self.bits[0]
         cdef int64_t rank
         while _goes_on(w):
             rank = fim_add(&self.shared.next_rank, 1)
             if rank >= self.high:
                 return
-            _intersect_last(w, sets, <int32_t>rank, self.words, self.shared.size, 0)
+            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
 
     cdef void _work_through_pairs(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = &self.ranks[0]
         cdef const int64_t *starts = &self.starts[0]
         cdef int64_t unit, row, first, last
-        w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
-        w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
-        if w.cells == NULL or w.seen == NULL:
-            _out_of_memory(w)
         while _goes_on(w):
             unit = fim_add(&self.shared.next_rank, UNITS)
             if unit >= self.high:
-                break
+                return
             for unit in range(unit, min(unit + UNITS, <int64_t>self.high)):
                 first, last = unit, unit + 1
                 if self.unit_starts is not None:
@@ -1162,7 +1048,7 @@ cdef class Scan:
                 w.work += last - first
                 if last - first == 1:
                     w.work += _pairs_of_row(ranks + starts[first], starts[last] - starts[first], self.pair_ranks,
-                                            w.cells)
+                                            w.cells, NULL, 0)
                 elif last - first <= ROWS_OF_UNIT:
                     w.work += _pairs_of_rows(ranks, starts + first, last - first, self.pair_ranks, w.cells,
                                              w.seen, w.seen + self.pair_ranks)
@@ -1170,20 +1056,18 @@ cdef class Scan:
                     if w.marks == NULL:
                         w.marks = <int32_t *>calloc(self.cells.shape[0] + 1, sizeof(int32_t))
                     if w.marks == NULL:
-                        _out_of_memory(w)
-                        break
+                        fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                        return
                     for row in range(first, last):
-                        w.work += _pairs_of_unit(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
-                                                 <int32_t>unit, w.cells, w.marks)
+                        w.work += _pairs_of_row(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
+                                                w.cells, w.marks, <int32_t>unit)
                         if not _goes_on(w):
-                            break
+                            return
                 if not _goes_on(w):
-                    break
-        _breathe(w)
+                    return
 
     cdef _collect(self, Worker *w):
-        cdef int64_t at, value, stride = self.longest + 1
-        cdef int64_t support
+        cdef int64_t at, value, support, stride = self.longest + 1
         if self.cells is not None and w.cells != NULL:
             for at in range(self.cells.shape[0]):
                 self.cells[at] += w.cells[at]
@@ -1207,37 +1091,30 @@ cdef class Scan:
 
     @property
     def state(self):
-        """RUNNING (or done), STOPPED, OVER_LIMIT or NO_MEMORY."""
         return fim_load_int(&self.shared.state)
 
     @property
     def histogram(self):
-        """How many itemsets have each support below the ceiling, closed forms left out; (ceiling,) int64 memoryview."""
         return self.counts
 
     @property
     def floor(self):
-        """The least support that is wholly counted."""
         return self.shared.floor
 
     @property
     def work(self):
-        """Steps done, roughly."""
         return fim_load(&self.shared.work)
 
     @property
     def next_rank(self):
-        """The rank at which the scan is."""
         return min(fim_load(&self.shared.next_rank), self.high)
 
     @property
     def closed_forms(self):
-        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
         return self.terms
 
     @property
     def itemsets(self):
-        """The listed itemsets: bytes of int32, size ranks and the support of each, in scan order."""
         return b"".join(self.listed)
 
 

@@ -16,14 +16,20 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# -------------------- threads
-# Threads beside the one that counts: they do the same work, and end when it ends, fails or is interrupted.
+# How often the thread that waits for the others looks up, and a count shows progress.
+_WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
+# Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
+_LONG, _MOST_PARTS = 256, 1 << 29
 
-# How often the thread that waits for the others looks up.
-_WAIT_SECONDS = 0.05
+# Called with the fraction done of the present pass, 0 to 1.
+Progress = Callable[[float], object]
 
 
-class HelperThreads:
+def _no_progress(fraction: float) -> None:
+    pass
+
+
+class _HelperThreads:
     """Threads that do the same work as the one that waits for them at the end: a context manager.
 
     work: called by each thread. size: how many threads, none where it is not positive. stop: called when one of them
@@ -58,7 +64,7 @@ class HelperThreads:
             self._failures.append(failure)
             self._stop()
 
-    def __enter__(self) -> HelperThreads:
+    def __enter__(self) -> _HelperThreads:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -70,24 +76,6 @@ class HelperThreads:
         self._threads.clear()  # they refer to this object, and to what they worked on
         if error is None and self._failures:
             raise self._failures[0]
-
-
-# -------------------- work limit
-# How much work a count may be, who does it, and who watches: threads, the limit of work, progress, Ctrl-C.
-#
-# Work is counted in steps: about one step for each time that an itemset is met in a basket.
-
-# Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
-_LONG, _MOST_PARTS = 256, 1 << 29
-# How often a count shows progress.
-_PROGRESS_SECONDS = 0.05
-
-# Called with the fraction done of the present pass, 0 to 1.
-Progress = Callable[[float], object]
-
-
-def _no_progress(fraction: float) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -124,7 +112,7 @@ class Effort:
             for job in queue:
                 job()
 
-        with HelperThreads(work, min(self.workers, len(waiting)) - 1, stop=waiting.clear) as helpers:
+        with _HelperThreads(work, min(self.workers, len(waiting)) - 1, stop=waiting.clear) as helpers:
             helpers.start()
             work()
 
@@ -150,7 +138,7 @@ class Effort:
                 shown = time.monotonic()
                 self.progress(fraction())
 
-        with HelperThreads(lambda: work(None), self.workers - 1, stop=stop) as helpers:
+        with _HelperThreads(lambda: work(None), self.workers - 1, stop=stop) as helpers:
             work(tick)
             helpers.finish(tick)
 

@@ -31,7 +31,7 @@ from fim_private.reading.record_batches import (
     items_name,
     keyed_rows,
 )
-from fim_private.spark.tasks import Batches, spark_call, told
+from fim_private.spark.tasks import Batches, spark_call, spark_errors
 
 # -------------------- session
 # A session of Spark: the caller's own where there is one, and otherwise a new one, with few settings of ours.
@@ -69,7 +69,7 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
     need_pyspark()
     given = dict(settings or {})
     then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
-    with told("Spark did not start", then):
+    with spark_errors("Spark did not start", then):
         present = _present()
         if present is None:
             return _started(given)
@@ -282,7 +282,7 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         _refuse_unread(os.fspath(data))
     need_pyspark()
     with ExitStack() as views:
-        with told(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
+        with spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
         source = ArrowSource(name, schema, lambda wanted: (), kind)
@@ -321,7 +321,7 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
         )
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
-    with told(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
+    with spark_errors(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
         frame = spark.sql(options.query)
         frame.schema  # noqa: B018 - with Spark Connect errors show only now
     return frame, "the query", "Spark query"

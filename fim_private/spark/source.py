@@ -1,4 +1,9 @@
-"""The source and the counter on Spark."""
+"""The source on Spark: purchases that stay where they are, and whose itemsets are counted by shards of ranks.
+
+Each shard is counted by the kernel of one machine, in a task of its own. The top comes first among the most frequent
+items alone: the support that the wanted-th itemset has there is a floor for all, so that a second round needs only the
+items that have as much: two rounds, or some more, of small data.
+"""
 
 from __future__ import annotations
 
@@ -9,48 +14,225 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import Counter, ItemCounter, Shard, Top, at_least, rank_order
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
-from fim_private.counting.spectra import Candidates, Places, counted_spectrum, listed_spectrum, located, lowest_listed
+from fim_private.counting.counter import (
+    Counter,
+    ItemCounter,
+    Shard,
+    ShardCounter,
+    Top,
+    at_least,
+    highest_support,
+    rank_order,
+    ranks_of,
+)
+from fim_private.counting.source import (
+    UNKNOWN,
+    Catalogue,
+    CatalogueItemsets,
+    Places,
+    SizedUniverse,
+    Universe,
+    counted_spectrum,
+    listed_spectrum,
+    located,
+    lowest_listed,
+    shard_counter,
+)
 from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import Item
+from fim_private.reading.labels import Item, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spark.purchases import SEGMENT, ItemNames, Kept, tasks_for
-from fim_private.spark.spectra import (
-    COUNTS,
-    DONE,
-    FOUND,
-    SCHEMA,
-    SHARD,
-    TOPS,
-    Descent,
-    LevelCounts,
-    Listed,
-    Located,
-    OnShards,
-    Projection,
-    ShardOf,
-)
-from fim_private.spark.sums import Capped, CutTo, Restricted, SparkItems, View, counted_together, united
-from fim_private.spark.tasks import CHECK, Batches, Cells, changed, collected, rows_of, run, spark_call, total, verify
+from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Kept, joined, mark, pieces, tasks_for
+from fim_private.spark.retries import CHECK, Cells, changed, total, verify
+from fim_private.spark.sums import SparkItems, View, capped, restricted
+from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
 from fim_private.spectrum import SupportSpectrum, union
 
-# -------------------- spark counter
-# The counter of itemsets on Spark: shards by rank, each counted by the kernel of one machine, and added up.
-#
-# The top comes first among the most frequent items alone. The support that the wanted-th itemset has there is a
-# floor for
-# all, so that a second round needs only the items that have as much: two rounds, or some more, of small data.
+# -------------------------------------------------------------------------------------------------------- shards
+
+_SHARD = "shard"
+_PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The task that gives, for each shard, what it needs of the purchases of some units.
+
+    rank_of: (codes,) int32, the rank of each code, -1 for none. bounds: (shards + 1,), the first rank of each shard,
+    and the end of the last. size: items per itemset: of fewer a basket has none.
+    """
+
+    rank_of: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    size: int
+
+    def __call__(self, data: Transactions) -> Batches:
+        """Yield the pieces that each shard needs."""
+        for shard, own in self._shards(data):
+            yield from pieces(own, [(_SHARD, shard)])
+
+    def mark(self, cells: Cells) -> Batches:
+        """Yield check cells for each shard, also for one that needs nothing."""
+        for shard in range(len(self.bounds) - 1):
+            yield mark(cells, [(_SHARD, shard)])
+
+    def _shards(self, data: Transactions) -> Iterator[tuple[int, Transactions]]:
+        """Yield the purchases that each shard needs, with ranks for codes; nothing for a shard that needs none."""
+        ranks = self.rank_of[data.items]
+        known = ranks >= 0
+        row = np.repeat(np.arange(data.kept, dtype=np.int64), np.diff(data.offsets))[known]
+        key = (row << 32) | ranks[known]
+        key.sort()
+        row, ranks = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+        starts = np.searchsorted(row, np.arange(data.kept))
+        shard = np.searchsorted(self.bounds, ranks, side="right") - 1
+        # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
+        last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
+        last = last[last - starts[row[last]] + 1 >= self.size]
+        of_shard = shard[last]
+        order = np.argsort(of_shard, kind="stable")
+        ends = np.searchsorted(of_shard[order], np.arange(len(self.bounds)))
+        for place in range(len(self.bounds) - 1):
+            own = last[order[ends[place] : ends[place + 1]]]
+            if not len(own):
+                continue
+            begins = starts[row[own]]
+            offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
+            places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], np.diff(offsets))
+            unit_offsets = None
+            if data.unit_offsets is not None:
+                unit = np.searchsorted(data.unit_offsets, row[own], side="right")
+                unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
+            yield place, Transactions(offsets, ranks[places], numbers(int(self.bounds[-1])), unit_offsets)
+
+
+# The column of an answer that tells which shard gave it.
+_DONE = "done"
+# floor: down to which levels are complete. levels: JSON, [[support, itemsets], ...], for these numbers may be of any
+# size. work: steps.
+_TOPS = pa.schema([("floor", pa.int64()), ("levels", pa.string()), ("work", pa.string())])
+# levels: as in _TOPS, of a shard.
+_COUNTS = pa.schema([("shard", pa.int64()), ("levels", pa.string())])
+# index: of an itemset among those of its support.
+_FOUND = pa.schema([("support", pa.int64()), ("index", pa.string()), ("ranks", pa.list_(pa.int32()))])
+# Yields what is asked of one shard, by its number and a counter of its itemsets.
+_OfShard = Callable[[int, ShardCounter], Batches]
+
+
+@dataclass(frozen=True)
+class _Shards:
+    """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size."""
+
+    bounds: NDArray[np.int64]
+    supports: NDArray[np.int64]
+    by_user: bool
+    size: int
+    max_work: int
+
+    def counter(self, number: int, batches: Sequence[pa.RecordBatch]) -> ShardCounter:
+        """Return the counter of the shard of that number."""
+        low, high = self.bounds[number : number + 2].tolist()
+        data = joined(batches, len(self.supports), by_user=self.by_user)
+        effort = Effort(threads=1, max_work=self.max_work)
+        return shard_counter(Shard(data, low, high, self.supports), self.size, effort)
+
+
+@dataclass(frozen=True)
+class _OnShards:
+    """The task that gathers the pieces of each shard, which are neighbours, and works on one shard at a time.
+
+    kept: what the check cells of each shard have to add up to. schema: of what the task yields.
+    """
+
+    shards: _Shards
+    task: _OfShard
+    kept: Cells
+    schema: pa.Schema
+
+    @property
+    def answers(self) -> pa.Schema:
+        """The schema of the answers: what the task yields, and in a row of its own the number of each shard."""
+        return self.schema.append(pa.field(_DONE, pa.int64()))
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield what the task makes of each shard. Raises DataError for one that is not of what was kept."""
+        present: int | None = None
+        own: list[pa.RecordBatch] = []
+        for batch in batches:
+            shard_numbers = batch.column(_SHARD).to_numpy()
+            cuts = [0, *(np.flatnonzero(np.diff(shard_numbers)) + 1).tolist(), len(shard_numbers)]
+            for start, end in pairwise(cuts):
+                if start == end:
+                    continue
+                if present is not None and shard_numbers[start] != present:
+                    yield from self._done(present, own)
+                    own = []
+                present = int(shard_numbers[start])
+                own.append(batch.slice(start, end - start))
+        if present is not None:
+            yield from self._done(present, own)
+
+    def _done(self, number: int, own: list[pa.RecordBatch]) -> Batches:
+        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
+        counter = self.shards.counter(number, own)
+        own.clear()
+        yield pa.RecordBatch.from_pylist([{_DONE: number}], schema=self.answers)
+        for batch in self.task(number, counter):
+            yield batch.append_column(_DONE, pa.nulls(len(batch), pa.int64()))
+
+
+def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Batches:
+    """Count a shard from the top."""
+    top = counter.descend(ceiling, floor, wanted)
+    yield rows_of(_TOPS, [(top.floor, json.dumps(top.levels), str(top.work))])
+
+
+def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Batches:
+    """Count how many itemsets of a shard have some supports, which are in descending order."""
+    levels = counter.descend(supports[0] + 1, supports[-1], None).levels
+    yield rows_of(_COUNTS, [(number, json.dumps([level for level in levels if level[0] in supports]))])
+
+
+def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Batches:
+    """List the itemsets of a shard."""
+    ranks, supports = counter.itemsets(lowest, highest)
+    rows = enumerate(zip(ranks.tolist(), supports.tolist(), strict=True))
+    yield rows_of(_FOUND, [(support, str(place), own) for place, (own, support) in rows])
+
+
+def _located(
+    wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
+) -> Batches:
+    """Find some itemsets of a shard.
+
+    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
+    listed: down to which support it is worth listing all itemsets; None for none.
+    """
+    supports = [support for support, _, _ in wanted[number]]
+    known: dict[int, list[list[int]]] = {}
+    if listed is not None and max(supports) >= listed:
+        ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
+        known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
+    yield rows_of(
+        _FOUND,
+        [
+            (support, str(index), known[support][place] if support in known else counter.locate(support, place))
+            for support, place, index in wanted[number]
+        ],
+    )
+
+
+# --------------------------------------------------------------------------------------------------- the counter
 
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
@@ -59,7 +241,7 @@ _LENGTHS = pa.schema([("length", pa.int64()), ("baskets", pa.int64()), (CHECK, p
 
 
 class SparkCounter:
-    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `counting.counter.Counter`.
+    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`.
 
     max_work: steps that each task may take, and all together.
     """
@@ -99,14 +281,16 @@ class SparkCounter:
         ranks = len(self._supports)
         if ceiling is None:
             # No itemset has more support than its least frequent item.
-            ceiling = int(self._supports[self._size - 1]) + 1 if ranks >= self._size else 1
+            ceiling = highest_support(self._supports, self._size) + 1
         if ceiling <= 1:
             return Top([], 1)
         if wanted is None:
             self._effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
-        high = min(ranks, self._first_items(wanted))
-        floor, work = 1, 0
+        items = _FIRST_ITEMS
+        while math.comb(items, self._size) < _FIRST_ITEMSETS * wanted:
+            items *= 2
+        high, floor, work = min(ranks, items), 1, 0
         while True:
             top = self._round(high, ceiling, floor, wanted)
             work += top.work
@@ -125,7 +309,7 @@ class SparkCounter:
         return self._found([(support, [index])], None)[0][0]
 
     def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `itemset_spectra.Locate`."""
+        """Return the codes of the itemsets at some places of levels; see `Locate`."""
         return self._found(places, lowest_listed(places, spectrum))
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -133,28 +317,19 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
-        with self._shards(high) as (frame, shard_of):
-            task = Listed(self._size, lowest, highest, self._effort.max_work)
-            listed = self._on_shards(frame, shard_of, task, FOUND)
+        with self._shards(high) as (frame, shards):
+            listed = self._on_shards(frame, shards, partial(_listed, lowest, highest), _FOUND)
         rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
         ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)
         order = np.lexsort(ranks[:, ::-1].T) if len(ranks) else np.empty(0, dtype=np.int64)
         return self._order[ranks[order]], np.array([one["support"] for one in rows], dtype=np.int64)[order]
 
-    def _first_items(self, wanted: int) -> int:
-        """Return among how many of the most frequent items the first round is."""
-        items = _FIRST_ITEMS
-        while math.comb(items, self._size) < _FIRST_ITEMSETS * wanted:
-            items *= 2
-        return items
-
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
-        task = Descent(self._size, ceiling, floor, wanted, self._effort.max_work)
-        with self._shards(high) as (frame, shard_of):
-            tops = self._on_shards(frame, shard_of, task, TOPS).to_pylist()
+        with self._shards(high) as (frame, shards):
+            tops = self._on_shards(frame, shards, partial(_top, ceiling, floor, wanted), _TOPS).to_pylist()
         least = max([floor, *(one["floor"] for one in tops)])
         levels = Tally[int]()
         for one in tops:
@@ -169,9 +344,8 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
-        with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shard_of):
-            counts = LevelCounts(self._size, tuple(supports), self._effort.max_work)
-            counted = self._on_shards(frame, shard_of, counts, COUNTS)
+        with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shards):
+            counted = self._on_shards(frame, shards, partial(_level_counts, supports), _COUNTS)
             levels = {one["shard"]: dict(json.loads(one["levels"])) for one in counted.to_pylist()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
@@ -182,9 +356,9 @@ class SparkCounter:
                         if before <= index < before + own:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
-            task = Located(self._size, wanted, listed, self._effort.max_work)
-            some = frame.where(frame[SHARD].isin(sorted(wanted)))
-            found = self._on_shards(some, shard_of, task, FOUND, sorted(wanted)).to_pylist()
+            some = frame.where(frame[_SHARD].isin(sorted(wanted)))
+            task = partial(_located, wanted, listed)
+            found = self._on_shards(some, shards, task, _FOUND, sorted(wanted)).to_pylist()
         ranks = {(one["support"], int(one["index"])): one["ranks"] for one in found}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
@@ -192,25 +366,23 @@ class SparkCounter:
         ]
 
     @contextmanager
-    def _shards(self, high: int, *, kept: bool = False) -> Iterator[tuple[Any, ShardOf]]:
+    def _shards(self, high: int, *, kept: bool = False) -> Iterator[tuple[Any, _Shards]]:
         """Yield the baskets of each shard of the ranks below high, and what makes a shard of them.
 
         kept: whether Spark keeps them, for several questions.
         """
         supports = self._supports[:high]
-        rank_of = np.full(len(self.item_supports), -1, dtype=np.int32)
-        rank_of[self._order[:high]] = np.arange(high, dtype=np.int32)
         bounds = self._bounds(supports)
-        projection = Projection(rank_of, bounds, self._size)
-        frame = self._view.run(projection, projection.mark, SCHEMA)
+        projection = Projection(ranks_of(self._order[:high], len(self.item_supports)), bounds, self._size)
+        frame = self._view.run(projection, projection.mark, _PROJECTED)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
-            frame = spread(len(bounds) - 1, frame[SHARD].cast("int")).sortWithinPartitions(SHARD)
+            frame = spread(len(bounds) - 1, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
             if kept:
                 frame = frame.persist()
         try:
-            yield frame, ShardOf(bounds, supports, self._view.by_user)
+            yield frame, _Shards(bounds, supports, self._view.by_user, self._size, self._effort.max_work)
         finally:
             if kept:
                 frame.unpersist()
@@ -230,18 +402,18 @@ class SparkCounter:
     def _on_shards(
         self,
         frame: Any,
-        shard_of: ShardOf,
-        task: Callable[[int, Shard], Batches],
+        shards: _Shards,
+        task: _OfShard,
         schema: pa.Schema,
         some: Sequence[int] | None = None,
     ) -> pa.Table:
         """Return what a task yields of each shard, or of some. Raises DataError unless each of them answered once."""
-        on_shards = OnShards(shard_of, task, self._view.kept, schema)
+        on_shards = _OnShards(shards, task, self._view.kept, schema)
         answers = collected(run(frame, on_shards, on_shards.answers))
-        done = answers.column(DONE)
-        if sorted(done.drop_null().to_pylist()) != list(range(len(shard_of.bounds) - 1) if some is None else some):
+        done = answers.column(_DONE)
+        if sorted(done.drop_null().to_pylist()) != list(range(len(shards.bounds) - 1) if some is None else some):
             raise changed()
-        return answers.filter(done.is_null()).drop_columns([DONE])
+        return answers.filter(done.is_null()).drop_columns([_DONE])
 
 
 def _support_of(top: Top, wanted: int) -> int | None:
@@ -263,15 +435,14 @@ def _lengths_check(cells: Cells) -> Batches:
     yield rows_of(_LENGTHS, [(0, 0, cells.tobytes())])
 
 
-# -------------------- source
-# The source on Spark: purchases that stay where they are, behind the door of all sources.
+# ---------------------------------------------------------------------------------------------------- the source
 
 _DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
 
 
 @dataclass(frozen=True)
 class SparkSource:
-    """Purchases that Spark keeps, of one segment; see `counting.source.SupportSource`."""
+    """Purchases that Spark keeps, of one segment; see `SupportSource`."""
 
     view: View
     items_named: ItemNames
@@ -287,7 +458,7 @@ class SparkSource:
         frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
         view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
         if together:
-            view = view.then(counted_together)
+            view = view.then(_counted_together)
         return cls(view, kept.items, kept.units[segment], missing_user, effort)
 
     @property
@@ -301,9 +472,9 @@ class SparkSource:
         if not sizes:
             raise ParameterError(f"{parameter('size')} must be at least one number")
         items = self.items(universe)
-        items = replace(items, view=items.view.then(united))
+        items = replace(items, view=items.view.then(methodcaller("united")))
         if isinstance(universe, SizedUniverse):
-            items = replace(items, view=items.view.then(CutTo(universe.count)))
+            items = replace(items, view=items.view.then(methodcaller("cut_to", universe.count)))
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
 
     def items(self, universe: Universe = UNKNOWN) -> SparkItems:
@@ -311,28 +482,26 @@ class SparkSource:
         if not isinstance(universe, Catalogue):
             return SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = universe.items
-        restricted = Restricted(self.items_named.digests.codes_in(listed), len(listed))
+        step = partial(restricted, self.items_named.digests.codes_in(listed), len(listed))
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
             return {code: listed.label(code) for code in codes}
 
-        return SparkItems(self.view.then(restricted, len(listed)), labels, self.effort.max_work)
+        return SparkItems(self.view.then(step, len(listed)), labels, self.effort.max_work)
 
     def capped(self, max_basket: int, max_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
-        return replace(self, view=self.view.then(Capped(max_basket, max_baskets, digests)))
+        return replace(self, view=self.view.then(partial(capped, max_basket, max_baskets, digests)))
 
     def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         """Return the spectrum of the itemsets of one size. listed: whether items are those of a catalogue."""
         size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
-        counter = SparkCounter(items.view, max(size, 2), self.effort)
-        if size == 1:
-            single: Counter = ItemCounter(counter, 1)
-            found = counted_spectrum(single, partial(located, single), items.named)
-        else:
-            found = counted_spectrum(counter, counter.located, items.named)
+        on_spark = SparkCounter(items.view, max(size, 2), self.effort)
+        counter: Counter = ItemCounter(on_spark, 1) if size == 1 else on_spark
+        find = partial(located, counter) if size == 1 else on_spark.located
+        found = counted_spectrum(counter, find, items.named)
         if not listed:
             return found
 
@@ -341,11 +510,10 @@ class SparkSource:
             whole = np.arange(size, dtype=np.int32)[None, :]
             return bool(among.sums([whole], np.array([0, 1], dtype=np.int64))[0])
 
-        def supported() -> np.ndarray:
-            counting = ItemCounter(counter, 1) if size == 1 else counter
-            return counting.itemsets(1, max(self.units, 1))[0]
-
-        return listed_spectrum(found, Candidates(items.view.count, size, is_supported, supported), items.named)
+        candidates = CatalogueItemsets(
+            items.view.count, size, is_supported, lambda: counter.itemsets(1, max(self.units, 1))[0]
+        )
+        return listed_spectrum(found, candidates, items.named)
 
     def _text_digests(self) -> np.ndarray:
         """Return the digest of the text of each code's label, (codes, 16) uint8."""
@@ -361,10 +529,14 @@ class SparkSource:
         return made
 
 
+def _counted_together(data: Transactions) -> Transactions:
+    """Return purchases whose users' baskets count together."""
+    return replace(data, together=True)
+
+
 def _text_digests(batches: Batches) -> Batches:
     """Yield the digest of the text of each item."""
     for batch in batches:
-        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
-        labels = zip(columns["number"].to_pylist(), columns["text"].to_pylist(), strict=True)
+        labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
         of_text = [text_digest(text if number is None else str(number)) for number, text in labels]
-        yield pa.RecordBatch.from_arrays([columns["digest"], pa.array(of_text, pa.binary())], schema=_DIGESTS)
+        yield pa.RecordBatch.from_arrays([batch.column("digest"), pa.array(of_text, pa.binary())], schema=_DIGESTS)

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,7 +27,7 @@ from fim_private.counting import portable as portable_counter
 from fim_private.counting import portable as prefix_join
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
-from fim_private.counting.work import Meter, itemset_occurrences
+from fim_private.counting.work import itemset_occurrences
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item, mixed_vocabulary
@@ -91,11 +90,9 @@ def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     scan = prefix_join.scan
 
-    def recorded(
-        transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
-    ) -> Iterator[prefix_join.Found]:
+    def recorded(transactions: Any, supports: Any, size: int, floor: int, *more: Any) -> Any:
         seen.append(floor)
-        return scan(transactions, supports, size, floor, meter)
+        return scan(transactions, supports, size, floor, *more)
 
     monkeypatch.setattr(portable_counter, "scan", recorded)
     return seen
@@ -139,7 +136,7 @@ def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
 
 def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
     transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = prefix_join._frequent_rows(transactions, portable_counter.item_supports(transactions), 2, 100)
+    rows = prefix_join._frequent_rows(transactions, portable_counter.item_sums(transactions, None, Effort()), 2, 100)
     assert len(rows.code) == 4  # items 1 to 4
     assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
 

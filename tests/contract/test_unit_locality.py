@@ -34,8 +34,7 @@ from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
-from fim_private.counting.portable import repeated_items
-from fim_private.counting.registry import item_level_sums
+from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.errors import DataError
 from fim_private.reading import assembly, record_batches
 from fim_private.reading import memory as chunk_sizes
@@ -528,7 +527,8 @@ def items_that_all_have_most(patch: pytest.MonkeyPatch) -> None:
         kept = np.argsort(-often, kind="stable")[:most]
         return item_level_sums(data._with(np.isin(data.items, kept)), scale, most, *rest)
 
-    patch.setattr("fim_private.counting.registry.item_level_sums", wrong)
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
+        patch.setattr(f"fim_private.counting.{module}.item_level_sums", wrong)
 
 
 def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:
@@ -538,7 +538,7 @@ def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:
         starts, items, repeats = repeated_items(data, number_of)
         return starts, items, np.bincount(items, repeats).astype(repeats.dtype)[items]
 
-    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         patch.setattr(f"fim_private.counting.{module}.repeated_items", wrong)
 
 

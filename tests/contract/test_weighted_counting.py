@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from fim_private.counting import COUNTERS, Effort, LocalSource
 from fim_private.counting import portable as portable_candidates
-from fim_private.counting.candidates import CandidateSource, clipped_weights
-from fim_private.counting.registry import ItemSource, LocalItems
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.counter import CandidateSource, clipped_weights
+from fim_private.counting.source import UNKNOWN, Catalogue, ItemSource, LocalItems, SizedUniverse, Universe
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -327,7 +326,7 @@ def test_units_of_very_many_baskets_are_weighed_exactly(way: Way, times: list[in
         return starts, items, np.array([often[item] for item in items.tolist()], dtype=repeats.dtype)
 
     repeated_items = portable_candidates.repeated_items
-    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         monkeypatch.setattr(f"fim_private.counting.{module}.repeated_items", very_often)
     pairs = [(a, b) for b in range(4) for a in range(b)]
     expected = leveled([{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6)

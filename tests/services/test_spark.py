@@ -228,7 +228,7 @@ def test_level_sums_are_those_of_one_machine(spark: Any, many_tasks: None, file:
 def test_levels_are_read_lazily_and_on(
     spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
-    from fim_private.counting import spectra as lazy_levels
+    from fim_private.counting import source as lazy_levels
     from fim_private.spark import source as spark_counter
 
     monkeypatch.setattr(lazy_levels, "_FIRST_ITEMSETS", 3)
@@ -409,7 +409,7 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     class Losing(tasks._Guarded):
         def __call__(self, batches: Any) -> Any:
             done = list(tasks._Guarded.__call__(self, batches))
-            marker = lost / type(self._task).__name__
+            marker = lost / getattr(self._task, "func", type(self._task)).__name__
             if done and not marker.exists():
                 marker.touch()
                 raise RuntimeError("this worker is lost")
@@ -546,10 +546,7 @@ def test_lost_blocks_and_other_orders_change_nothing(
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.spark import purchases as block_sums
-    from fim_private.spark import purchases as item_names
-    from fim_private.spark import source, tasks
-    from fim_private.spark import source as spark_counter
+    from fim_private.spark import retries, source, tasks
 
     seen: list[pa.Table] = []
     collect = tasks.collected
@@ -558,7 +555,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         seen.append(collect(frame))
         return seen[-1]
 
-    for module in (block_sums, item_names, source, spark_counter):
+    for module in (retries, purchases, source):
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
     named = {item for itemset in release.itemsets for item in itemset.items or ()}

@@ -78,9 +78,11 @@ def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_
     cdef int32_t[::1] own
     if unit_offsets is None:
         with nogil:
-            for unit in range(first, last):
-                if weights is not None:
-                    weight = weights[offsets[unit + 1] - offsets[unit]]
+            if weights is None:
+                for entry in range(offsets[first], offsets[last]):
+                    sums[items[entry]] += 1
+            for unit in range(first, last if weights is not None else first):
+                weight = weights[offsets[unit + 1] - offsets[unit]]
                 for entry in range(offsets[unit], offsets[unit + 1]):
                     sums[items[entry]] += weight
         return
@@ -182,9 +184,8 @@ cdef int64_t _distinct(Worker *w, int64_t before) noexcept nogil:
 cdef class UnitScan:
     """One pass over all units, by any number of threads that call `run`: see candidate_kernel.pyi."""
 
-    cdef const int32_t[::1] ranks
+    cdef const int32_t[::1] ranks, repeats
     cdef const int64_t[::1] starts, unit_starts, weights
-    cdef const int32_t[::1] repeats
     cdef int64_t[::1] sums, held
     cdef int64_t cells, units, max_work, done, following, scale
     cdef int condition
@@ -231,15 +232,8 @@ cdef class UnitScan:
                 for cell in range(self.cells + 1):
                     self.held[cell] += worker.held[cell]
         finally:
-            free(worker.hits)
-            free(worker.times)
-            free(worker.sums)
-            free(worker.held)
-            free(worker.row)
-            free(worker.place)
-            free(worker.nodes)
-            free(worker.places)
-            free(worker.repeats)
+            free(worker.hits); free(worker.times); free(worker.sums); free(worker.held); free(worker.row)
+            free(worker.place); free(worker.nodes); free(worker.places); free(worker.repeats)
             if tick is not None:
                 self.tick = None  # which may know this scan, and with it all the arrays
         if tick is not None and self.failure is not None:
@@ -340,12 +334,10 @@ cdef class UnitScan:
 
     @property
     def state(self):
-        """STOPPED, OVER_LIMIT or NO_MEMORY; 0 for running or done."""
         return fim_load_int(&self.condition)
 
     @property
     def fraction(self):
-        """How much of the units is done or being done, 0 to 1."""
         return min(fim_load(&self.following), self.units) / max(self.units, 1)
 
 
@@ -403,10 +395,7 @@ cdef class CandidateScan(UnitScan):
         self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
 
     def __dealloc__(self):
-        free(self.nodes)
-        free(self.bits)
-        free(self.before)
-        free(self.firsts)
+        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
 
     def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
                  const int64_t[::1] children, const int32_t[::1] accepts):

@@ -152,8 +152,7 @@ class ItemCounter:
 class Shard:
     """The baskets that are needed to count the itemsets whose least frequent item has one of some neighbouring ranks.
 
-    Every itemset is in one shard. (Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008, groups
-    items likewise.)
+    Every itemset is in one shard (as in Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008).
     transactions: whose codes are ranks, 0 for the most frequent item, ties by code; with all entries below high of each
     basket that has a rank in low..high - 1, by unit. low, high: the ranks of the shard. supports: (ranks,) int64, how
     many units have each of the ranks below high or more, descending, wherever these units are.

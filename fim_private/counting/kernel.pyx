@@ -126,23 +126,23 @@ def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_
     cdef int64_t row, entry, end
     cdef int32_t rank
     cdef int32_t short[SHORT]
-    cdef int32_t *own
-    cdef int32_t *out
     with nogil:
         for row in range(first, last):
-            own = out = &ranks[0] + starts[row]
-            if starts[row + 1] - starts[row] <= SHORT:
-                out = short
             end = 0
+            if starts[row + 1] - starts[row] <= SHORT:
+                for entry in range(offsets[row], offsets[row + 1]):
+                    rank = rank_of[items[entry]]
+                    if rank >= 0:
+                        short[end] = rank
+                        end += 1
+                fim_sort_short(short, end, &ranks[0] + starts[row])
+                continue
             for entry in range(offsets[row], offsets[row + 1]):
                 rank = rank_of[items[entry]]
                 if rank >= 0:
-                    out[end] = rank
+                    ranks[starts[row] + end] = rank
                     end += 1
-            if out == own:
-                _sort(own, end)
-            else:
-                fim_sort_short(short, end, own)
+            _sort(&ranks[0] + starts[row], end)
 
 
 def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
@@ -277,13 +277,11 @@ cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
 # ---------------------------------------------------------------------------------------------- the scan
 
 cdef struct Shared:
-    # What is asked for.
     int size
     int64_t ceiling             # supports from here on are known already
     int64_t wanted              # itemsets after which the floor may rise; 0: it stays
     int64_t max_work            # steps; < 0: no limit
     int32_t list_items          # whether itemsets are written down
-    # What is found.
     int64_t *histogram          # (ceiling,)
     int64_t floor
     int64_t found               # since the floor was last looked at
@@ -298,21 +296,15 @@ cdef struct Table:              # without rows to go through: the rows are in on
     const int64_t *starts
     const int32_t *units        # NULL: each row is a unit
 
-cdef struct Depth:              # buffers of one level of recursion, used again and again
+cdef struct Depth:              # buffers of one level of recursion, used again and again, and the room that they have
     int32_t *ranks
-    int64_t ranks_room
     int64_t *starts
-    int64_t starts_room
     int32_t *units
-    int64_t units_room
     int64_t *columns
-    int64_t columns_room
     int32_t *rows
-    int64_t rows_room
     uint64_t *bits
-    int64_t bits_room
     int32_t *names              # global rank of each local one
-    int64_t names_room
+    int64_t ranks_room, starts_room, units_room, columns_room, rows_room, bits_room, names_room
 
 cdef struct Worker:
     Shared *shared
@@ -326,15 +318,11 @@ cdef struct Worker:
     int64_t *small              # (SMALL,)
     uint64_t *seen              # (2 ranks,) zero between units; where all pairs of a table are counted only
     int64_t *terms              # (FEW + 1, size, longest + 1): coefficients of C(length, more)
-    int64_t first_term          # those beyond first_term..last_term are 0
-    int64_t last_term
-    int64_t longest
-    int64_t work
-    int64_t found
+    int64_t first_term, last_term  # the others are 0
+    int64_t longest, work, found
     int32_t *chosen             # (size,)
     int32_t *listed
-    int64_t listed_size
-    int64_t listed_room
+    int64_t listed_size, listed_room
 
 
 cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
@@ -609,7 +597,7 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
 cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexcept nogil:
     """Give the ranks at or above the floor the labels 1, 2, ... in their count; others 0. Return how many."""
     cdef int64_t k, floor = fim_load(&w.shared.floor)
-    cdef int32_t rank, kept = 0
+    cdef int32_t rank, labels = 0
     cdef bint ordered = met < 0 or met > bound // 8
     if not _grow(w, <void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
         return 0
@@ -617,13 +605,13 @@ cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexc
         _sort(w.touched, met)
     for k in range(bound if ordered else met):
         rank = <int32_t>k if ordered else w.touched[k]
-        if w.count[rank] >= floor:
-            depth.names[kept] = rank
-            kept += 1
-            w.count[rank] = kept
-        else:
+        if w.count[rank] < floor:
             w.count[rank] = 0
-    return kept
+            continue
+        depth.names[labels] = rank
+        labels += 1
+        w.count[rank] = labels
+    return labels
 
 
 cdef void _extend(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
@@ -650,23 +638,18 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
     cdef Table local
     cdef int64_t entries, pairs, kept_rows, k
     cdef int32_t kept
-    cdef bint enough
-    kept = _relabel(w, met, bound, d)
-    kept_rows = entries = pairs = 0
-    enough = kept >= more
-    if enough:
+    kept, kept_rows, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
+    if kept >= more:
         entries = _copy_rows(w, table, rows, n, bound, more, d, &kept_rows, &pairs)
     for k in range(kept):
         w.count[d.names[k]] = 0
-    if not enough or entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
+    if entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
         return
     if depth and w.shared.list_items:
         for k in range(kept):
             d.names[k] = w.depths[depth - 1].names[d.names[k]]
     w.work += entries
-    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
-    if table.units != NULL:
-        local.units = d.units
+    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL if table.units == NULL else d.units
     _count_table(w, &local, kept_rows, kept, pairs, more, depth)
 
 
@@ -1120,26 +1103,12 @@ cdef class Scan:
 
 cdef void _free(Worker *w) noexcept:
     cdef int depth
-    if w.depths != NULL:
-        for depth in range(w.shared.size + 1):
-            free(w.depths[depth].ranks)
-            free(w.depths[depth].starts)
-            free(w.depths[depth].units)
-            free(w.depths[depth].columns)
-            free(w.depths[depth].rows)
-            free(w.depths[depth].bits)
-            free(w.depths[depth].names)
-    free(w.count)
-    free(w.mark)
-    free(w.touched)
-    free(w.cells)
-    free(w.marks)
-    free(w.small)
-    free(w.seen)
-    free(w.depths)
-    free(w.terms)
-    free(w.chosen)
-    free(w.listed)
+    cdef Depth *d
+    for depth in range(w.shared.size + 1 if w.depths != NULL else 0):
+        d = &w.depths[depth]
+        free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
+    free(w.count); free(w.mark); free(w.touched); free(w.cells); free(w.marks); free(w.small); free(w.seen)
+    free(w.depths); free(w.terms); free(w.chosen); free(w.listed)
 
 
 def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +40,11 @@ from fim_private.reading.transactions import Transactions
 _BATCH_ENTRIES = 1 << 21
 
 
-@dataclass(frozen=True)
-class _FrequentRows:
+class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
-    start: (e,) index of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or
-    None when each row is a unit.
+    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row. start: (e,) index
+    of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or None when each row is a unit.
     """
 
     code: NDArray[np.int64]
@@ -54,12 +53,11 @@ class _FrequentRows:
     unit: NDArray[np.int64] | None
 
 
-@dataclass(frozen=True)
-class _Frontier:
+class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending.
-    entry: (o,) the entry of the last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of the
+    last chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -67,9 +65,8 @@ class _Frontier:
     entry: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Found:
-    """Itemsets at or above the floor: (m, size) ranks and (m,) supports, in scan order."""
+class Found(NamedTuple):
+    """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and (m,) supports."""
 
     chosen: NDArray[np.int32]
     group: NDArray[np.int64]
@@ -155,28 +152,19 @@ def _extend(
     first = _starts(group)
     for begin, end in _batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
-        extended = _extend_batch(
-            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining == 1, floor, meter
-        )
+        some = _Frontier(frontier.chosen, group[batch], entry[batch])
+        extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
         if extended is not None:
             yield extended
 
 
 def _extend_batch(
-    rows: _FrequentRows,
-    chosen: NDArray[np.int32],
-    group: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    room: NDArray[np.int64],
-    last_item: bool,
-    floor: int,
-    meter: Meter,
+    rows: _FrequentRows, frontier: _Frontier, room: NDArray[np.int64], last_item: bool, floor: int, meter: Meter
 ) -> _Frontier | Found | None:
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
-    total = int(room.sum())
-    meter(total)
-    before = np.cumsum(room) - room
-    candidate = np.arange(total) + np.repeat(rows.start[entry] - before, room)
+    chosen, group, entry = frontier
+    meter(int(room.sum()))
+    candidate = _spread(rows.start[entry], room)
     # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
     base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
     key = np.repeat((group - base) * width, room) + rows.rank[candidate]
@@ -190,8 +178,8 @@ def _extend_batch(
     if last_item:
         return Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
-    kept = extension[index] == key
-    index, candidate = index[kept], candidate[kept]
+    found = extension[index] == key
+    index, candidate = index[found], candidate[found]
     order = _stable_order(index)
     longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
     return _Frontier(longer, index[order], candidate[order])
@@ -278,7 +266,7 @@ class PortableCounter:
 
     def _counted(self, ceiling: int, floor: int) -> Top:
         """Count the itemsets of supports floor..ceiling - 1."""
-        histogram, meter = np.zeros(ceiling, dtype=np.int64), self._meter()
+        histogram, meter = np.zeros(ceiling, dtype=np.int64), Meter(self._effort, self._size, self.most_work)
         for found in self._found(floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
@@ -304,13 +292,10 @@ class PortableCounter:
 
     def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         order = rank_order(self.item_supports)
-        for found in self._found(lowest, self._meter()):
+        for found in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
             asked = np.flatnonzero(found.support <= highest)
             ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
             yield order[ranks], found.support[asked]
-
-    def _meter(self) -> Meter:
-        return Meter(self._effort, self._size, self.most_work)
 
 
 # ------------------------------------------------------------------------------------------------------ candidates
@@ -363,7 +348,8 @@ class CandidateCounts:
         known = np.flatnonzero(number >= 0)
         starts = np.searchsorted(known, self._transactions.offsets)
         row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
-        return _Rows(starts, _sorted_in_rows(row, number[known])[1].astype(np.int64), _unit_of_basket(self._transactions))
+        items = _sorted_in_rows(row, number[known])[1]
+        return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""

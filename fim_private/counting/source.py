@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, combinations, islice, takewhile
+from itertools import combinations, islice
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
@@ -217,10 +217,7 @@ def itemset_spectrum(
 
 
 def counted_spectrum(counter: Counter, locate: Locate, names: NameAll, *, min_support: int = 1) -> SupportSpectrum:
-    """Return the lazy spectrum of what a counter counts, whose itemsets are located and named by these functions.
-
-    min_support: units, >= 1; levels below it are left out.
-    """
+    """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
         places = [
@@ -254,10 +251,7 @@ def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort 
 
 
 def listed_spectrum(named: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll) -> SupportSpectrum:
-    """Return the spectrum of all candidates of a public catalogue: with those that no unit has, as level 0.
-
-    named: of those that occur. candidates: all of them, of one size. names: of their codes.
-    """
+    """Return the spectrum of all candidates of a public catalogue: those that occur, named, and the rest as level 0."""
 
     def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
         occurring = [support for support, _, number in wanted for _ in range(number) if support]
@@ -313,12 +307,13 @@ def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | 
     """
     if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
         return None
-    totals = accumulate(spectrum.levels(), lambda done, level: (level[0], done[1] + level[1]))
-    lowest = places[-1][0]
-    supports = [
-        support for support, _ in takewhile(lambda total: total[0] >= lowest and total[1] <= _MOST_LISTED, totals)
-    ]
-    return supports[-1] if supports else None
+    found, total = None, 0
+    for support, multiplicity in spectrum.levels():
+        total += multiplicity
+        if support < places[-1][0] or total > _MOST_LISTED:
+            break
+        found = support
+    return found
 
 
 # From so many draws on, each of which scans the data, it is quicker to list all that baskets contain, if these are no
@@ -328,12 +323,11 @@ _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 Itemset = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class CatalogueItemsets:
+class CatalogueItemsets(NamedTuple):
     """All itemsets of one size of a public catalogue.
 
-    items: in the catalogue. size: items per itemset, >= 1. is_supported: tells whether any basket contains all the
-    codes of one. supported: lists those that some basket contains, (m, size) codes in any order.
+    items: in the catalogue. size: items per itemset, >= 1. is_supported: whether any basket contains all the codes of
+    one. supported: lists those that some basket contains, (m, size) codes in any order.
     """
 
     items: int
@@ -343,16 +337,12 @@ class CatalogueItemsets:
 
 
 def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> CatalogueItemsets:
-    """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue.
+    """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
 
-    effort: as in itemset_spectrum, for listing what baskets contain.
-    """
-    return CatalogueItemsets(
-        len(transactions.vocabulary),
-        size,
-        partial(is_supported, transactions),
-        lambda: counter_for(transactions, size, 1, effort, None).itemsets(1, transactions.baskets)[0],
-    )
+    def supported() -> NDArray[np.int64]:
+        return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
+
+    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, transactions), supported)
 
 
 def unsupported_itemsets(
@@ -362,33 +352,27 @@ def unsupported_itemsets(
 
     unsupported: how many there are. number: how many are wanted, <= unsupported.
     """
-    items, size = candidates.items, candidates.size
+    items, size, is_known, supported = candidates
     every = math.comb(items, size)
     most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
-    if most_draws < _WORTH_DRAWING or every - unsupported > _MOST_SUPPORTED:
-        return _drawn(items, size, number, candidates.is_supported, randomness)
-    supported = set(map(tuple, np.sort(candidates.supported(), axis=1).tolist()))
-    if 2 * number <= unsupported:
-        return _drawn(items, size, number, supported.__contains__, randomness)
-    # To draw the last of nearly all would take long. So these are listed, and are not many more than are wanted.
-    free = [codes for codes in combinations(range(items), size) if codes not in supported]
-    return [free[place] for place in distinct_integers(len(free), number, randomness=randomness)]
-
-
-def _drawn(
-    items: int, size: int, number: int, supported: Callable[[Itemset], bool], randomness: Randomness
-) -> list[Itemset]:
-    """Draw from all itemsets and reject what is supported: as level 0 was picked by its number, that is seldom long."""
+    if most_draws >= _WORTH_DRAWING and every - unsupported <= _MOST_SUPPORTED:
+        known = set(map(tuple, np.sort(supported(), axis=1).tolist()))
+        if 2 * number > unsupported:
+            # To draw the last of nearly all would take long. So these are listed, not many more than are wanted.
+            free = [codes for codes in combinations(range(items), size) if codes not in known]
+            return [free[place] for place in distinct_integers(len(free), number, randomness=randomness)]
+        is_known = known.__contains__
+    # Draw from all itemsets and reject what is supported: as level 0 was chosen by its number, that is seldom long.
     found: dict[Itemset, None] = {}
     while len(found) < number:
         codes = tuple(sorted(distinct_integers(items, size, randomness=randomness)))
-        if codes not in found and not supported(codes):
+        if codes not in found and not is_known(codes):
             found[codes] = None
     return list(found)
 
 
 def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
-    """Tell whether some basket contains all the codes, of which there is at least one."""
+    """Return whether some basket contains all the codes, of which there is at least one."""
     baskets: NDArray[np.int64] | None = None
     for code in codes:
         entries = np.flatnonzero(transactions.items == code)
@@ -419,30 +403,24 @@ class Catalogue:
     items: Vocabulary
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size) for itemsets of size >= 1 items.
-
-        Raises ParameterError when the catalogue has fewer than size items, or there are too many to write down.
-        """
+        """Return C(N, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
         return candidate_itemsets(len(self.items), size, "catalogue")
 
 
 @dataclass(frozen=True)
 class SizedUniverse:
-    """Only the number of items is public.
+    """Only the number of items is public: count >= 1.
 
-    count: items, >= 1. A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict
-    it, so the unit is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no
-    other data, so nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however
-    many baskets it has, which is what Theorem 5 asks for.
+    A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict it, so the unit is cut
+    to its first ``count`` items in label order: a rule for one unit at a time that needs no other data, so nobody
+    learns that it was needed. One unit then supports at most candidates(size) itemsets, however many baskets it has,
+    which is what Theorem 5 asks for.
     """
 
     count: int
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size) for itemsets of size >= 1 items.
-
-        Raises ParameterError when there are fewer than size items, or too many candidates to write down.
-        """
+        """Return C(count, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
         return candidate_itemsets(self.count, size, "universe_size")
 
 
@@ -454,10 +432,10 @@ UNKNOWN = UnknownUniverse()
 
 
 class Found(NamedTuple):
-    """An itemset that a selection found. Its support is the true one: it must not leave.
+    """An itemset that a selection found.
 
-    items: in the order of labels; None for the outcome without a name. support: in units.
-    doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
+    items: in the order of labels; None for the outcome without a name. support: in units; the true one: it must not
+    leave. doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
     """
 
     items: tuple[Item, ...] | None
@@ -512,7 +490,7 @@ class SupportSource(Protocol):
 
 @dataclass(frozen=True)
 class LocalSource:
-    """The source on one machine: transactions in memory, counted with some effort."""
+    """The source on one machine, see `SupportSource`: transactions in memory, counted with some effort."""
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
@@ -524,7 +502,7 @@ class LocalSource:
 
     @property
     def missing_user(self) -> str | None:
-        """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
+        """What became of rows without a user, as in read_transactions."""
         return self.transactions.missing_user
 
     @property
@@ -546,9 +524,8 @@ class LocalSource:
 
     def items(self, universe: Universe = UNKNOWN) -> LocalItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
-        if isinstance(universe, Catalogue):
-            return LocalItems(self.transactions.restricted_to(universe.items), self.effort)
-        return LocalItems(self.transactions, self.effort)
+        data = self.transactions
+        return LocalItems(data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data, self.effort)
 
     def capped(self, max_basket: int, max_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import accumulate, pairwise
-from operator import methodcaller
+from itertools import accumulate, groupby
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -116,104 +116,63 @@ class Projection:
             yield place, Transactions(offsets, ranks[places], numbers(int(self.bounds[-1])), unit_offsets)
 
 
-# The column of an answer that tells which shard gave it.
-_DONE = "done"
-# floor: down to which levels are complete. levels: JSON, [[support, itemsets], ...], for these numbers may be of any
-# size. work: steps.
-_TOPS = pa.schema([("floor", pa.int64()), ("levels", pa.string()), ("work", pa.string())])
-# levels: as in _TOPS, of a shard.
-_COUNTS = pa.schema([("shard", pa.int64()), ("levels", pa.string())])
-# index: of an itemset among those of its support.
-_FOUND = pa.schema([("support", pa.int64()), ("index", pa.string()), ("ranks", pa.list_(pa.int32()))])
-# Yields what is asked of one shard, by its number and a counter of its itemsets.
-_OfShard = Callable[[int, ShardCounter], Batches]
+# What is asked of each shard, by its number and a counter of its itemsets; answers travel as JSON, for numbers may
+# be of any size.
+_Question = Callable[[int, ShardCounter], Any]
+_ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
 
 
 @dataclass(frozen=True)
 class _Shards:
-    """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size."""
+    """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size.
+
+    kept: what the check cells of each shard have to add up to.
+    """
 
     bounds: NDArray[np.int64]
     supports: NDArray[np.int64]
     by_user: bool
+    kept: Cells
     size: int
     max_work: int
 
-    def counter(self, number: int, batches: Sequence[pa.RecordBatch]) -> ShardCounter:
-        """Return the counter of the shard of that number."""
+    def counter(self, number: int, own: Sequence[pa.RecordBatch]) -> ShardCounter:
+        """Return the counter of the shard of that number. Raises DataError if it is not of what was kept."""
+        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
         low, high = self.bounds[number : number + 2].tolist()
-        data = joined(batches, len(self.supports), by_user=self.by_user)
+        data = joined(own, len(self.supports), by_user=self.by_user)
         effort = Effort(threads=1, max_work=self.max_work)
         return shard_counter(Shard(data, low, high, self.supports), self.size, effort)
 
 
-@dataclass(frozen=True)
-class _OnShards:
-    """The task that gathers the pieces of each shard, which are neighbours, and works on one shard at a time.
-
-    kept: what the check cells of each shard have to add up to. schema: of what the task yields.
-    """
-
-    shards: _Shards
-    task: _OfShard
-    kept: Cells
-    schema: pa.Schema
-
-    @property
-    def answers(self) -> pa.Schema:
-        """The schema of the answers: what the task yields, and in a row of its own the number of each shard."""
-        return self.schema.append(pa.field(_DONE, pa.int64()))
-
-    def __call__(self, batches: Batches) -> Batches:
-        """Yield what the task makes of each shard. Raises DataError for one that is not of what was kept."""
-        present: int | None = None
-        own: list[pa.RecordBatch] = []
-        for batch in batches:
-            shard_numbers = batch.column(_SHARD).to_numpy()
-            cuts = [0, *(np.flatnonzero(np.diff(shard_numbers)) + 1).tolist(), len(shard_numbers)]
-            for start, end in pairwise(cuts):
-                if start == end:
-                    continue
-                if present is not None and shard_numbers[start] != present:
-                    yield from self._done(present, own)
-                    own = []
-                present = int(shard_numbers[start])
-                own.append(batch.slice(start, end - start))
-        if present is not None:
-            yield from self._done(present, own)
-
-    def _done(self, number: int, own: list[pa.RecordBatch]) -> Batches:
-        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
-        counter = self.shards.counter(number, own)
-        own.clear()
-        yield pa.RecordBatch.from_pylist([{_DONE: number}], schema=self.answers)
-        for batch in self.task(number, counter):
-            yield batch.append_column(_DONE, pa.nulls(len(batch), pa.int64()))
+def _answered(shards: _Shards, question: _Question, batches: Batches) -> Batches:
+    """Yield what is answered by each shard, whose pieces are neighbours."""
+    rows = ((one, batch.slice(row, 1)) for batch in batches for row, one in enumerate(batch.column(_SHARD).to_pylist()))
+    for number, group in groupby(rows, key=itemgetter(0)):
+        counter = shards.counter(number, [row for _, row in group])
+        yield rows_of(_ANSWERS, [(number, json.dumps(question(number, counter)))])
 
 
-def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Batches:
-    """Count a shard from the top."""
+def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Any:
+    """Count a shard from the top: down to which level, the levels, and steps."""
     top = counter.descend(ceiling, floor, wanted)
-    yield rows_of(_TOPS, [(top.floor, json.dumps(top.levels), str(top.work))])
+    return top.floor, top.levels, top.work
 
 
-def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Batches:
+def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Any:
     """Count how many itemsets of a shard have some supports, which are in descending order."""
-    levels = counter.descend(supports[0] + 1, supports[-1], None).levels
-    yield rows_of(_COUNTS, [(number, json.dumps([level for level in levels if level[0] in supports]))])
+    return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
 
 
-def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Batches:
-    """List the itemsets of a shard."""
-    ranks, supports = counter.itemsets(lowest, highest)
-    rows = enumerate(zip(ranks.tolist(), supports.tolist(), strict=True))
-    yield rows_of(_FOUND, [(support, str(place), own) for place, (own, support) in rows])
+def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Any:
+    """List the itemsets of a shard: their ranks, and their supports."""
+    return [found.tolist() for found in counter.itemsets(lowest, highest)]
 
 
 def _located(
     wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
-) -> Batches:
-    """Find some itemsets of a shard.
+) -> Any:
+    """Find some itemsets of a shard: the support, the place in the whole level, and the ranks of each.
 
     wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
     listed: down to which support it is worth listing all itemsets; None for none.
@@ -223,13 +182,10 @@ def _located(
     if listed is not None and max(supports) >= listed:
         ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
         known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
-    yield rows_of(
-        _FOUND,
-        [
-            (support, str(index), known[support][place] if support in known else counter.locate(support, place))
-            for support, place, index in wanted[number]
-        ],
-    )
+    return [
+        (support, index, known[support][place] if support in known else counter.locate(support, place))
+        for support, place, index in wanted[number]
+    ]
 
 
 # --------------------------------------------------------------------------------------------------- the counter
@@ -237,7 +193,6 @@ def _located(
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
 _MORE_ITEMS = 4
-_LENGTHS = pa.schema([("length", pa.int64()), ("baskets", pa.int64()), (CHECK, pa.binary())])
 
 
 class SparkCounter:
@@ -269,9 +224,8 @@ class SparkCounter:
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        rows = collected(self._view.run(_lengths, _lengths_check, _LENGTHS)).to_pylist()
-        verify(total(one[CHECK] for one in rows), self._view.kept)
-        return sum(one["baskets"] * math.comb(one["length"], self._size) for one in rows)
+        baskets = self._view.summed(partial(_lengths, self._view.count), self._view.count + 1)
+        return sum(int(baskets[length]) * math.comb(length, self._size) for length in np.flatnonzero(baskets).tolist())
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all).
@@ -318,25 +272,22 @@ class SparkCounter:
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         with self._shards(high) as (frame, shards):
-            listed = self._on_shards(frame, shards, partial(_listed, lowest, highest), _FOUND)
-        rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
-        ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)
-        order = np.lexsort(ranks[:, ::-1].T) if len(ranks) else np.empty(0, dtype=np.int64)
-        return self._order[ranks[order]], np.array([one["support"] for one in rows], dtype=np.int64)[order]
+            listed = self._ask(frame, shards, partial(_listed, lowest, highest))
+        ranks = np.array([one for shard in sorted(listed) for one in listed[shard][0]], dtype=np.int64)
+        supports = np.array([one for shard in sorted(listed) for one in listed[shard][1]], dtype=np.int64)
+        return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
         with self._shards(high) as (frame, shards):
-            tops = self._on_shards(frame, shards, partial(_top, ceiling, floor, wanted), _TOPS).to_pylist()
-        least = max([floor, *(one["floor"] for one in tops)])
+            tops = self._ask(frame, shards, partial(_top, ceiling, floor, wanted)).values()
+        least = max([floor, *(reached for reached, _, _ in tops)])
         levels = Tally[int]()
-        for one in tops:
-            for support, count in json.loads(one["levels"]):
-                if support >= least:
-                    levels[support] += count
-        return Top(sorted(levels.items(), reverse=True), least, sum(int(one["work"]) for one in tops))
+        for _, own, _ in tops:
+            levels.update({support: count for support, count in own if support >= least})
+        return Top(sorted(levels.items(), reverse=True), least, sum(work for _, _, work in tops))
 
     def _found(self, places: Sequence[Places], listed: int | None) -> list[list[list[int]]]:
         """Return the codes of the itemsets at some places of levels, in descending order.
@@ -345,8 +296,8 @@ class SparkCounter:
         """
         supports = [support for support, _ in places]
         with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shards):
-            counted = self._on_shards(frame, shards, partial(_level_counts, supports), _COUNTS)
-            levels = {one["shard"]: dict(json.loads(one["levels"])) for one in counted.to_pylist()}
+            counted = self._ask(frame, shards, partial(_level_counts, supports))
+            levels = {shard: dict(own) for shard, own in counted.items()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
                 before = 0
@@ -357,9 +308,8 @@ class SparkCounter:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
             some = frame.where(frame[_SHARD].isin(sorted(wanted)))
-            task = partial(_located, wanted, listed)
-            found = self._on_shards(some, shards, task, _FOUND, sorted(wanted)).to_pylist()
-        ranks = {(one["support"], int(one["index"])): one["ranks"] for one in found}
+            found = self._ask(some, shards, partial(_located, wanted, listed), sorted(wanted))
+        ranks = {(support, index): own for shard in found.values() for support, index, own in shard}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
             for support, indices in places
@@ -382,7 +332,8 @@ class SparkCounter:
             if kept:
                 frame = frame.persist()
         try:
-            yield frame, _Shards(bounds, supports, self._view.by_user, self._size, self._effort.max_work)
+            view = self._view
+            yield frame, _Shards(bounds, supports, view.by_user, view.kept, self._size, self._effort.max_work)
         finally:
             if kept:
                 frame.unpersist()
@@ -399,21 +350,14 @@ class SparkCounter:
         cuts = np.searchsorted(work, np.linspace(0, work[-1], shards + 1)[1:-1]) + 1
         return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
 
-    def _on_shards(
-        self,
-        frame: Any,
-        shards: _Shards,
-        task: _OfShard,
-        schema: pa.Schema,
-        some: Sequence[int] | None = None,
-    ) -> pa.Table:
-        """Return what a task yields of each shard, or of some. Raises DataError unless each of them answered once."""
-        on_shards = _OnShards(shards, task, self._view.kept, schema)
-        answers = collected(run(frame, on_shards, on_shards.answers))
-        done = answers.column(_DONE)
-        if sorted(done.drop_null().to_pylist()) != list(range(len(shards.bounds) - 1) if some is None else some):
+    def _ask(
+        self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None
+    ) -> dict[int, Any]:
+        """Return what each shard, or some, answers. Raises DataError unless each of them answered once."""
+        rows = collected(run(frame, partial(_answered, shards, question), _ANSWERS)).to_pylist()
+        if sorted(row["shard"] for row in rows) != list(range(len(shards.bounds) - 1) if some is None else some):
             raise changed()
-        return answers.filter(done.is_null()).drop_columns([_DONE])
+        return {row["shard"]: json.loads(row["answer"]) for row in rows}
 
 
 def _support_of(top: Top, wanted: int) -> int | None:
@@ -424,15 +368,9 @@ def _support_of(top: Top, wanted: int) -> int | None:
     return next((support for support, count in reached if count >= wanted), None)
 
 
-def _lengths(data: Transactions) -> Batches:
-    """Yield how many baskets have each number of items."""
-    counts = np.bincount(np.diff(data.offsets))
-    lengths = np.flatnonzero(counts)
-    yield rows_of(_LENGTHS, [(*one, None) for one in zip(lengths.tolist(), counts[lengths].tolist(), strict=True)])
-
-
-def _lengths_check(cells: Cells) -> Batches:
-    yield rows_of(_LENGTHS, [(0, 0, cells.tobytes())])
+def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
+    """Return how many baskets have each number of items: (most + 1,)."""
+    return np.bincount(np.diff(data.offsets), minlength=most + 1)
 
 
 # ---------------------------------------------------------------------------------------------------- the source

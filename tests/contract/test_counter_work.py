@@ -27,7 +27,6 @@ from fim_private.counting import portable as portable_counter
 from fim_private.counting import portable as prefix_join
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
-from fim_private.counting.work import itemset_occurrences
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item, mixed_vocabulary
@@ -121,24 +120,12 @@ def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
     assert len(floors) == scans
 
 
-def test_all_levels_take_one_scan(floors: list[int]) -> None:
-    itemset_spectrum(read_transactions(STEEP), 2, counter="numpy").all_levels()
-    assert floors == [1]
-
-
 def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
     spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
     assert next(spectrum.levels()) == (490, 1)
     floors.clear()
     assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
     assert floors == [490]
-
-
-def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
-    transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = prefix_join._frequent_rows(transactions, portable_counter.item_sums(transactions, None, Effort()), 2, 100)
-    assert len(rows.code) == 4  # items 1 to 4
-    assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
 
 
 @pytest.fixture
@@ -254,17 +241,6 @@ def test_where_the_rest_is_out_of_reach_reading_goes_on_in_rounds(size: int, max
     with pytest.raises(WorkLimitError, match="took more than max_work"):
         list(levels)
     assert [wanted for wanted, _ in rounds[4:]] == [4096 * 1024]  # the rest is not tried again
-
-
-@needs_kernel
-def test_the_rest_is_left_where_it_is_far_more_than_all_before(rounds: Rounds) -> None:
-    often, less, long = np.arange(60), np.arange(60, 110), np.arange(110, 410)
-    shop = of_rows([*[often] * 40, *[less] * 35, *[long] * 30, *[long[:0]] * 1_000], 410)
-    levels = itemset_spectrum(shop, 3).levels()
-    assert next(levels) == (40, math.comb(60, 3))  # enough to want the rest, but that is 130 million steps
-    assert next(levels) == (35, math.comb(50, 3))
-    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
-    assert list(levels) == [(30, math.comb(300, 3))]
 
 
 @needs_kernel
@@ -407,15 +383,6 @@ def test_kernel_and_numpy_agree_where_bitmaps_become_sparse(density: float, size
 
 
 @needs_kernel
-@pytest.mark.parametrize("size", [3, 4, 5])
-def test_bitmaps_are_left_where_they_take_longer_than_the_baskets_themselves(scans: list[Any], size: int) -> None:
-    shop = even_baskets(20_000, 50, 0.15)  # dense enough for pairs, not for what is in few baskets
-    met = sum(itemset_occurrences(np.diff(shop.offsets), k) for k in range(2, size + 1))
-    itemset_spectrum(shop, size).all_levels()
-    assert scans[0].work < 6 * met
-
-
-@needs_kernel
 def test_tables_of_items_are_not_multiplied_by_the_threads() -> None:
     items = 300_000
     generator = np.random.default_rng(5)
@@ -432,16 +399,6 @@ def test_tables_of_items_are_not_multiplied_by_the_threads() -> None:
 
 def item_levels(shop: Transactions, threads: int) -> list[tuple[int, int]]:
     return itemset_spectrum(shop, 1, effort=Effort(threads=threads)).all_levels()
-
-
-@needs_kernel
-@pytest.mark.parametrize("users", [False, True])
-@pytest.mark.one_in(2)
-def test_items_are_counted_the_same_in_several_tables(users: bool) -> None:
-    shop = zipf_baskets(60_000, 500, 10.0)
-    shop = in_users(shop) if users else shop
-    for threads in (1, 2, 8, 64):
-        assert item_levels(shop, threads) == itemset_spectrum(shop, 1, counter="numpy").all_levels()
 
 
 # --------------------------------------------------------------------------------------- the itemsets
@@ -474,11 +431,6 @@ def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
 # -------------------------------------------------------------------------------------- limits of work
 
 
-def test_the_work_of_a_whole_spectrum_is_known_beforehand() -> None:
-    assert itemset_occurrences(np.array([0, 1, 5, 5, 2500]), 3) == 2 * 10 + math.comb(2500, 3)
-    assert itemset_occurrences(np.array([], dtype=np.int64), 3) == 0
-
-
 @every_counter
 def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
@@ -500,15 +452,6 @@ def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     with pytest.raises(WorkLimitError, match=r"took more than max_work = 2\.0e7"):
         list(itemset_spectrum(shop, 6, counter=counter, effort=Effort(max_work=2 * 10**7)).levels())
-
-
-@every_counter
-def test_a_higher_limit_lets_the_same_count_through(counter: str) -> None:
-    shop = of_rows([np.arange(40)] * 6, 40)
-    with pytest.raises(WorkLimitError):
-        itemset_spectrum(shop, 3, counter=counter, effort=Effort(max_work=1_000)).all_levels()
-    effort = Effort(max_work=10**6)
-    assert itemset_spectrum(shop, 3, counter=counter, effort=effort).all_levels() == [(6, math.comb(40, 3))]
 
 
 def long_baskets(baskets: int, items: int, of_users: int | None) -> Transactions:
@@ -640,21 +583,6 @@ def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
 
 
 # ------------------------------------------------------------------------------------------ real files
-
-
-@every_counter
-@pytest.mark.parametrize("name", ["retail.parquet", "online_retail.parquet"])
-@pytest.mark.full
-def test_counting_does_not_depend_on_threads_on_real_files(counter: str, name: str) -> None:
-    columns: dict[str, Any] = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
-    shop = read_transactions(real_data(name), **columns)
-    for data in (shop, in_users(shop)):
-        spectra = [
-            itemset_spectrum(data, 2, counter=counter, effort=Effort(threads=threads)).all_levels()
-            for threads in ((1, 2, 8) if counter == "compiled" else (1,))
-        ]
-        assert all(spectrum == spectra[0] for spectrum in spectra)
-        assert spectra[0] == itemset_spectrum(data, 2).all_levels()
 
 
 REAL_FILES = ["retail", "mushroom", "t10i4d100k", "bms_webview_1", "groceries"]

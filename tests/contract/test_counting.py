@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import combinations, islice, takewhile
+from itertools import combinations, takewhile
 from typing import Any
 
 import numpy as np
@@ -183,12 +183,6 @@ def test_the_order_of_the_baskets_does_not_matter(
 
 
 @every_counter
-def test_names_come_out_in_canonical_order(count: CountItemsets) -> None:
-    spectrum = count(read_transactions([["b", 10, "a", 9, -1]]), 5)
-    assert spectrum.sample_itemset(1, Randomness()) == (-1, 9, 10, "a", "b")
-
-
-@every_counter
 @pytest.mark.parametrize("size", [0, -1, True, 1.0, "2", None])
 def test_a_size_that_is_no_positive_whole_number_is_refused(count: CountItemsets, size: Any) -> None:
     with pytest.raises(ParameterError, match=r"^size must be a whole number of at least 1"):
@@ -275,11 +269,6 @@ def test_where_every_candidate_is_supported_there_is_no_level_zero(catalogue: li
     assert spectrum.zero_multiplicity() == 0
     with pytest.raises(ParameterError, match="level must be a support"):
         spectrum.sample_itemset(0, Randomness())
-
-
-def test_the_last_unsupported_candidate_is_found() -> None:
-    spectrum = over_catalogue([[1, 2], [2, 3], [3, 4], [4, 1], [1, 3]], [1, 2, 3, 4], 2)
-    assert spectrum.sample_itemset(0, Randomness()) == (2, 4)
 
 
 def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
@@ -401,45 +390,6 @@ def test_the_whole_spectrum_of_groceries_equals_brute_force(count: CountItemsets
 
 
 @every_counter
-@pytest.mark.parametrize(
-    ("name", "size", "levels"),
-    [
-        ("retail.dat", 3, 50),
-        ("mushroom.parquet", 2, 10**6),
-        ("mushroom.parquet", 4, 20),
-        ("t10i4d100k.parquet", 3, 50),
-    ],
-)
-@pytest.mark.full
-def test_baskets_as_users_of_their_own_count_the_same_on_real_files(
-    count: CountItemsets, name: str, size: int, levels: int
-) -> None:
-    transactions = read_transactions(real_data(name))
-    users = replace(transactions, unit_offsets=np.arange(transactions.baskets + 1))
-    plain = list(islice(itemset_spectrum(transactions, size).levels(), levels))
-    assert len(plain) > 15
-    assert list(islice(count(transactions, size).levels(), levels)) == plain
-    assert list(islice(count(users, size).levels(), levels)) == plain
-
-
-@every_counter
-@pytest.mark.parametrize(
-    ("name", "pair", "support"),
-    [
-        ("retail.dat", (39, 48), 29_142),
-        ("retail.parquet", (39, 48), 29_142),
-        ("groceries.csv", ("other vegetables", "whole milk"), 736),
-        ("groceries.parquet", ("other vegetables", "whole milk"), 736),
-    ],
-)
-@pytest.mark.full
-def test_the_top_pair_of_real_files(count: CountItemsets, name: str, pair: tuple[Item, ...], support: int) -> None:
-    spectrum = count(read_transactions(real_data(name)), 2)
-    assert next(spectrum.levels()) == (support, 1)
-    assert spectrum.sample_itemset(support, Randomness()) == pair
-
-
-@every_counter
 @pytest.mark.full
 def test_all_pairs_of_retail(count: CountItemsets) -> None:
     spectrum = count(read_transactions(real_data("retail.dat")), 2)
@@ -458,11 +408,6 @@ def test_long_itemsets_of_few_baskets_are_counted(baskets: list[range]) -> None:
     assert list(itemset_spectrum(data, size).levels()) == [(baskets.count(baskets[0]), 1)] + (
         [(1, 1)] if len(baskets[-1]) == size else []
     )
-
-
-@pytest.mark.full
-def test_an_itemset_of_a_thousand_items() -> None:
-    assert list(itemset_spectrum(read_transactions([range(1200)] * 2), 1200).levels()) == [(2, 1)]
 
 
 @pytest.mark.parametrize("size", [257, 1000])

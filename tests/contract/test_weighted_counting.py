@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fim_private.counting import COUNTERS, Effort, LocalSource
 from fim_private.counting import portable as portable_candidates
 from fim_private.counting.counter import CandidateSource, clipped_weights
-from fim_private.counting.source import UNKNOWN, Catalogue, ItemSource, LocalItems, SizedUniverse, Universe
+from fim_private.counting.source import UNKNOWN, Catalogue, ItemSource, LocalItems, Universe
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -253,16 +253,6 @@ def test_a_catalogue_has_items_that_nobody_has_and_no_others(way: Way) -> None:
     assert pair.tolist() == [1, 0]
 
 
-@every_way
-@pytest.mark.parametrize("universe", [UNKNOWN, SizedUniverse(1)])
-def test_without_a_catalogue_the_items_are_those_that_occur(way: Way, universe: Universe) -> None:
-    items = way.items(read_transactions([["b", 3], ["b"]]), universe)
-    assert {items.label(code): total for code, total in enumerate(items.sums(np.array([0, 5, 2])).tolist())} == {
-        3: 2,
-        "b": 7,
-    }
-
-
 def test_another_counter_is_refused() -> None:
     items = LocalItems(read_transactions([[1, 2]]), counter="abacus")
     with pytest.raises(ParameterError, match="counter must be one of"):
@@ -371,20 +361,6 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
         assert source.sums(rows, ones).tolist() == weighted(held, ones.tolist(), len(candidates))
         numbers = Counter(map(len, held))
         assert source.held(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
-
-
-@every_way_on_small_data
-@given(users=random_users, candidates=random_candidates)
-def test_items_left_out_leave_the_candidates_among_the_others(
-    way: Way, users: list[Baskets], candidates: list[Candidate]
-) -> None:
-    """The restriction is no cut: a candidate among fewer items counts in the same baskets."""
-    kept = [4, 0, 5, 2]
-    inside = [candidate for candidate in candidates if set(candidate) <= set(kept)]
-    source = way.among(of_users(users), kept)
-    weights = some_weights(len(inside) + 1)
-    expected = weighted(held_by(users, inside), weights.tolist(), len(inside))
-    assert source.sums(by_size(inside, kept), weights).tolist() == expected
 
 
 @every_way

@@ -451,7 +451,7 @@ def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     from fim_private.spark import source as spark_counter
     from fim_private.spark import sums as views
 
-    for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_on_shards")):
+    for owner, name in ((views.View, "summed"), (views.View, "run"), (spark_counter.SparkCounter, "_ask")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:
@@ -565,9 +565,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     # Levelwise names the items that it finds under noise, which are more than those of its itemsets.
     assert len(found) < 40
     columns = {name for table in seen for name in table.column_names}
-    sums = {"block", "values", "check", "count", "length", "baskets", "done"}
-    spectra = {"floor", "levels", "work", "shard", "support", "index", "ranks"}
-    assert columns <= sums | spectra | {"digest", "number", "text"}
+    assert columns <= {"block", "values", "check", "count", "shard", "answer", "digest", "number", "text"}
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,8 @@ class _RankedRows:
     unit_starts: NDArray[np.int64] | None = None
 
     @property
-    def count(self) -> int:
-        return len(self.starts) - 1
+    def units_count(self) -> int:
+        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
 
     def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
         """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
@@ -74,7 +74,7 @@ class _RankedRows:
         # One block only where little would be written to each place: else two threads fight for the same cache lines.
         entries = len(self.ranks)
         enough = entries >= _STRETCH * effort.workers * _BLOCKS_PER_THREAD * (high - low)
-        parts = _blocks(self.count, entries if enough else 0, effort.workers, self.unit_starts)
+        parts = _blocks(len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts)
         counts = np.zeros((len(parts), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
@@ -122,8 +122,7 @@ class _RankedRows:
     def supports(self, ranks: int) -> NDArray[np.int64]:
         """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
         supports = np.zeros(ranks, dtype=np.int64)
-        units = self.count if self.unit_starts is None else len(self.unit_starts) - 1
-        candidate_kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, units, None, supports)
+        candidate_kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
         return supports
 
 
@@ -256,18 +255,11 @@ LARGE = 1 << 22
 _VAST = 1 << 17
 
 
-def _run(
-    scan: kernel.Scan | candidate_kernel.UnitScan,
-    fraction: Callable[[], float],
-    effort: Effort,
-    limit: Effort,
-    size: int,
-) -> None:
-    """Let some threads go through a scan. limit: the effort that errors name, with the size."""
-    effort.together(scan.run, stop=scan.stop, fraction=fraction)
-    if scan.state == kernel.OVER_LIMIT:
-        raise limit.over_limit(size)
-    if scan.state == kernel.NO_MEMORY:
+def _raise_for(state: int, size: int, effort: Effort) -> None:
+    """Raise the error of a scan that ended early."""
+    if state == kernel.OVER_LIMIT:
+        raise effort.over_limit(size)
+    if state == kernel.NO_MEMORY:
         raise MemoryError("not enough memory to count itemsets")
 
 
@@ -304,12 +296,8 @@ class CompiledCounter:
         return self.item_supports[self._order]
 
     @cached_property
-    def _rank_of(self) -> NDArray[np.int32]:
-        return ranks_of(self._order, len(self.item_supports))
-
-    @cached_property
     def _rows(self) -> _RankedRows:
-        return _ranked_rows(self._transactions, self._rank_of, self._effort)
+        return _ranked_rows(self._transactions, ranks_of(self._order, len(self.item_supports)), self._effort)
 
     @cached_property
     def most_work(self) -> int:
@@ -319,7 +307,7 @@ class CompiledCounter:
         if self._size > 2:
             enumerated = np.arange(len(self._supports), dtype=np.int32)
             enumerated[at_least(kernel.FEW_ROWS + 1, self._supports) :] = -1
-            kernel.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, rows.count, lengths)
+            kernel.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
@@ -396,7 +384,8 @@ class CompiledCounter:
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
             data = self._transactions
             if dense == len(self._supports):  # rows are never needed
-                bits = _bitmaps(data.items, data.offsets, self._rank_of, dense, self._effort)
+                rank_of = ranks_of(self._order, len(self.item_supports))
+                bits = _bitmaps(data.items, data.offsets, rank_of, dense, self._effort)
             else:
                 bits = _bitmaps(self._rows.ranks, self._rows.starts, None, dense, self._effort)
             scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
@@ -409,8 +398,7 @@ class CompiledCounter:
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        units = max(rows.count if rows.unit_starts is None else len(rows.unit_starts) - 1, 1)
-        self._finish(scan, fraction=lambda: scan.next_rank / units)
+        self._finish(scan, fraction=lambda: scan.next_rank / max(rows.units_count, 1))
         scan.add_pairs(cells)
         return high
 
@@ -439,15 +427,9 @@ class CompiledCounter:
         return int(np.diff(self._transactions.offsets).max(initial=0))
 
     def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
-        return kernel.Scan(
-            size,
-            np.zeros(ceiling, dtype=np.int64),
-            self._longest,
-            floor=floor,
-            wanted=wanted,
-            max_work=min(self._effort.max_work, _MOST_WORK),
-            list_items=list_items,
-        )
+        most, histogram = min(self._effort.max_work, _MOST_WORK), np.zeros(ceiling, dtype=np.int64)
+        limits = {"floor": floor, "wanted": wanted, "max_work": most}
+        return kernel.Scan(size, histogram, self._longest, list_items=list_items, **limits)
 
     def _run(self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False) -> None:
         if own.copied:
@@ -463,7 +445,8 @@ class CompiledCounter:
             return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
 
         effort = replace(self._effort, threads=1) if alone else self._effort
-        _run(scan, fraction or fraction_of_entries, effort, self._effort, self._size)
+        effort.together(scan.run, stop=scan.stop, fraction=fraction or fraction_of_entries)
+        _raise_for(scan.state, self._size, self._effort)
 
     def _locate_rank(self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int) -> tuple[int, int]:
         """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
@@ -610,4 +593,5 @@ class CandidateCounts:
     def _run(self, scan: candidate_kernel.UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
         effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
-        _run(scan, lambda: scan.fraction, effort, self._effort, size)
+        effort.together(scan.run, stop=scan.stop, fraction=lambda: scan.fraction)
+        _raise_for(scan.state, size, self._effort)

@@ -39,14 +39,14 @@ _ENTRIES = 1 << 20
 # units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
 # basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
 # check: what `mark` was given; null in all other rows.
-FIELDS = (
-    pa.field("units", pa.int64()),
-    pa.field("blank", pa.int64()),
-    pa.field("baskets", pa.binary()),
-    pa.field("lengths", pa.binary()),
-    pa.field("items", pa.binary()),
-    pa.field(CHECK, pa.binary()),
-)
+_TYPES = {
+    "units": pa.int64(),
+    "blank": pa.int64(),
+    "baskets": pa.binary(),
+    "lengths": pa.binary(),
+    "items": pa.binary(),
+}
+FIELDS = (*(pa.field(name, kind) for name, kind in _TYPES.items()), pa.field(CHECK, pa.binary()))
 
 
 def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
@@ -100,15 +100,12 @@ def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
 
 def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
-    lengths: list[NDArray[np.int32]] = []
-    items: list[NDArray[np.int32]] = []
-    baskets: list[NDArray[np.int32]] = []
+    lengths, items, baskets = found = tuple[list[NDArray[np.int32]], ...](([], [], []))
     blank = 0
     for batch in batches:
         blank += sum(batch.column("blank").to_pylist())
-        columns = [(lengths, "lengths"), (items, "items"), *([(baskets, "baskets")] if by_user else [])]
-        for found, name in columns:
-            found += [np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)]
+        for own, name in zip(found, ("lengths", "items", "baskets") if by_user else ("lengths", "items"), strict=False):
+            own += [np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)]
     return Transactions(
         _offsets(lengths),
         np.concatenate([np.empty(0, dtype=np.int32), *items]),
@@ -190,16 +187,13 @@ class ItemDigests:
 
         By the rule of `Vocabulary.codes_in`: what the list lacks is looked for in its other form, 39 for "39".
         """
-        labels = [listed.label(code) for code in range(len(listed))]
+        labels = [*enumerate(map(listed.label, range(len(listed))))]
         found = np.full(len(self), -1, dtype=np.int32)
-        exact = {label: code for label in labels if (code := self.code(label)) is not None}
-        for number, label in enumerate(labels):
-            for other in _other_forms(label):
-                if (code := self.code(other)) is not None:
-                    found[code] = number
-        for number, label in enumerate(labels):  # these come before the others
-            if label in exact:
-                found[exact[label]] = number
+        for forms in (_other_forms, lambda label: [label]):  # the label itself comes before its other form
+            for number, label in labels:
+                for form in forms(label):
+                    if (code := self.code(form)) is not None:
+                        found[code] = number
         return found
 
 
@@ -240,14 +234,9 @@ def _other_forms(label: Item) -> Iterable[Item]:
 
 
 # The last row of a task has no item, and the check cells of the rows.
+# alike: what a text prints like, where that is a number: by that it is ordered.
 _NAMES = pa.schema(
-    [
-        ("digest", pa.int64()),
-        ("number", pa.int64()),
-        ("text", pa.string()),
-        ("alike", pa.int64()),  # what a text prints like, where that is a number: by that it is ordered
-        (CHECK, pa.binary()),
-    ],
+    {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), "alike": pa.int64(), CHECK: pa.binary()}
 )
 # In the order of a vocabulary's labels.
 _ORDER = ("number", "alike", "text")
@@ -292,7 +281,7 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
     seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
     items = checksum.of_items(np.empty(0, dtype=np.int64))
     for rows in reader.rows(batches, reader.labels(seen, 0)):
-        fresh = [*islice(seen, len(items) - 1, None)]
+        fresh = [*islice(reversed(seen), len(seen) - len(items) + 1)][::-1]
         digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
         items = np.concatenate([items[:-1], checksum.of_items(digests)])
         cells += checksum.of_rows(rows, items, whole=reader.whole)

@@ -565,7 +565,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     # Levelwise names the items that it finds under noise, which are more than those of its itemsets.
     assert len(found) < 40
     columns = {name for table in seen for name in table.column_names}
-    assert columns <= {"block", "values", "check", "count", "shard", "answer", "digest", "number", "text"}
+    assert columns <= {"block", "values", "check", "count", "length", "shard", "answer", "digest", "number", "text"}
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ from patience import PATIENCE
 from real_data import real_data
 
 from fim_private.counting import COUNTERS, Effort, MakeCounter, active_counter, itemset_spectrum, list_itemsets
-from fim_private.counting import portable as portable_counter
-from fim_private.counting import portable as prefix_join
+from fim_private.counting import portable
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
 from fim_private.dp.noise import Randomness
@@ -87,13 +86,13 @@ def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
 def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The floors of the numpy counter's scans, as they happen."""
     seen: list[int] = []
-    scan = prefix_join.scan
+    scan = portable.scan
 
     def recorded(transactions: Any, supports: Any, size: int, floor: int, *more: Any) -> Any:
         seen.append(floor)
         return scan(transactions, supports, size, floor, *more)
 
-    monkeypatch.setattr(portable_counter, "scan", recorded)
+    monkeypatch.setattr(portable, "scan", recorded)
     return seen
 
 
@@ -301,22 +300,29 @@ def test_kernel_and_numpy_agree_on_larger_data(
             assert list(lazy.levels()) == expected
 
 
-@needs_kernel
+@every_counter
 @settings(max_examples=60)
 @given(
     users=st.lists(st.lists(st.lists(st.integers(0, 11), max_size=12), max_size=3), max_size=6),
     copies=st.integers(1, 2),
-    size=st.integers(2, 6),
+    size=st.integers(1, 6),
+    entries=st.sampled_from([1, 2, 7, 1 << 21]),
 )
-def test_itemsets_of_few_baskets_are_counted_without_meeting_them(
-    users: list[list[list[Item]]], copies: int, size: int
+def test_few_baskets_and_small_batches_change_no_count(
+    counter: str, users: list[list[list[Item]]], copies: int, size: int, entries: int
 ) -> None:
+    """The kernel does not meet itemsets of few baskets one by one; numpy cuts its work into batches."""
     users *= copies
     baskets = [basket for user in users for basket in user]
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
-    assert itemset_spectrum(shop, size).all_levels() == spectrum_of(brute_force_supports(baskets, size))
-    assert itemset_spectrum(dealt, size).all_levels() == spectrum_of(brute_force_user_supports(users, size))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        found = [itemset_spectrum(data, size, counter=counter).all_levels() for data in (shop, dealt)]
+    assert found == [
+        spectrum_of(brute_force_supports(baskets, size)),
+        spectrum_of(brute_force_user_supports(users, size)),
+    ]
 
 
 @needs_kernel
@@ -347,27 +353,6 @@ def test_multiplicities_and_supports_may_exceed_32_bits(counter: str) -> None:
     shop = of_rows([np.array([0, 1, 2])] * 70_000, 3)
     assert itemset_spectrum(shop, 2, counter=counter).all_levels() == [(70_000, 3)]
     assert itemset_spectrum(shop, 3, counter=counter).all_levels() == [(70_000, 1)]
-
-
-@pytest.mark.parametrize("entries", [1, 2, 7])
-@settings(max_examples=50)
-@given(
-    users=st.lists(st.lists(st.lists(st.integers(0, 7), max_size=6), max_size=3), max_size=9), size=st.integers(1, 5)
-)
-def test_the_batch_size_of_the_numpy_counter_does_not_matter(
-    entries: int, users: list[list[list[Item]]], size: int
-) -> None:
-    baskets = [basket for user in users for basket in user]
-    shop = read_transactions(baskets)
-    dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefix_join, "_BATCH_ENTRIES", entries)
-        assert itemset_spectrum(shop, size, counter="numpy").all_levels() == spectrum_of(
-            brute_force_supports(baskets, size)
-        )
-        assert itemset_spectrum(dealt, size, counter="numpy").all_levels() == spectrum_of(
-            brute_force_user_supports(users, size)
-        )
 
 
 @needs_kernel

@@ -363,21 +363,6 @@ def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
         fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
 
 
-def test_a_user_of_very_many_baskets(spark: Any, tmp_path: Path) -> None:
-    baskets = 100_000
-    table = pa.table(
-        {
-            "user": np.append(np.zeros(baskets, dtype=np.int64), np.arange(1, 301)),
-            "basket": np.arange(baskets + 300),
-            "items": [[place % 50, 50 + place % 7] for place in range(baskets)] + [[1, 51]] * 300,
-        }
-    )
-    pq.write_table(table, tmp_path / "b.parquet", row_group_size=20_000)
-    request: Any = {"user": "user", "basket": "basket", "seed": 1, "top": 5, "supports": True, "size": "1-2"}
-    path = tmp_path / "b.parquet"
-    assert fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
-
-
 @pytest.mark.parametrize("more", [{}, {"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}])
 def test_online_retail(spark: Any, more: Any) -> None:
     path = str(real_data("online_retail.parquet"))
@@ -602,14 +587,6 @@ def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
         fim.mine(frame, seed=1)
     with pytest.raises(fim.ParameterError, match="leave out engine, for a DataFrame of Spark is counted by Spark"):
         fim.mine(frame, engine="local", seed=1)
-
-
-def test_too_much_work_is_refused(spark: Any, file: Path) -> None:
-    with pytest.raises(fim.WorkLimitError, match="max_work"):
-        fim.mine(
-            str(file), engine="spark", basket="basket", item="item", mechanism="exponential", universe_size=9,
-            max_work=10, seed=1,
-        )  # fmt: skip
 
 
 def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:

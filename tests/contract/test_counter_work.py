@@ -22,8 +22,15 @@ from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from patience import PATIENCE
 from real_data import real_data
 
-from fim_private.counting import COUNTERS, Effort, MakeCounter, active_counter, itemset_spectrum, list_itemsets
-from fim_private.counting import portable
+from fim_private.counting import (
+    COUNTERS,
+    Effort,
+    MakeCounter,
+    active_counter,
+    itemset_spectrum,
+    list_itemsets,
+    portable,
+)
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
 from fim_private.dp.noise import Randomness

@@ -6,7 +6,6 @@ portable          Counting in numpy: it runs everywhere, and is the oracle for t
 compiled          Counting by the compiled kernel: supports, items, pairs and candidates.
 source            The source of supports, which counter counts, and lazy spectra of itemsets.
 kernel            The compiled loops of counting.
-candidate_kernel  The compiled loops of weighted counting.
 """
 
 from fim_private.counting.counter import Counter, MakeCounter

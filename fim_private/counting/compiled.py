@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting import candidate_kernel, kernel
+from fim_private.counting import kernel
 from fim_private.counting.counter import (
     Candidates,
     Shard,
@@ -122,7 +122,7 @@ class _RankedRows:
     def supports(self, ranks: int) -> NDArray[np.int64]:
         """Return how many units have each rank: (ranks,) int64. ranks: all of them are below this number."""
         supports = np.zeros(ranks, dtype=np.int64)
-        candidate_kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
+        kernel.add_items(self.ranks, self.starts, self.unit_starts, 0, self.units_count, None, supports)
         return supports
 
 
@@ -189,12 +189,12 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
 
     weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports.
     """
-    return _item_tables(transactions, candidate_kernel.add_items, (weights,), effort)
+    return _item_tables(transactions, kernel.add_items, (weights,), effort)
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
-    return _item_tables(transactions, candidate_kernel.add_purchases, (scale, most), effort)
+    return _item_tables(transactions, kernel.add_purchases, (scale, most), effort)
 
 
 def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
@@ -529,7 +529,7 @@ class CandidateCounts:
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
         most = min(self._effort.max_work, _MOST_WORK)
-        scan = candidate_kernel.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
+        scan = kernel.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, None, most)
         scan.weigh_purchases(scale, self._repeats)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
@@ -580,9 +580,7 @@ class CandidateCounts:
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
-        scan = candidate_kernel.CandidateScan(
-            rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, held, most
-        )
+        scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, held, most)
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts)
         if scale is not None:
             scan.weigh_purchases(scale, self._repeats)
@@ -590,7 +588,7 @@ class CandidateCounts:
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 
-    def _run(self, scan: candidate_kernel.UnitScan, size: int, more_threads: int) -> None:
+    def _run(self, scan: kernel.UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""
         effort = replace(self._effort, threads=min(self._effort.workers, 1 + more_threads))
         effort.together(scan.run, stop=scan.stop, fraction=lambda: scan.fraction)

@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The counting kernel: a prefix scan in descending order of support that fills a histogram; see kernel.pyi.
+"""The counting kernel: prefix scans that fill a histogram of supports, and passes over units; see kernel.pyi.
+
+A scan goes in descending order of support.
 
 Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
 be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
@@ -14,12 +16,19 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
 
+A pass adds what each unit has of a list of cells, pairs of items or candidates of a trie, to a table, with a weight. The
+weight depends on which different cells the unit *hits*, so these are collected first: a list, and for a unit of several
+rows how often it hits each. Candidates are looked for from a row's rarest item on, so that few beginnings are met. The
+children of the root are in a table, those of its children in bitmaps over the items; further down a node has few, of
+which each is looked for among the row's items, or many, among which each of the row's items is.
+
 Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. Under the
 interpreter's lock they add up what each of them has found.
 """
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
@@ -50,6 +59,13 @@ cdef extern from *:
         }
     }
 
+    /* How many bits are set. The builtin is a call where the processor's instruction may not be taken for granted. */
+    static inline int fim_ones(uint64_t x) {
+        x -= x >> 1 & 0x5555555555555555u;
+        x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+        return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+    }
+
     FIM_CLONES static int64_t fim_and_count(const uint64_t *a, const uint64_t *b, int64_t words) {
         int64_t count = 0;
         for (int64_t k = 0; k < words; k++) count += __builtin_popcountll(a[k] & b[k]);
@@ -74,6 +90,7 @@ cdef extern from *:
     void fim_unlock(int *) noexcept nogil
     void fim_prefetch(const void *) noexcept nogil
     int fim_lowest_bit(uint64_t) noexcept nogil
+    int fim_ones(uint64_t) noexcept nogil
     void fim_sort_short(const int32_t *, int64_t, int32_t *) noexcept nogil
     int64_t fim_and_count(const uint64_t *, const uint64_t *, int64_t) noexcept nogil
     int64_t fim_and_store(uint64_t *, const uint64_t *, const uint64_t *, int64_t) noexcept nogil
@@ -87,7 +104,7 @@ cdef enum:
     ROWS_OF_UNIT = 64
     # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
     SMALL = 65536
-    # Units that a thread takes at a time where all pairs of a table are counted.
+    # Units that a thread takes at a time.
     UNITS = 64
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
     PAIRS = 262144
@@ -97,6 +114,10 @@ cdef enum:
     TERMS = 8388608
     # Intersections of a word each that are as quick as one entry copied out of bitmaps into a row.
     TRANSPOSE = 32
+    # Children for each item left in the row from which on each item is looked for among them.
+    MANY = 4
+    # A unit has fewer rows.
+    MOST_TIMES = 2147483647
 
 cdef enum State:
     RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
@@ -206,6 +227,105 @@ def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int
                     break
                 if 0 <= rank < high:
                     bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
+
+
+cdef inline int64_t _root(uint64_t square, int64_t times, int64_t total) noexcept nogil:
+    """Return floor(sqrt(square · times / total)), exactly: of a unit with `total` purchases, `times` of this cell.
+
+    square: of the scale, at most 2^32. The root of a quotient is at most 2^16, so the guess is off by 1 at most.
+    """
+    cdef uint64_t quotient = square * <uint64_t>times // <uint64_t>total
+    cdef uint64_t root = <uint64_t>sqrt(<double>quotient)
+    root -= root * root > quotient
+    root += (root + 1) * (root + 1) <= quotient
+    return <int64_t>root
+
+
+cdef int _ascending(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t one = (<const uint64_t *>a)[0]
+    cdef uint64_t other = (<const uint64_t *>b)[0]
+    return (one > other) - (one < other)
+
+
+def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+              int64_t first, int64_t last, const int64_t[::1] weights, int64_t[::1] sums):
+    """Add to the sum of each item the weights of those of the units first..last that have it; 1 without weights."""
+    cdef int64_t unit, entry, distinct, weight = 1
+    cdef int32_t item
+    cdef int64_t[::1] seen
+    cdef int32_t[::1] own
+    if unit_offsets is None:
+        with nogil:
+            if weights is None:
+                for entry in range(offsets[first], offsets[last]):
+                    sums[items[entry]] += 1
+            for unit in range(first, last if weights is not None else first):
+                weight = weights[offsets[unit + 1] - offsets[unit]]
+                for entry in range(offsets[unit], offsets[unit + 1]):
+                    sums[items[entry]] += weight
+        return
+    from numpy import empty, full
+
+    seen = full(len(sums), -1, dtype="int64")
+    own = empty(len(sums) + 1, dtype="int32")
+    with nogil:
+        for unit in range(first, last):
+            distinct = 0
+            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
+                item = items[entry]
+                own[distinct] = item
+                distinct += seen[item] != unit
+                seen[item] = unit
+            if weights is not None:
+                weight = weights[distinct]
+            for entry in range(distinct):
+                sums[own[entry]] += weight
+
+
+def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+                  int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
+    """Add to the sum of each item the root of its part of all purchases of a unit, of the units first..last."""
+    from numpy import empty, zeros
+
+    cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
+    cdef int32_t item
+    cdef uint64_t square = scale * scale
+    cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
+    # What is bought most often first, and of as much what has the smallest code: ~times above, the code below.
+    cdef uint64_t[::1] own = empty(len(sums) + 1, dtype="uint64")
+    with nogil:
+        for unit in range(first, last):
+            begin, end = unit, unit + 1
+            if unit_offsets is not None:
+                begin, end = unit_offsets[unit], unit_offsets[unit + 1]
+            total = offsets[end] - offsets[begin]
+            if end - begin == 1:  # each item once, and by their codes
+                total = min(total, most)
+                weight = _root(square, 1, max(total, 1))
+                for entry in range(offsets[begin], offsets[begin] + total):
+                    sums[items[entry]] += weight
+                continue
+            distinct = 0
+            for entry in range(offsets[begin], offsets[end]):
+                item = items[entry]
+                own[distinct] = item
+                distinct += times[item] == 0
+                times[item] += 1
+            kept = distinct
+            if distinct > most:
+                for k in range(distinct):
+                    own[k] |= <uint64_t>(MOST_TIMES - times[own[k]]) << 32
+                qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
+                for k in range(distinct):
+                    own[k] &= 0xffffffff
+                kept, total = most, 0
+                for k in range(kept):
+                    total += times[own[k]]
+            weight = _root(square, 1, max(total, 1))
+            for k in range(kept):
+                sums[own[k]] += weight if times[own[k]] == 1 else _root(square, times[own[k]], total)
+            for k in range(distinct):
+                times[own[k]] = 0
 
 
 cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells,
@@ -323,6 +443,17 @@ cdef struct Worker:
     int32_t *chosen             # (size,)
     int32_t *listed
     int64_t listed_size, listed_room
+    # Of passes over units only.
+    int32_t *hits               # (2 cells + 1,) different cells of the present unit, and behind them those of a row
+    int64_t hit                 # how many
+    int32_t *times              # (cells + 1,) how often the unit hits each of them, where it has several rows; else 0
+    int64_t *sums               # (cells + 1,)
+    int64_t *held               # (cells + 1,)
+    int32_t *row                # (width + 1,) the row's item numbers, ascending: of those that a candidate has
+    int32_t *place              # (width + 1,) where each is in the row, plus 1; 0 where it is not
+    int32_t *nodes              # (nodes + 1,) found, to be extended
+    int32_t *places             # (nodes + 1,) where the last item of each is in the row
+    int32_t *repeats            # (ranks + 1,) how often the unit repeats each that it has
 
 
 cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
@@ -352,13 +483,13 @@ cdef void _breathe(Worker *w) noexcept nogil:
 
 cdef void _tell(void *scan) noexcept with gil:
     """Let the thread that watches look up: progress, Ctrl-C."""
-    if (<Scan>scan).failure is not None:
+    if (<Pass>scan).failure is not None:
         return  # it is on its way out
     try:
-        (<Scan>scan).tick()
+        (<Pass>scan).tick()
     except BaseException as failure:
-        (<Scan>scan).failure = failure
-        (<Scan>scan).stop()
+        (<Pass>scan).failure = failure
+        (<Pass>scan).stop()
 
 
 cdef inline bint _goes_on(Worker *w) noexcept nogil:
@@ -861,10 +992,60 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     _count_table(w, &local, count, kept, pairs, more, depth)
 
 
-cdef class Scan:
-    """One count of all itemsets of a size, by any number of threads that call `run`; see kernel.pyi."""
+cdef class Pass:
+    """Work by any number of threads that call `run`, under a limit; see kernel.pyi."""
 
     cdef Shared shared
+    cdef int64_t end            # of next_rank
+    cdef object tick, failure
+
+    def run(self, tick=None):
+        """Work until nothing is left, or the pass is stopped. Any number of threads may be in here."""
+        cdef Worker worker
+        if fim_load(&self.shared.next_rank) >= self.end:
+            return  # the others were faster
+        memset(&worker, 0, sizeof(worker))
+        worker.shared = &self.shared
+        if tick is not None:
+            self.tick, worker.scan = tick, <void *>self
+        try:
+            with nogil:
+                if self._prepare(&worker):
+                    self._work(&worker)
+                else:
+                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                _breathe(&worker)
+            if self.shared.state != NO_MEMORY_STATE:
+                self._collect(&worker)  # under the interpreter's lock, one thread after the other
+        finally:
+            _free(&worker)
+            if tick is not None:
+                self.tick = None  # which may know this pass, and with it all the arrays
+        if tick is not None and self.failure is not None:
+            raise self.failure
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        """Make what this kind of pass needs; False where there is too little memory."""
+        return True
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        """Take what is next, again and again."""
+
+    cdef _collect(self, Worker *w):
+        """Add up what a thread has found."""
+
+    def stop(self):
+        """Make every thread return soon."""
+        fim_store_int(&self.shared.state, STOPPED_STATE)
+
+    @property
+    def state(self):
+        return fim_load_int(&self.shared.state)
+
+
+cdef class Scan(Pass):
+    """One count of all itemsets of a size; see kernel.pyi."""
+
     cdef const int32_t[::1] ranks, rows, units, streams
     cdef const int64_t[::1] starts, columns, counts_of_rows, unit_starts
     cdef bint of_units
@@ -873,7 +1054,7 @@ cdef class Scan:
     cdef int32_t pair_ranks, low, high
     cdef int64_t words, longest
     cdef int64_t[::1] counts
-    cdef object terms, listed, tick, failure
+    cdef object terms, listed
 
     def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
                  int64_t max_work, bint list_items):
@@ -882,11 +1063,10 @@ cdef class Scan:
         self.shared.max_work, self.shared.list_items = max_work, list_items
         self.counts, self.longest = histogram, longest
         self.terms, self.listed = {}, []
-        self.tick = self.failure = None
 
     cdef _begin(self, int64_t low, int64_t high):
         self.bits = self.streams = self.cells = None
-        self.low, self.high, self.shared.next_rank = <int32_t>low, <int32_t>high, low
+        self.low, self.high, self.shared.next_rank, self.end = <int32_t>low, <int32_t>high, low, high
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
@@ -932,38 +1112,13 @@ cdef class Scan:
             self.shared.found = self.shared.wanted
             _raise_floor(&worker)
 
-    def run(self, tick=None):
-        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here."""
-        cdef Worker worker
-        if fim_load(&self.shared.next_rank) >= self.high:
-            return  # the others were faster
-        memset(&worker, 0, sizeof(worker))
-        worker.shared = &self.shared
-        worker.longest = self.longest
-        worker.last_term, worker.first_term = -1, TERMS
-        if tick is not None:
-            self.tick, worker.scan = tick, <void *>self
-        try:
-            with nogil:
-                if not (self._prepare(&worker) if self.cells is None else self._prepare_pairs(&worker)):
-                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
-                elif self.cells is not None:
-                    self._work_through_pairs(&worker)
-                elif self.bits is None:
-                    self._work_through_columns(&worker)
-                else:
-                    self._work_through_bitmaps(&worker)
-                _breathe(&worker)
-            self._collect(&worker)
-        finally:
-            _free(&worker)
-            if tick is not None:
-                self.tick = None  # which may know this scan, and with it all the arrays
-        if tick is not None and self.failure is not None:
-            raise self.failure
-
     cdef bint _prepare(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
+        w.longest, w.last_term, w.first_term = self.longest, -1, TERMS
+        if self.cells is not None:
+            w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
+            w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
+            return w.cells != NULL and w.seen != NULL
         w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
         w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
         w.count = <uint32_t *>calloc(self.high + 1, sizeof(uint32_t))
@@ -977,10 +1132,13 @@ cdef class Scan:
         return (w.count != NULL and w.mark != NULL and w.touched != NULL and w.cells != NULL and w.marks != NULL
                 and w.small != NULL and w.depths != NULL and w.chosen != NULL)
 
-    cdef bint _prepare_pairs(self, Worker *w) noexcept nogil:
-        w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
-        w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
-        return w.cells != NULL and w.seen != NULL
+    cdef void _work(self, Worker *w) noexcept nogil:
+        if self.cells is not None:
+            self._work_through_pairs(w)
+        elif self.bits is None:
+            self._work_through_columns(w)
+        else:
+            self._work_through_bitmaps(w)
 
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
@@ -1068,14 +1226,6 @@ cdef class Scan:
         if w.listed_size:
             self.listed.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
 
-    def stop(self):
-        """Make every thread return soon."""
-        fim_store_int(&self.shared.state, STOPPED_STATE)
-
-    @property
-    def state(self):
-        return fim_load_int(&self.shared.state)
-
     @property
     def histogram(self):
         return self.counts
@@ -1109,6 +1259,8 @@ cdef void _free(Worker *w) noexcept:
         free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
     free(w.count); free(w.mark); free(w.touched); free(w.cells); free(w.marks); free(w.small); free(w.seen)
     free(w.depths); free(w.terms); free(w.chosen); free(w.listed)
+    free(w.hits); free(w.times); free(w.sums); free(w.held); free(w.row); free(w.place); free(w.nodes); free(w.places)
+    free(w.repeats)
 
 
 def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,
@@ -1125,3 +1277,317 @@ def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[
                 end += 1
                 entry += 1
         out_starts[rows.shape[0]] = end
+
+
+# ---------------------------------------------------------------------------------- passes over units
+
+
+cdef int64_t _distinct(Worker *w, int64_t before) noexcept nogil:
+    """Leave out those of the present hits from `before` on that are there already; return how many are left."""
+    cdef int64_t k, count = before
+    cdef int32_t cell
+    for k in range(before, w.hit):
+        cell = w.hits[k]
+        w.hits[count] = cell
+        # Without a branch: whether a unit hit a cell before is as good as random.
+        count += w.times[cell] == 0
+        w.times[cell] += 1
+    return count
+
+
+cdef class UnitScan(Pass):
+    """One pass over all units; see kernel.pyi."""
+
+    cdef const int32_t[::1] ranks, repeats
+    cdef const int64_t[::1] starts, unit_starts, weights
+    cdef int64_t[::1] sums, held
+    cdef int64_t cells, scale
+
+    def __init__(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
+                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] held, int64_t max_work):
+        self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
+        self.cells, self.weights, self.sums, self.held = cells, weights, sums, held
+        self.end = (starts if unit_starts is None else unit_starts).shape[0] - 1
+        self.shared.max_work, self.repeats = max_work, None
+
+    def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
+        """Weigh each cell by its part of all that a unit hits; see kernel.pyi."""
+        self.scale, self.repeats = scale, repeats
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        w.hits = <int32_t *>calloc(2 * self.cells + 1, sizeof(int32_t))
+        w.times = <int32_t *>calloc(self.cells + 1, sizeof(int32_t))
+        w.sums = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
+        w.held = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
+        return w.hits != NULL and w.times != NULL and w.sums != NULL and w.held != NULL
+
+    cdef _collect(self, Worker *w):
+        cdef int64_t cell
+        if self.sums is not None:
+            for cell in range(self.cells):
+                self.sums[cell] += w.sums[cell]
+        if self.held is not None:
+            for cell in range(self.cells + 1):
+                self.held[cell] += w.held[cell]
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        """Set how often the unit of a row hits what it hits, as often as it repeats the rarest rank; return the sum."""
+        return 0
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        cdef const int32_t *ranks = NULL
+        cdef int64_t unit, row, first, last, before, k, weight, total
+        cdef int32_t cell, times
+        cdef uint64_t square = self.scale * self.scale
+        cdef bint several, repeated = self.repeats is not None
+        if self.ranks.shape[0]:
+            ranks = &self.ranks[0]
+        while _goes_on(w):
+            unit = fim_add(&self.shared.next_rank, UNITS)
+            if unit >= self.end:
+                break
+            for unit in range(unit, min(unit + UNITS, self.end)):
+                first, last = unit, unit + 1
+                if self.unit_starts is not None:
+                    first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
+                several = last - first > 1
+                w.hit, total = 0, 0
+                for row in range(first, last):
+                    w.work += 1
+                    before = w.hit
+                    if self.starts[row + 1] > self.starts[row]:
+                        self._row(w, ranks + self.starts[row], self.starts[row + 1] - self.starts[row],
+                                  several or repeated)
+                    if several:
+                        total += w.hit - before
+                        w.hit = _distinct(w, before)
+                    elif repeated and w.hit:
+                        total = self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
+                                             self.starts[row + 1] - self.starts[row])
+                    if not _goes_on(w):
+                        break
+                w.held[w.hit] += 1
+                if w.hit == 0:
+                    continue
+                if self.scale and (several or repeated):
+                    # Most are hit once.
+                    weight = _root(square, 1, total)
+                    for k in range(w.hit):
+                        cell = w.hits[k]
+                        times = w.times[cell]
+                        w.times[cell] = 0
+                        w.sums[cell] += weight if times == 1 else _root(square, times, total)
+                else:
+                    if self.sums is not None:
+                        weight = self.weights[w.hit]
+                        for k in range(w.hit):
+                            w.sums[w.hits[k]] += weight
+                    if several:
+                        for k in range(w.hit):
+                            w.times[w.hits[k]] = 0
+                w.work += w.hit
+
+    @property
+    def fraction(self):
+        return min(fim_load(&self.shared.next_rank), self.end) / max(self.end, 1)
+
+
+cdef class PairScan(UnitScan):
+    """The weighted sums of all pairs a < b of the ranks: the cell b(b - 1)/2 + a."""
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        cdef int64_t a, b, weight, base
+        cdef int64_t *line
+        w.work += length * (length - 1) // 2
+        if listed:
+            for b in range(1, length):
+                base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
+                for a in range(b):
+                    w.hits[w.hit] = <int32_t>(base + ranks[a])
+                    w.hit += 1
+            return
+        # No cell is hit twice: their number is known, and they need not be kept.
+        weight = self.weights[length * (length - 1) // 2]
+        for b in range(1, length):
+            line = w.sums + <int64_t>ranks[b] * (ranks[b] - 1) // 2
+            for a in range(b):
+                line[ranks[a]] += weight
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t a, b, base, total = 0
+        cdef int32_t least
+        for b in range(1, length):
+            base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
+            for a in range(b):
+                least = min(repeats[a], repeats[b])
+                w.times[base + ranks[a]] = least
+                total += least
+        return total
+
+
+cdef struct Node:               # of a trie
+    int32_t accept              # the candidate that it ends, -1 for none
+    int32_t first               # its children are first..first + children
+    int32_t children
+
+
+cdef class CandidateScan(UnitScan):
+    """The weighted sums of the candidates of a trie, and how many of them units hold."""
+
+    cdef const int32_t[::1] number_of, items
+    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
+    cdef Node *nodes            # (nodes + 1,)
+    cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
+    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
+    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
+    cdef int64_t width, span, size
+
+    def __cinit__(self):
+        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
+
+    def __dealloc__(self):
+        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
+
+    def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
+                 const int64_t[::1] children, const int32_t[::1] accepts):
+        """Set what to look for; see kernel.pyi."""
+        cdef int64_t node, first, child, word
+        self.number_of, self.items, self.width = number_of, items, width
+        self.size, self.span = accepts.shape[0], (width + 63) // 64
+        self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
+        self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
+        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
+        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
+        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
+            raise MemoryError("not enough memory to look up candidates")
+        for node in range(self.size):
+            self.nodes[node].accept = accepts[node]
+            self.nodes[node].first = <int32_t>children[node]
+            self.nodes[node].children = <int32_t>(children[node + 1] - children[node])
+        for first in range(children[0], children[1]):
+            self.firsts[items[first]] = <int32_t>first
+            child = children[first]
+            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
+                self.before[word] = <int32_t>child
+                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
+                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
+                    child += 1
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        w.row = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
+        w.place = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
+        w.nodes = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
+        w.places = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
+        w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
+        return (UnitScan._prepare(self, w) and w.row != NULL and w.place != NULL and w.nodes != NULL
+                and w.places != NULL and w.repeats != NULL)
+
+    def set_members(self, const int32_t[:, ::1] members):
+        """Set the ranks of each candidate; see kernel.pyi."""
+        self.members = members
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t k, j, total = 0
+        cdef int32_t cell, least
+        for k in range(length):
+            w.repeats[ranks[k]] = repeats[k]
+        for k in range(w.hit):
+            cell = w.hits[k]
+            least = MOST_TIMES
+            for j in range(self.members.shape[1]):
+                least = min(least, w.repeats[self.members[cell, j]])
+            w.times[cell] = least
+            total += least
+        return total
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.
+        cdef const int32_t *number_of = &self.number_of[0]
+        cdef const Node *nodes = self.nodes
+        cdef const int32_t *firsts = self.firsts
+        cdef const uint64_t *bits
+        cdef int32_t *row = w.row
+        cdef int32_t *hits = w.hits
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
+        cdef int64_t k, i, j, word, span = self.span, kept = 0, pairs = 0, waiting = 0, count = w.hit
+        cdef int32_t item, accept, node
+        for k in range(length - 1, -1, -1):
+            item = number_of[ranks[k]]
+            row[kept] = item
+            kept += item >= 0
+        for i in range(kept):
+            accept = nodes[firsts[row[i]]].accept
+            hits[count] = accept
+            count += accept >= 0
+        for i in range(kept - 1):
+            bits = self.bits + row[i] * span
+            for j in range(i + 1, kept):
+                item = row[j]
+                waits[pairs], places[pairs] = <int32_t>i, <int32_t>j
+                pairs += bits[item >> 6] >> (item & 63) & 1
+        for k in range(pairs):
+            j = places[k]
+            item = row[j]
+            word = row[waits[k]] * span + (item >> 6)
+            node = self.before[word] + fim_ones(self.bits[word] & ((<uint64_t>1 << (item & 63)) - 1))
+            accept = nodes[node].accept
+            hits[count] = accept
+            count += accept >= 0
+            waits[waiting], places[waiting] = node, <int32_t>j
+            waiting += (nodes[node].children > 0) & (j + 1 < kept)
+        w.work += length + kept * (kept - 1) // 2 + pairs
+        w.hit = count
+        if waiting:
+            self._go_on(w, kept, waiting)
+
+    cdef void _go_on(self, Worker *w, int64_t kept, int64_t waiting) noexcept nogil:
+        """Look for what begins with the nodes that wait, and with what is found."""
+        cdef const Node *nodes = self.nodes
+        cdef const int32_t *items = &self.items[0]
+        cdef const int32_t *row = w.row
+        cdef int32_t *place = w.place
+        cdef int32_t *hits = w.hits
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
+        cdef int64_t k = 0, child, low, middle, high, end, j, work = 0, count = w.hit
+        cdef int32_t item, found
+        for j in range(kept):
+            place[row[j]] = <int32_t>(j + 1)
+        while k < waiting:
+            low, j = nodes[waits[k]].first, places[k] + 1
+            end = low + nodes[waits[k]].children
+            k += 1
+            if end - low < MANY * (kept - j):
+                work += end - low
+                for child in range(low, end):
+                    found = place[items[child]]
+                    hits[count] = nodes[child].accept
+                    count += (found > 0) & (nodes[child].accept >= 0)
+                    waits[waiting], places[waiting] = <int32_t>child, found - 1
+                    waiting += (found > 0) & (nodes[child].children > 0)
+                continue
+            work += MANY * (kept - j)
+            for j in range(j, kept):
+                item = row[j]
+                high = end
+                while low < high:
+                    middle = (low + high) >> 1
+                    if items[middle] < item:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == end:
+                    break
+                if items[low] == item:
+                    hits[count] = nodes[low].accept
+                    count += nodes[low].accept >= 0
+                    waits[waiting], places[waiting] = <int32_t>low, <int32_t>j
+                    waiting += nodes[low].children > 0
+        for j in range(kept):
+            place[row[j]] = 0
+        w.work += work
+        w.hit = count

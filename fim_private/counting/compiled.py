@@ -364,7 +364,7 @@ class CompiledCounter:
         scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
         (columns,) = self._rows.columns(low, high, self._size, self._effort, copied=False)
         self._run(scan, self._rows, columns, alone=True)  # one thread, so that they come in order
-        found = np.frombuffer(scan.itemsets, dtype=np.int32).reshape(-1, self._size + 1)
+        found = np.frombuffer(b"".join(scan.itemsets), dtype=np.int32).reshape(-1, self._size + 1)
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
 
     def _last_ranks(self, floor: int) -> tuple[int, int]:
@@ -475,8 +475,7 @@ def _settled(scan: kernel.Scan) -> Top:
 
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
     """Return the levels that a scan has counted wholly, descending."""
-    histogram = np.asarray(scan.histogram)
-    counts = {support: int(histogram[support]) for support in np.flatnonzero(histogram).tolist()}
+    counts = {support: int(scan.histogram[support]) for support in np.flatnonzero(scan.histogram).tolist()}
     for (support, more, length), coefficient in scan.closed_forms.items():
         counts[support] = counts.get(support, 0) + coefficient * math.comb(length, more)
     return sorted(((s, count) for s, count in counts.items() if s >= scan.floor and count), reverse=True)
@@ -581,10 +580,10 @@ class CandidateCounts:
         trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
         cells, most = sum(map(len, candidates)), min(self._effort.max_work, _MOST_WORK)
         scan = kernel.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, weights, sums, held, most)
-        scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts)
+        members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
+        scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         if scale is not None:
             scan.weigh_purchases(scale, self._repeats)
-            scan.set_members(np.ascontiguousarray(self._rank[candidates[0]]))
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
 

@@ -186,9 +186,12 @@ class Scan(Pass):
     def settle(self) -> None:
         """Bring the floor up to date. Call it while no thread runs."""
 
-    @property
-    def histogram(self) -> memoryview[int]:
-        """How many itemsets have each support below the ceiling, closed forms left out: (ceiling,) int64."""
+    histogram: Int64
+    """How many itemsets have each support below the ceiling, closed forms left out: (ceiling,)."""
+    closed_forms: Mapping[tuple[int, int, int], int]
+    """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
+    itemsets: list[bytes]
+    """The listed itemsets: int32, size ranks and the support of each, in scan order."""
 
     @property
     def floor(self) -> int:
@@ -201,14 +204,6 @@ class Scan(Pass):
     @property
     def next_rank(self) -> int:
         """The rank at which the scan is, at most high."""
-
-    @property
-    def closed_forms(self) -> Mapping[tuple[int, int, int], int]:
-        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
-
-    @property
-    def itemsets(self) -> bytes:
-        """The listed itemsets: int32, size ranks and the support of each, in scan order."""
 
 class UnitScan(Pass):
     """One pass over all units, by any number of threads that call `run`.
@@ -249,12 +244,18 @@ class PairScan(UnitScan):
 class CandidateScan(UnitScan):
     """A pass where a cell is a candidate of a trie."""
 
-    def set_trie(self, number_of: Int32, width: int, items: Int32, children: Int64, accepts: Int32) -> None:
+    def set_trie(
+        self,
+        number_of: Int32,
+        width: int,
+        items: Int32,
+        children: Int64,
+        accepts: Int32,
+        members: Int32 | None,
+    ) -> None:
         """Set what to look for, before the first `run`. Raises MemoryError where there is too little memory.
 
         number_of: (ranks,) the item number, below width, of each rank, falling as ranks ascend; -1 where no candidate
-        has it. items, children, accepts: as in `CandidateTrie`.
+        has it. items, children, accepts: as in `CandidateTrie`. members: (cells, r) the ranks of each candidate; needed
+        where there are repeats.
         """
-
-    def set_members(self, members: Int32) -> None:
-        """Set the ranks of each candidate, (cells, r), before the first `run`: needed where there are repeats."""

@@ -1053,16 +1053,15 @@ cdef class Scan(Pass):
     cdef uint32_t[::1] cells
     cdef int32_t pair_ranks, low, high
     cdef int64_t words, longest
-    cdef int64_t[::1] counts
-    cdef object terms, listed
+    cdef readonly object histogram, closed_forms, itemsets
 
     def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
                  int64_t max_work, bint list_items):
         self.shared.size, self.shared.floor, self.shared.wanted = size, floor, wanted
         self.shared.histogram, self.shared.ceiling = &histogram[0], histogram.shape[0]
         self.shared.max_work, self.shared.list_items = max_work, list_items
-        self.counts, self.longest = histogram, longest
-        self.terms, self.listed = {}, []
+        self.histogram, self.longest = histogram.base, longest
+        self.closed_forms, self.itemsets = {}, []
 
     cdef _begin(self, int64_t low, int64_t high):
         self.bits = self.streams = self.cells = None
@@ -1222,13 +1221,9 @@ cdef class Scan(Pass):
                 value = w.terms[at]
                 if value:
                     key = (at // stride // self.shared.size, at // stride % self.shared.size, at % stride)
-                    self.terms[key] = self.terms.get(key, 0) + value
+                    self.closed_forms[key] = self.closed_forms.get(key, 0) + value
         if w.listed_size:
-            self.listed.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
-
-    @property
-    def histogram(self):
-        return self.counts
+            self.itemsets.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
 
     @property
     def floor(self):
@@ -1241,14 +1236,6 @@ cdef class Scan(Pass):
     @property
     def next_rank(self):
         return min(fim_load(&self.shared.next_rank), self.high)
-
-    @property
-    def closed_forms(self):
-        return self.terms
-
-    @property
-    def itemsets(self):
-        return b"".join(self.listed)
 
 
 cdef void _free(Worker *w) noexcept:
@@ -1311,7 +1298,7 @@ cdef class UnitScan(Pass):
         self.shared.max_work, self.repeats = max_work, None
 
     def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
-        """Weigh each cell by its part of all that a unit hits; see kernel.pyi."""
+        """Weigh each cell by its share of all that a unit hits; see kernel.pyi."""
         self.scale, self.repeats = scale, repeats
 
     cdef bint _prepare(self, Worker *w) noexcept nogil:
@@ -1452,10 +1439,10 @@ cdef class CandidateScan(UnitScan):
         free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
 
     def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
-                 const int64_t[::1] children, const int32_t[::1] accepts):
+                 const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
         """Set what to look for; see kernel.pyi."""
         cdef int64_t node, first, child, word
-        self.number_of, self.items, self.width = number_of, items, width
+        self.number_of, self.items, self.width, self.members = number_of, items, width, members
         self.size, self.span = accepts.shape[0], (width + 63) // 64
         self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
         self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
@@ -1484,10 +1471,6 @@ cdef class CandidateScan(UnitScan):
         w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
         return (UnitScan._prepare(self, w) and w.row != NULL and w.place != NULL and w.nodes != NULL
                 and w.places != NULL and w.repeats != NULL)
-
-    def set_members(self, const int32_t[:, ::1] members):
-        """Set the ranks of each candidate; see kernel.pyi."""
-        self.members = members
 
     cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
         cdef int64_t k, j, total = 0

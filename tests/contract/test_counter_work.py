@@ -116,24 +116,6 @@ def test_nothing_is_scanned_before_it_is_asked_for(floors: list[int], size: int)
     assert floors == sorted(set(floors), reverse=True)
 
 
-def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
-    first = list(spectrum.levels())
-    scans = len(floors)
-    assert list(spectrum.levels()) == first
-    assert spectrum.all_levels() == first
-    assert spectrum.multiplicity(first[0][0]) == first[0][1]
-    assert len(floors) == scans
-
-
-def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
-    assert next(spectrum.levels()) == (490, 1)
-    floors.clear()
-    assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
-    assert floors == [490]
-
-
 @pytest.fixture
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The kernel's scans, as they are made."""
@@ -212,16 +194,6 @@ def test_who_reads_on_gets_the_rest_in_one_pass(counter: str, size: int, rounds:
     assert all(wanted is not None for wanted, _ in before)
     assert sum(work for _, work in before) < 2 * work
     assert len(before) == 2 or counter == "numpy"  # whose rounds are smaller
-
-
-@needs_kernel
-@pytest.mark.parametrize("size", [2, 3])
-def test_who_reads_the_top_only_is_spared_the_rest(size: int, rounds: Rounds) -> None:
-    levels = itemset_spectrum(zipf_baskets(20_000, 3_000, 12.0), size).levels()
-    read = 0
-    while read < 1 + 10_000:
-        read += next(levels)[1]
-    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
 
 
 @needs_kernel

@@ -52,33 +52,8 @@ PLAIN: list[Any] = [
 NUMPY: Any = partial(itemset_spectrum, counter="numpy")
 
 
-def all_at_once(count: CountItemsets) -> CountItemsets:
-    """Read every level in one pass, as the exponential mechanism does, before anything else."""
-
-    def counted(transactions: Transactions, size: int) -> SupportSpectrum:
-        spectrum = count(transactions, size)
-        spectrum.all_levels()
-        return spectrum
-
-    return counted
-
-
 every_counter = pytest.mark.parametrize(
-    "count",
-    [
-        *PLAIN,
-        pytest.param(all_at_once(PLAIN[1].values[0]), marks=[needs_kernel, pytest.mark.full]),
-        NUMPY,
-        pytest.param(all_at_once(NUMPY), marks=pytest.mark.full),
-    ],
-    ids=[
-        "kernel, 1 thread",
-        "kernel, 2 threads",
-        "kernel, 8 threads",
-        "kernel, all at once",
-        "numpy",
-        "numpy, all at once",
-    ],
+    "count", [*PLAIN, NUMPY], ids=["kernel, 1 thread", "kernel, 2 threads", "kernel, 8 threads", "numpy"]
 )
 
 

@@ -7,11 +7,10 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            f"fim_private.counting.{name}",
-            [f"fim_private/counting/{name}.pyx"],
+            "fim_private.counting.kernel",
+            ["fim_private/counting/kernel.pyx"],
             extra_compile_args=["-O3"] if os.name == "posix" else [],
             optional=True,
         )
-        for name in ("kernel", "candidate_kernel")
     ]
 )

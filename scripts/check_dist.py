@@ -28,7 +28,7 @@ SHOP = "datasets/corner_shop.parquet"
 FOUND = "{semi-skimmed milk, tea bags}"
 NO_COMPILER = {"CC": "false", "CXX": "false"}
 
-KERNELS = [f"fim_private/counting/{name}" for name in ("kernel", "candidate_kernel")]
+KERNELS = ["fim_private/counting/kernel"]
 IN_BOTH = ["fim_private/py.typed", *(f"{kernel}.pyi" for kernel in KERNELS), "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fim_private.counting.registry import LocalItems
+from fim_private.counting.source import LocalItems
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise import discovery
 from fim_private.levelwise import recipe as gaussian_budget

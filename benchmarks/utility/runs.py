@@ -19,8 +19,7 @@ from benchmarks.frame.support_spectra import levels_for, transactions
 from benchmarks.peers.item_matrix import item_matrix
 from benchmarks.utility.measures import ABSTAINED, PICKS, Releases, label, measures
 from fim_private.counting import Effort
-from fim_private.counting.registry import LocalItems
-from fim_private.counting.source import UNKNOWN, Catalogue, LocalSource, Universe
+from fim_private.counting.source import UNKNOWN, Catalogue, LocalItems, LocalSource, Universe
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import registry
 from fim_private.mining.mine import mine

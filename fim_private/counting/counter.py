@@ -1,29 +1,35 @@
-"""What every counter of itemsets does, and shards of itemsets."""
+"""What every counter does: itemsets by rank, shards of them, and candidates that are counted with weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import isqrt
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.work import Effort, itemset_occurrences
+from fim_private.dp.parameters import positive_integer
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
-
-# -------------------- item ranks
-# Items by rank: 0 is the most frequent. All counters go through them in this order.
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
     """Return the codes of at least that support by descending support, ties by ascending code: (ranks,) int64.
 
-    supports: (vocabulary,) units that have each item.
+    supports: (vocabulary,) units that have each item. Rank 0 is the most frequent; all counters go in this order.
     """
     codes = np.flatnonzero(supports >= min_support)
     return codes[np.argsort(-supports[codes], kind="stable")]
+
+
+def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
+    """Return the place of each code in an order of some codes, -1 for those that are not in it: (vocabulary,) int32."""
+    ranks = np.full(vocabulary, -1, dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return ranks
 
 
 def at_least(support: int, ranked: NDArray[np.int64]) -> int:
@@ -31,11 +37,9 @@ def at_least(support: int, ranked: NDArray[np.int64]) -> int:
     return int(np.searchsorted(-ranked, -support, side="right"))
 
 
-# -------------------- counter
-# What every counter of itemsets does, whatever it is made of.
-#
-# Levels are produced lazily and in descending order, no itemset is kept, and the one itemset to be named is found by a
-# second scan down to its level only.
+def highest_support(ranked: NDArray[np.int64], size: int) -> int:
+    """Return the most that an itemset can have, as its least frequent item: supports are (ranks,) descending."""
+    return int(ranked[size - 1]) if len(ranked) >= size else 0
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,9 @@ class Top:
 
 
 class Counter(Protocol):
-    """What counts the itemsets of one size in one set of transactions.
+    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; no itemset stays.
 
-    Each method raises WorkLimitError where it takes more steps than allowed.
+    Each method raises WorkLimitError where it takes more steps than allowed, MemoryError where there is too little.
     """
 
     @property
@@ -85,12 +89,8 @@ class Counter(Protocol):
         """
 
 
-# A counter from transactions, size >= 1, minimum support >= 1 and effort.
-MakeCounter = Callable[[Transactions, int, int, Effort], Counter]
-
-
 def one_basket_each(transactions: Transactions) -> bool:
-    """Tell whether no unit has a second basket, so that a basket may stand for its unit."""
+    """Return whether no unit has a second basket, so that a basket may stand for its unit."""
     return transactions.unit_offsets is None or bool((np.diff(transactions.unit_offsets) <= 1).all())
 
 
@@ -109,23 +109,18 @@ def only_level(transactions: Transactions, size: int, effort: Effort, *, one_by_
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
-    """Return the levels of a histogram of supports, from the top down to floor >= 1.
-
-    histogram: (supports,) how many itemsets have each support, 0 included.
-    """
+    """Return the levels of a histogram, (supports,) from support 0 on, from the top down to floor >= 1."""
     supports = np.flatnonzero(histogram[floor:])[::-1] + floor
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
 
 
-# -------------------- item counter
-# The counter of single items: their supports are all there is to know, nothing is scanned.
-
-
 class ItemCounter:
-    """Counts itemsets of size 1; see `counter.Counter`.
+    """Counts itemsets of size 1, see `Counter`: the supports of items are all there is to know, nothing is scanned.
 
-    counter: of the same transactions, for the supports of items. min_support: units, >= 1.
+    counter: of the same transactions, for these supports. min_support: units, >= 1.
     """
+
+    most_work = 0
 
     def __init__(self, counter: Counter, min_support: int) -> None:
         self._counter = counter
@@ -135,11 +130,6 @@ class ItemCounter:
     def item_supports(self) -> NDArray[np.int64]:
         """How many units have each item: (vocabulary,)."""
         return self._counter.item_supports
-
-    @property
-    def most_work(self) -> int:
-        """No step: the supports are counted anyway."""
-        return 0
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Return all levels from the minimum support on: there are not many."""
@@ -155,19 +145,14 @@ class ItemCounter:
         return codes[:, None], self.item_supports[codes]
 
 
-# -------------------- shards
-# Shards: of all itemsets those whose least frequent item has one of some neighbouring ranks.
-#
-# Every itemset is in one shard, and all that is needed to count a shard are the baskets that have one of its ranks,
-# up to
-# the last of these. (Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008, groups items
-# likewise.)
+# ---------------------------------------------------------------------------------------------------------- shards
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The baskets that a shard needs.
+    """The baskets that are needed to count the itemsets whose least frequent item has one of some neighbouring ranks.
 
+    Every itemset is in one shard (as in Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008).
     transactions: whose codes are ranks, 0 for the most frequent item, ties by code; with all entries below high of each
     basket that has a rank in low..high - 1, by unit. low, high: the ranks of the shard. supports: (ranks,) int64, how
     many units have each of the ranks below high or more, descending, wherever these units are.
@@ -180,7 +165,7 @@ class Shard:
 
 
 class ShardCounter(Protocol):
-    """What counts the itemsets of one size, >= 2, in one shard. Each method raises WorkLimitError as a counter does."""
+    """What counts the itemsets of one size, >= 2, in one shard; errors as a `Counter` has them, ranks for codes."""
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count itemsets of supports floor..ceiling - 1, from the top down to the wanted-th (None: all), or so.
@@ -190,11 +175,137 @@ class ShardCounter(Protocol):
         """
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the ranks of the shard's index-th itemset of that support in scan order; see `counter.Counter`."""
+        """Return the ranks of the shard's index-th itemset of that support in scan order."""
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the shard's itemsets of supports lowest..highest: (m, size) ranks in scan order, and (m,) supports."""
 
 
-# A counter of a shard, of itemsets of a size >= 2, with some effort.
-MakeShardCounter = Callable[[Shard, int, Effort], ShardCounter]
+# A counter from transactions, size >= 1, minimum support >= 1 and effort; with a shard, a counter of it.
+MakeCounter = Callable[..., Any]
+
+
+# ------------------------------------------------------------------------------------------------------ candidates
+
+# Products up to here are exact in int64.
+_EXACT = 1 << 62
+# Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of such arrays.
+Candidates = Sequence[NDArray[np.int32]]
+
+
+def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
+    """Return the weight of each of a unit's candidates where it holds m of them, m = 0..largest: (largest + 1,) int64.
+
+    The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0: in multiples of 1 / scale the vector of
+    such a unit has an L2 norm of at most sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
+    bound: the square of that norm, >= 1. largest: candidates, >= 0. scale: >= 1, below 2^63.
+    Raises ParameterError where bound or scale is no positive whole number.
+    Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
+
+    >>> clipped_weights(2, 4, 100).tolist()
+    [0, 100, 100, 81, 70]
+    """
+    bound, scale = positive_integer("bound", bound), positive_integer("scale", scale)
+    weights = np.full(largest + 1, scale, dtype=np.int64)
+    weights[0] = 0
+    if largest > bound:
+        weights[bound + 1 :] = _roots(scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64), scale)
+    return weights
+
+
+def _roots(top: int, counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return floor(sqrt(top / count)) for each count, (n,) int64 >= 1 ascending; all of them are at most `most`."""
+    if (most + 2) ** 2 * int(counts[-1]) > _EXACT:
+        return np.array([isqrt(top // count) for count in counts.tolist()], dtype=np.int64)
+    # The guess is off by far less than 1, so its floor by 1 at most.
+    guess = np.sqrt(top / counts).astype(np.int64)
+    guess -= guess * guess * counts > top
+    guess += (guess + 1) ** 2 * counts <= top
+    return guess
+
+
+class CandidateSource(Protocol):
+    """Purchases restricted to m items, numbered 0..m - 1.
+
+    A unit holds a candidate if any one of its baskets contains it (where baskets count together, if all of them do),
+    and then once, in however many baskets. What a unit adds depends on that unit alone. Sums are exact as long as the
+    number of units times the largest weight is below 2^63, and the same for any number of threads. Each method raises
+    WorkLimitError where it takes more steps than allowed.
+    """
+
+    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+        """Return the level sum of each pair, see `level_sums`: (m(m - 1)/2,) int64.
+
+        The pair a < b is at b(b - 1)/2 + a. scale: 1 to 2^16.
+        """
+
+    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+        """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly: (K,) int64.
+
+        c: in how many of its baskets a unit has the candidate; where baskets count together, the least number of
+        baskets that have one of its items. C: the sum of c over all candidates. So in multiples of 1/scale the L2 norm
+        of what a unit adds is at most 1. sets: (K, r) different candidates of one size r >= 1. scale: 1 to 2^16.
+        """
+
+    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each candidate the sum of weights[candidates of the unit] over the units that hold it: (K,) int64.
+
+        candidates: K different ones in all; the sums stand in their order. weights: (K + 1,) int64, >= 0; all 1 for
+        plain supports.
+        """
+
+    def held(self, candidates: Candidates) -> NDArray[np.int64]:
+        """Return how many units hold exactly 0, 1, ... K of the candidates: (K + 1,) int64.
+
+        candidates: K different ones in all.
+        """
+
+
+@dataclass(frozen=True)
+class CandidateTrie:
+    """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing is chosen.
+
+    width: item numbers are below it, >= 1.
+    keys: (nodes - 1,) int64, strictly ascending: node v is the child of node ``keys[v - 1] // width`` by the item
+        ``keys[v - 1] % width``.
+    accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
+    """
+
+    width: int
+    keys: NDArray[np.int64]
+    accepts: NDArray[np.int32]
+
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """The item of each node, -1 for the root: (nodes,)."""
+        return np.concatenate([[-1], self.keys % self.width]).astype(np.int32)
+
+    @property
+    def children(self) -> NDArray[np.int64]:
+        """Node v has the children ``children[v]`` up to ``children[v + 1]``: (nodes + 1,)."""
+        return np.searchsorted(self.keys, np.arange(len(self.accepts) + 1) * self.width) + 1
+
+
+def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
+    """Return the trie of candidates, in the order of their items in a row.
+
+    candidates: (n, r) int32 arrays of item numbers below width >= 1, ascending in a row, all rows different.
+    """
+    starts = np.cumsum([0, *map(len, candidates)])
+    # Which node each candidate has come to.
+    reached = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
+    levels, accepted, nodes = [np.empty(0, dtype=np.int64)], [np.full(1, -1, dtype=np.int32)], 1
+    for depth in range(max((rows.shape[1] for rows in candidates), default=0)):
+        longer = [number for number, rows in enumerate(candidates) if rows.shape[1] > depth]
+        keys = np.concatenate([reached[number] * width + candidates[number][:, depth] for number in longer])
+        level, place = np.unique(keys, return_inverse=True)
+        accepts = np.full(len(level), -1, dtype=np.int32)
+        ends = np.cumsum([len(candidates[number]) for number in longer])
+        for number, own in zip(longer, np.split(place, ends[:-1]), strict=True):
+            reached[number] = own + nodes
+            if candidates[number].shape[1] == depth + 1:
+                accepts[own] = np.arange(starts[number], starts[number + 1])
+        levels.append(level)
+        accepted.append(accepts)
+        nodes += len(level)
+    return CandidateTrie(width, np.concatenate(levels), np.concatenate(accepted))

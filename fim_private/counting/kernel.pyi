@@ -2,7 +2,7 @@
 
 Shapes, types and ranges are the caller's to keep: nothing is checked. Arrays are contiguous; int32 and int64 mean numpy
 arrays of these. A range first..last or low..high ends before its second number.
-ranks, starts: rows in rank order, as in `kernel_arrays.RankedRows`: row r holds ``ranks[starts[r]:starts[r + 1]]``,
+ranks, starts: rows in rank order, as in `compiled._RankedRows`: row r holds ``ranks[starts[r]:starts[r + 1]]``,
 (entries,) int32 ascending in a row, and (rows + 1,) int64. A prefix is what stands before a rank in a row.
 """
 
@@ -21,15 +21,7 @@ OVER_LIMIT: int
 NO_MEMORY: int
 """With 0 for running or done, the states of a scan."""
 
-def count_items(
-    items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, supports: Int64
-) -> None:
-    """Add to supports, (vocabulary,), how many of the units first..last have each item.
-
-    items, offsets, unit_offsets: as in `Transactions`; without unit_offsets a basket is a unit.
-    """
-
-def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None:
+def ranked_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, lengths: Int64) -> None:
     """Write to lengths, (rows,), how many entries of each row first..last have a rank.
 
     items, offsets: as in `Transactions`. rank_of: (vocabulary,) the rank of each item, -1 for none.
@@ -38,26 +30,10 @@ def kept_lengths(items: Int32, offsets: Int64, rank_of: Int32, first: int, last:
 def rank_rows(items: Int32, offsets: Int64, rank_of: Int32, first: int, last: int, starts: Int64, ranks: Int32) -> None:
     """Write to ranks those of the rows first..last, ascending, from starts[row] on.
 
-    items, offsets, rank_of: as in kept_lengths; entries without a rank are left out, as in starts.
+    items, offsets, rank_of: as in ranked_lengths; entries without a rank are left out, as in starts.
     """
 
-def count_columns(
-    ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, counts: Int64
-) -> None:
-    """Add to counts, (high - low,), how many of the rows first..last have each rank low..high.
-
-    A row counts only where at least skip >= 0 other entries stand before the rank.
-    """
-
-def fill_columns(
-    ranks: Int32, starts: Int64, first: int, last: int, low: int, high: int, skip: int, cursor: Int64, rows: Int32
-) -> None:
-    """Write to rows the rows that count_columns counts, ascending, at their rank's cursor.
-
-    cursor: (high - low,), where the next row of each rank goes; it is moved on.
-    """
-
-def measure_streams(
+def measure_columns(
     ranks: Int32,
     starts: Int64,
     first: int,
@@ -66,11 +42,15 @@ def measure_streams(
     high: int,
     skip: int,
     counts: Int64,
-    lengths: Int64,
+    lengths: Int64 | None,
 ) -> None:
-    """Count as count_columns does, and add to lengths, (high - low,), those of the prefixes, the rank included."""
+    """Add to counts, (high - low,), how many of the rows first..last have each rank low..high.
 
-def fill_streams(
+    A row counts only where at least skip >= 0 other entries stand before the rank.
+    lengths: (high - low,), what the lengths of these prefixes, the rank included, are added to; None for nothing.
+    """
+
+def fill_columns(
     ranks: Int32,
     starts: Int64,
     units: Int32 | None,
@@ -79,13 +59,14 @@ def fill_streams(
     low: int,
     high: int,
     skip: int,
+    copied: bool,
     cursor: Int64,
-    stream: Int32,
+    out: Int32,
 ) -> None:
-    """Copy to stream the prefixes that measure_streams measures, the rank at the end of each, at their rank's cursor.
+    """Write to out the rows that measure_columns counts, ascending, at their rank's cursor; or, copied, their prefixes.
 
-    units: (rows,) the unit of each row, written before its prefixes; None for none.
-    cursor: (high - low,), where the next prefix of each rank goes; it is moved on.
+    A copied prefix has the rank at its end, and before it the unit of its row: units, (rows,); None for none.
+    cursor: (high - low,), where the next row or prefix of each rank goes; it is moved on.
     """
 
 def fill_bitmaps(
@@ -111,10 +92,51 @@ def prefixes(ranks: Int32, starts: Int64, rows: Int32, bound: int, out_starts: I
     out_starts alone, and to learn how many entries there are.
     """
 
-class Scan:
+def add_items(
+    items: Int32, offsets: Int64, unit_offsets: Int64 | None, first: int, last: int, weights: Int64 | None, sums: Int64
+) -> None:
+    """Add weights[distinct items of the unit] to the sums of its items, for each of the units first..last.
+
+    items, offsets, unit_offsets: as in `Transactions`; without unit_offsets a basket is a unit. weights: for as many
+    items as a unit has; None for 1. sums: (vocabulary,).
+    """
+
+def add_purchases(
+    items: Int32,
+    offsets: Int64,
+    unit_offsets: Int64 | None,
+    first: int,
+    last: int,
+    scale: int,
+    most: int,
+    sums: Int64,
+) -> None:
+    """Add ⌊√(scale² c / C)⌋ to the sums of the items of each of the units first..last; see `ItemSource.level_sums`.
+
+    items, offsets, unit_offsets, sums: as in `add_items`. scale: 1 to 2^16. most: >= 1. A unit has fewer than 2^31
+    baskets.
+    """
+
+class Pass:
+    """Work that any number of threads do that call `run`."""
+
+    def run(self, tick: Callable[[], object] | None = None) -> None:
+        """Work until nothing is left, or the pass is stopped. Any number of threads may be in here.
+
+        tick: called every few milliseconds; given by one thread only. What it raises ends the pass, and is raised.
+        """
+
+    def stop(self) -> None:
+        """Make every thread return soon."""
+
+    @property
+    def state(self) -> int:
+        """STOPPED, OVER_LIMIT or NO_MEMORY where the pass ended early; 0 where it did not."""
+
+class Scan(Pass):
     """One count of all itemsets of a size, by any number of threads that call `run`.
 
-    size: items per itemset, 2 to `compiled_counter.LARGEST_SIZE`. histogram: (ceiling,) int64 zeros, added to in place:
+    size: items per itemset, 2 to `compiled.LARGEST_SIZE`. histogram: (ceiling,) int64 zeros, added to in place:
     itemsets of supports floor..ceiling are counted, floor >= 1. longest: entries of the longest row.
     wanted: itemsets from the top; once there are so many, the floor rises to where the last of them is. 0 for all.
     max_work: steps after which the scan gives up, 1 to 2^63 - 1. list_items: list the itemsets too, by one thread.
@@ -141,7 +163,7 @@ class Scan:
         """
 
     def set_streams(self, streams: Int32, starts: Int64, counts: Int64, of_units: bool, low: int, high: int) -> None:
-        """Let the next `run` count the same by copies of prefixes, as fill_streams writes them.
+        """Let the next `run` count the same by copies of prefixes, as fill_columns copies them.
 
         Rank low + k has counts[k] of them, from streams[starts[k]] on. of_units: whether a unit stands before each.
         """
@@ -164,22 +186,12 @@ class Scan:
     def settle(self) -> None:
         """Bring the floor up to date. Call it while no thread runs."""
 
-    def run(self, tick: Callable[[], object] | None = None) -> None:
-        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here.
-
-        tick: called every few milliseconds; given by one thread only. What it raises ends the scan, and is raised.
-        """
-
-    def stop(self) -> None:
-        """Make every thread return soon."""
-
-    @property
-    def state(self) -> int:
-        """STOPPED, OVER_LIMIT or NO_MEMORY where the scan ended early; 0 where it did not."""
-
-    @property
-    def histogram(self) -> memoryview[int]:
-        """How many itemsets have each support below the ceiling, closed forms left out: (ceiling,) int64."""
+    histogram: Int64
+    """How many itemsets have each support below the ceiling, closed forms left out: (ceiling,)."""
+    closed_forms: Mapping[tuple[int, int, int], int]
+    """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
+    itemsets: list[bytes]
+    """The listed itemsets: int32, size ranks and the support of each, in scan order."""
 
     @property
     def floor(self) -> int:
@@ -193,10 +205,57 @@ class Scan:
     def next_rank(self) -> int:
         """The rank at which the scan is, at most high."""
 
-    @property
-    def closed_forms(self) -> Mapping[tuple[int, int, int], int]:
-        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
+class UnitScan(Pass):
+    """One pass over all units, by any number of threads that call `run`.
+
+    A unit hits a cell 0 to cells - 1 if any one of its rows does. cells: >= 0, below 2^31.
+    weights, sums: (cells + 1,) and (cells,), added to in place: each unit adds weights[cells that it hits] to the sum
+    of each of them. held: (cells + 1,), added to in place: how many units hit so many cells. Sums, with their weights,
+    or held may be None; they are complete once all threads are through.
+    max_work: steps after which the pass gives up, 1 to 2^63 - 1.
+    """
+
+    def __init__(
+        self,
+        ranks: Int32,
+        starts: Int64,
+        unit_starts: Int64 | None,
+        cells: int,
+        weights: Int64 | None,
+        sums: Int64 | None,
+        held: Int64 | None,
+        max_work: int,
+    ) -> None: ...
+    def weigh_purchases(self, scale: int, repeats: Int32 | None) -> None:
+        """Weigh a cell that a unit hits in c of its rows by ⌊√(scale² c / C)⌋, C all cells together; before `run`.
+
+        scale: 1 to 2^16. repeats: (entries,) where a unit is one row, how often it repeats each of its ranks: c of a
+        cell is then the least of its ranks; None where units have rows of their own. Units of one row without repeats
+        are weighed by weights, which have to say the same. sums are given.
+        """
 
     @property
-    def itemsets(self) -> bytes:
-        """The listed itemsets: int32, size ranks and the support of each, in scan order."""
+    def fraction(self) -> float:
+        """How much of the units is done or being done, 0 to 1."""
+
+class PairScan(UnitScan):
+    """A pass where the pair a < b of ranks is the cell b(b - 1)/2 + a: weights and sums are given, held is None."""
+
+class CandidateScan(UnitScan):
+    """A pass where a cell is a candidate of a trie."""
+
+    def set_trie(
+        self,
+        number_of: Int32,
+        width: int,
+        items: Int32,
+        children: Int64,
+        accepts: Int32,
+        members: Int32 | None,
+    ) -> None:
+        """Set what to look for, before the first `run`. Raises MemoryError where there is too little memory.
+
+        number_of: (ranks,) the item number, below width, of each rank, falling as ranks ascend; -1 where no candidate
+        has it. items, children, accepts: as in `CandidateTrie`. members: (cells, r) the ranks of each candidate; needed
+        where there are repeats.
+        """

@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The counting kernel: a prefix scan in descending order of support that fills a histogram of supports.
+"""The counting kernel: prefix scans that fill a histogram of supports, and passes over units; see kernel.pyi.
+
+A scan goes in descending order of support.
 
 Items are ranks (0 is the most frequent); a row holds its ranks ascending, so the items that an itemset may
 be extended with stand before its last one in the same row. A *node* is a list of rows and a bound: the rows'
@@ -14,12 +16,19 @@ prefixes below that rank, out of which `more` items are still to be chosen. Four
 Otherwise the frequent ranks are relabelled 0, 1, ... in a copy of the prefixes, which is a smaller table
 of rows, and each of its columns is a node with one item less to choose.
 
-Nothing here looks at Python objects while it works; `compiled_counter.py` prepares the arrays and owns the threads.
-The interpreter's lock is needed all the same: under it threads add up what each of them has found.
+A pass adds what each unit has of a list of cells, pairs of items or candidates of a trie, to a table, with a weight. The
+weight depends on which different cells the unit *hits*, so these are collected first: a list, and for a unit of several
+rows how often it hits each. Candidates are looked for from a row's rarest item on, so that few beginnings are met. The
+children of the root are in a table, those of its children in bitmaps over the items; further down a node has few, of
+which each is looked for among the row's items, or many, among which each of the row's items is.
+
+Nothing here looks at Python objects while it works; `compiled.py` prepares the arrays and owns the threads. Under the
+interpreter's lock they add up what each of them has found.
 """
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
@@ -50,6 +59,13 @@ cdef extern from *:
         }
     }
 
+    /* How many bits are set. The builtin is a call where the processor's instruction may not be taken for granted. */
+    static inline int fim_ones(uint64_t x) {
+        x -= x >> 1 & 0x5555555555555555u;
+        x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+        return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+    }
+
     FIM_CLONES static int64_t fim_and_count(const uint64_t *a, const uint64_t *b, int64_t words) {
         int64_t count = 0;
         for (int64_t k = 0; k < words; k++) count += __builtin_popcountll(a[k] & b[k]);
@@ -74,6 +90,7 @@ cdef extern from *:
     void fim_unlock(int *) noexcept nogil
     void fim_prefetch(const void *) noexcept nogil
     int fim_lowest_bit(uint64_t) noexcept nogil
+    int fim_ones(uint64_t) noexcept nogil
     void fim_sort_short(const int32_t *, int64_t, int32_t *) noexcept nogil
     int64_t fim_and_count(const uint64_t *, const uint64_t *, int64_t) noexcept nogil
     int64_t fim_and_store(uint64_t *, const uint64_t *, const uint64_t *, int64_t) noexcept nogil
@@ -87,7 +104,7 @@ cdef enum:
     ROWS_OF_UNIT = 64
     # Supports below this are counted without atomics, in a histogram of each thread: 512 kB.
     SMALL = 65536
-    # Units that a thread takes at a time where all pairs of a table are counted.
+    # Units that a thread takes at a time.
     UNITS = 64
     # Cells of a node's table of pairs: 1 MB, what a second-level cache holds.
     PAIRS = 262144
@@ -97,6 +114,10 @@ cdef enum:
     TERMS = 8388608
     # Intersections of a word each that are as quick as one entry copied out of bitmaps into a row.
     TRANSPOSE = 32
+    # Children for each item left in the row from which on each item is looked for among them.
+    MANY = 4
+    # A unit has fewer rows.
+    MOST_TIMES = 2147483647
 
 cdef enum State:
     RUNNING_STATE, STOPPED_STATE, OVER_LIMIT_STATE, NO_MEMORY_STATE
@@ -108,30 +129,7 @@ FEW_ROWS = FEW
 # ------------------------------------------------------------------------------------- preparing the rows
 
 
-def count_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
-                int64_t first, int64_t last, int64_t[::1] supports):
-    """Add to supports how many of the units first..last have each item. Without unit_offsets a basket is a unit."""
-    cdef int64_t unit, entry
-    cdef int32_t item
-    cdef int64_t[::1] seen
-    if unit_offsets is None:
-        with nogil:
-            for entry in range(offsets[first], offsets[last]):
-                supports[items[entry]] += 1
-        return
-    from numpy import full
-
-    seen = full(len(supports), -1, dtype="int64")
-    with nogil:
-        for unit in range(first, last):
-            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
-                item = items[entry]
-                if seen[item] != unit:
-                    seen[item] = unit
-                    supports[item] += 1
-
-
-def kept_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
+def ranked_lengths(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of,
                  int64_t first, int64_t last, int64_t[::1] lengths):
     """Write how many entries of each row have a rank (not -1)."""
     cdef int64_t row, entry, kept
@@ -151,58 +149,26 @@ def rank_rows(const int32_t[::1] items, const int64_t[::1] offsets, const int32_
     cdef int32_t short[SHORT]
     with nogil:
         for row in range(first, last):
+            end = 0
             if starts[row + 1] - starts[row] <= SHORT:
-                end = 0
                 for entry in range(offsets[row], offsets[row + 1]):
                     rank = rank_of[items[entry]]
                     if rank >= 0:
                         short[end] = rank
                         end += 1
                 fim_sort_short(short, end, &ranks[0] + starts[row])
-            else:
-                end = starts[row]
-                for entry in range(offsets[row], offsets[row + 1]):
-                    rank = rank_of[items[entry]]
-                    if rank >= 0:
-                        ranks[end] = rank
-                        end += 1
-                _sort(&ranks[0] + starts[row], end - starts[row])
+                continue
+            for entry in range(offsets[row], offsets[row + 1]):
+                rank = rank_of[items[entry]]
+                if rank >= 0:
+                    ranks[starts[row] + end] = rank
+                    end += 1
+            _sort(&ranks[0] + starts[row], end)
 
 
-def count_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                  int32_t low, int32_t high, int64_t skip, int64_t[::1] counts):
-    """Count the entries of each rank in low..high that have at least `skip` entries before them in their row."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    counts[rank - low] += 1
-
-
-def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
-                 int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor, int32_t[::1] rows):
-    """Write the row of each of those entries at its rank's cursor, and move the cursor on."""
-    cdef int64_t row, entry
-    cdef int32_t rank
-    with nogil:
-        for row in range(first, last):
-            for entry in range(starts[row] + skip, starts[row + 1]):
-                rank = ranks[entry]
-                if rank >= high:
-                    break
-                if rank >= low:
-                    rows[cursor[rank - low]] = <int32_t>row
-                    cursor[rank - low] += 1
-
-
-def measure_streams(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
+def measure_columns(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t first, int64_t last,
                     int32_t low, int32_t high, int64_t skip, int64_t[::1] counts, int64_t[::1] lengths):
-    """Count as count_columns does, and add up the lengths of the prefixes, the rank itself included."""
+    """Count the entries of each rank in low..high that have `skip` others before them; add up these prefixes' lengths."""
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
@@ -213,39 +179,42 @@ def measure_streams(const int32_t[::1] ranks, const int64_t[::1] starts, int64_t
                     break
                 if rank >= low:
                     counts[rank - low] += 1
-                    lengths[rank - low] += entry - starts[row] + 1
+                    if lengths is not None:
+                        lengths[rank - low] += entry - starts[row] + 1
 
 
-def fill_streams(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
-                 int64_t first, int64_t last, int32_t low, int32_t high, int64_t skip, int64_t[::1] cursor,
-                 int32_t[::1] stream):
-    """Copy those prefixes, each with its rank as its end and its row's unit (if any) before it, to the rank's cursor."""
+def fill_columns(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units, int64_t first,
+                 int64_t last, int32_t low, int32_t high, int64_t skip, bint copied, int64_t[::1] cursor,
+                 int32_t[::1] out):
+    """Write the row of each of those entries, or a copy of its prefix, at its rank's cursor, and move the cursor on."""
     cdef int64_t row, entry, length
     cdef int32_t rank
-    cdef int32_t *out
+    cdef int32_t *at
     with nogil:
         for row in range(first, last):
             for entry in range(starts[row] + skip, starts[row + 1]):
                 rank = ranks[entry]
                 if rank >= high:
                     break
-                if rank >= low:
-                    length = entry - starts[row] + 1
-                    out = &stream[0] + cursor[rank - low]
-                    cursor[rank - low] += length
-                    if units is not None:
-                        out[0] = units[row]
-                        out += 1
-                        cursor[rank - low] += 1
-                    memcpy(out, &ranks[0] + starts[row], length * sizeof(int32_t))
+                if rank < low:
+                    continue
+                at = &out[0] + cursor[rank - low]
+                if not copied:
+                    at[0] = <int32_t>row
+                    cursor[rank - low] += 1
+                    continue
+                length = entry - starts[row] + 1
+                cursor[rank - low] += length
+                if units is not None:
+                    at[0] = units[row]
+                    at += 1
+                    cursor[rank - low] += 1
+                memcpy(at, &ranks[0] + starts[row], length * sizeof(int32_t))
 
 
 def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int32_t[::1] rank_of, int32_t high,
                  int64_t first, int64_t last, int64_t words, uint64_t[::1] bits):
-    """Set the bit of each row in the bitmap of each rank below high; first is a multiple of 64.
-
-    rank_of: the rank of each item; None where the items are ranks already, ascending in each row.
-    """
+    """Set the bit of each row in the bitmap of each rank below high; see kernel.pyi."""
     cdef int64_t row, entry
     cdef int32_t rank
     with nogil:
@@ -260,15 +229,119 @@ def fill_bitmaps(const int32_t[::1] items, const int64_t[::1] offsets, const int
                     bits[rank * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
 
 
-cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells) noexcept nogil:
-    cdef int64_t b, a
-    cdef uint32_t *line
+cdef inline int64_t _root(uint64_t square, int64_t times, int64_t total) noexcept nogil:
+    """Return floor(sqrt(square · times / total)), exactly: of a unit with `total` purchases, `times` of this cell.
+
+    square: of the scale, at most 2^32. The root of a quotient is at most 2^16, so the guess is off by 1 at most.
+    """
+    cdef uint64_t quotient = square * <uint64_t>times // <uint64_t>total
+    cdef uint64_t root = <uint64_t>sqrt(<double>quotient)
+    root -= root * root > quotient
+    root += (root + 1) * (root + 1) <= quotient
+    return <int64_t>root
+
+
+cdef int _ascending(const void *a, const void *b) noexcept nogil:
+    cdef uint64_t one = (<const uint64_t *>a)[0]
+    cdef uint64_t other = (<const uint64_t *>b)[0]
+    return (one > other) - (one < other)
+
+
+def add_items(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+              int64_t first, int64_t last, const int64_t[::1] weights, int64_t[::1] sums):
+    """Add to the sum of each item the weights of those of the units first..last that have it; 1 without weights."""
+    cdef int64_t unit, entry, distinct, weight = 1
+    cdef int32_t item
+    cdef int64_t[::1] seen
+    cdef int32_t[::1] own
+    if unit_offsets is None:
+        with nogil:
+            if weights is None:
+                for entry in range(offsets[first], offsets[last]):
+                    sums[items[entry]] += 1
+            for unit in range(first, last if weights is not None else first):
+                weight = weights[offsets[unit + 1] - offsets[unit]]
+                for entry in range(offsets[unit], offsets[unit + 1]):
+                    sums[items[entry]] += weight
+        return
+    from numpy import empty, full
+
+    seen = full(len(sums), -1, dtype="int64")
+    own = empty(len(sums) + 1, dtype="int32")
+    with nogil:
+        for unit in range(first, last):
+            distinct = 0
+            for entry in range(offsets[unit_offsets[unit]], offsets[unit_offsets[unit + 1]]):
+                item = items[entry]
+                own[distinct] = item
+                distinct += seen[item] != unit
+                seen[item] = unit
+            if weights is not None:
+                weight = weights[distinct]
+            for entry in range(distinct):
+                sums[own[entry]] += weight
+
+
+def add_purchases(const int32_t[::1] items, const int64_t[::1] offsets, const int64_t[::1] unit_offsets,
+                  int64_t first, int64_t last, int64_t scale, int64_t most, int64_t[::1] sums):
+    """Add to the sum of each item the root of its part of all purchases of a unit, of the units first..last."""
+    from numpy import empty, zeros
+
+    cdef int64_t unit, entry, k, distinct, kept, total, weight, begin, end
+    cdef int32_t item
+    cdef uint64_t square = scale * scale
+    cdef int32_t[::1] times = zeros(len(sums) + 1, dtype="int32")
+    # What is bought most often first, and of as much what has the smallest code: ~times above, the code below.
+    cdef uint64_t[::1] own = empty(len(sums) + 1, dtype="uint64")
+    with nogil:
+        for unit in range(first, last):
+            begin, end = unit, unit + 1
+            if unit_offsets is not None:
+                begin, end = unit_offsets[unit], unit_offsets[unit + 1]
+            total = offsets[end] - offsets[begin]
+            if end - begin == 1:  # each item once, and by their codes
+                total = min(total, most)
+                weight = _root(square, 1, max(total, 1))
+                for entry in range(offsets[begin], offsets[begin] + total):
+                    sums[items[entry]] += weight
+                continue
+            distinct = 0
+            for entry in range(offsets[begin], offsets[end]):
+                item = items[entry]
+                own[distinct] = item
+                distinct += times[item] == 0
+                times[item] += 1
+            kept = distinct
+            if distinct > most:
+                for k in range(distinct):
+                    own[k] |= <uint64_t>(MOST_TIMES - times[own[k]]) << 32
+                qsort(&own[0], distinct, sizeof(uint64_t), _ascending)
+                for k in range(distinct):
+                    own[k] &= 0xffffffff
+                kept, total = most, 0
+                for k in range(kept):
+                    total += times[own[k]]
+            weight = _root(square, 1, max(total, 1))
+            for k in range(kept):
+                sums[own[k]] += weight if times[own[k]] == 1 else _root(square, times[own[k]], total)
+            for k in range(distinct):
+                times[own[k]] = 0
+
+
+cdef inline int64_t _pairs_of_row(const int32_t *row, int64_t length, int32_t high, uint32_t *cells,
+                                  int32_t *marks, int32_t unit) noexcept nogil:
+    """Count the pairs of a row below high. marks: the unit that each was last counted for, plus 1; NULL to count all."""
+    cdef int64_t b, a, base
     for b in range(length):
         if row[b] >= high:
             return b * (b - 1) // 2
-        line = cells + <int64_t>row[b] * (row[b] - 1) // 2
+        base = <int64_t>row[b] * (row[b] - 1) // 2
         for a in range(b):
-            line[row[a]] += 1
+            if marks == NULL:
+                cells[base + row[a]] += 1
+            else:
+                cells[base + row[a]] += marks[base + row[a]] != unit + 1
+                marks[base + row[a]] = unit + 1
     return length * (length - 1) // 2
 
 
@@ -304,19 +377,6 @@ cdef int64_t _pairs_of_rows(const int32_t *ranks, const int64_t *starts, int64_t
     return work
 
 
-cdef inline int64_t _pairs_of_unit(const int32_t *row, int64_t length, int32_t high, int32_t unit,
-                                   uint32_t *cells, int32_t *marks) noexcept nogil:
-    cdef int64_t b, a, base
-    for b in range(length):
-        if row[b] >= high:
-            return b * (b - 1) // 2
-        base = <int64_t>row[b] * (row[b] - 1) // 2
-        for a in range(b):
-            cells[base + row[a]] += marks[base + row[a]] != unit + 1
-            marks[base + row[a]] = unit + 1
-    return length * (length - 1) // 2
-
-
 cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
     """Insertion sort; Shell's for long rows."""
     cdef int64_t gap = 1, i, j
@@ -337,13 +397,11 @@ cdef void _sort(int32_t *values, int64_t length) noexcept nogil:
 # ---------------------------------------------------------------------------------------------- the scan
 
 cdef struct Shared:
-    # What is asked for.
     int size
     int64_t ceiling             # supports from here on are known already
     int64_t wanted              # itemsets after which the floor may rise; 0: it stays
     int64_t max_work            # steps; < 0: no limit
     int32_t list_items          # whether itemsets are written down
-    # What is found.
     int64_t *histogram          # (ceiling,)
     int64_t floor
     int64_t found               # since the floor was last looked at
@@ -358,21 +416,15 @@ cdef struct Table:              # without rows to go through: the rows are in on
     const int64_t *starts
     const int32_t *units        # NULL: each row is a unit
 
-cdef struct Depth:              # buffers of one level of recursion, used again and again
+cdef struct Depth:              # buffers of one level of recursion, used again and again, and the room that they have
     int32_t *ranks
-    int64_t ranks_room
     int64_t *starts
-    int64_t starts_room
     int32_t *units
-    int64_t units_room
     int64_t *columns
-    int64_t columns_room
     int32_t *rows
-    int64_t rows_room
     uint64_t *bits
-    int64_t bits_room
     int32_t *names              # global rank of each local one
-    int64_t names_room
+    int64_t ranks_room, starts_room, units_room, columns_room, rows_room, bits_room, names_room
 
 cdef struct Worker:
     Shared *shared
@@ -386,28 +438,36 @@ cdef struct Worker:
     int64_t *small              # (SMALL,)
     uint64_t *seen              # (2 ranks,) zero between units; where all pairs of a table are counted only
     int64_t *terms              # (FEW + 1, size, longest + 1): coefficients of C(length, more)
-    int64_t first_term          # those beyond first_term..last_term are 0
-    int64_t last_term
-    int64_t longest
-    int64_t work
-    int64_t found
+    int64_t first_term, last_term  # the others are 0
+    int64_t longest, work, found
     int32_t *chosen             # (size,)
     int32_t *listed
-    int64_t listed_size
-    int64_t listed_room
+    int64_t listed_size, listed_room
+    # Of passes over units only.
+    int32_t *hits               # (2 cells + 1,) different cells of the present unit, and behind them those of a row
+    int64_t hit                 # how many
+    int32_t *times              # (cells + 1,) how often the unit hits each of them, where it has several rows; else 0
+    int64_t *sums               # (cells + 1,)
+    int64_t *held               # (cells + 1,)
+    int32_t *row                # (width + 1,) the row's item numbers, ascending: of those that a candidate has
+    int32_t *place              # (width + 1,) where each is in the row, plus 1; 0 where it is not
+    int32_t *nodes              # (nodes + 1,) found, to be extended
+    int32_t *places             # (nodes + 1,) where the last item of each is in the row
+    int32_t *repeats            # (ranks + 1,) how often the unit repeats each that it has
 
 
-cdef bint _grow(void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
+cdef bint _grow(Worker *w, void **buffer, int64_t *room, int64_t needed, size_t width) noexcept nogil:
+    """Make room for so many of that width; False, and the end of the scan, where there is too little memory."""
     cdef void *grown
-    cdef int64_t size
     if needed <= room[0]:
         return True
-    size = needed + needed // 4 + 64
-    grown = realloc(buffer[0], size * width)
+    needed += needed // 4 + 64
+    grown = realloc(buffer[0], needed * width)
     if grown == NULL:
+        fim_store_int(&w.shared.state, NO_MEMORY_STATE)
         return False
     buffer[0] = grown
-    room[0] = size
+    room[0] = needed
     return True
 
 
@@ -423,23 +483,19 @@ cdef void _breathe(Worker *w) noexcept nogil:
 
 cdef void _tell(void *scan) noexcept with gil:
     """Let the thread that watches look up: progress, Ctrl-C."""
-    if (<Scan>scan).failure is not None:
+    if (<Pass>scan).failure is not None:
         return  # it is on its way out
     try:
-        (<Scan>scan).tick()
+        (<Pass>scan).tick()
     except BaseException as failure:
-        (<Scan>scan).failure = failure
-        (<Scan>scan).stop()
+        (<Pass>scan).failure = failure
+        (<Pass>scan).stop()
 
 
 cdef inline bint _goes_on(Worker *w) noexcept nogil:
     if w.work >= BREATH:
         _breathe(w)
     return fim_load_int(&w.shared.state) == 0
-
-
-cdef void _out_of_memory(Worker *w) noexcept nogil:
-    fim_store_int(&w.shared.state, NO_MEMORY_STATE)
 
 
 cdef inline void _record(Worker *w, int64_t support) noexcept nogil:
@@ -545,38 +601,29 @@ cdef void _finish_counts(Worker *w, int64_t met, int32_t bound, int depth) noexc
     cdef int64_t k
     cdef int32_t rank
     cdef uint32_t support
-    if w.shared.list_items:
-        _list_counts(w, met, bound, depth)
-        return
-    for k in range(bound if met < 0 else met):
-        rank = <int32_t>k if met < 0 else w.touched[k]
-        support = w.count[rank]
-        w.count[rank] = 0
-        if support:
-            _record(w, support)
-
-
-cdef void _list_counts(Worker *w, int64_t met, int32_t bound, int depth) noexcept nogil:
-    cdef int64_t k
-    cdef int32_t rank, at
-    cdef uint32_t support
-    cdef int size = w.shared.size
-    if met >= 0:
+    if w.shared.list_items and met >= 0:
         _sort(w.touched, met)
     for k in range(bound if met < 0 else met):
         rank = <int32_t>k if met < 0 else w.touched[k]
         support = w.count[rank]
         w.count[rank] = 0
-        if support < w.shared.floor or support >= w.shared.ceiling:
-            continue
-        if not _grow(<void **>&w.listed, &w.listed_room, w.listed_size + size + 1, sizeof(int32_t)):
-            _out_of_memory(w)
-            continue
-        for at in range(size - 1):
-            w.listed[w.listed_size + at] = w.chosen[at]
-        w.listed[w.listed_size + size - 1] = rank if depth == 0 else w.depths[depth - 1].names[rank]
-        w.listed[w.listed_size + size] = <int32_t>support
-        w.listed_size += size + 1
+        if w.shared.list_items:
+            _list(w, rank if depth == 0 else w.depths[depth - 1].names[rank], support)
+        elif support:
+            _record(w, support)
+
+
+cdef void _list(Worker *w, int32_t rank, uint32_t support) noexcept nogil:
+    """Write down what was chosen and that rank, if its support is wanted."""
+    cdef int32_t *out
+    cdef int size = w.shared.size
+    if (support < w.shared.floor or support >= w.shared.ceiling or not _grow(
+            w, <void **>&w.listed, &w.listed_room, w.listed_size + size + 1, sizeof(int32_t))):
+        return
+    out = w.listed + w.listed_size
+    memcpy(out, w.chosen, (size - 1) * sizeof(int32_t))
+    out[size - 1], out[size] = rank, <int32_t>support
+    w.listed_size += size + 1
 
 
 cdef void _few_rows(Worker *w, Table *table, const int32_t *rows, int n, int32_t bound, int more) noexcept nogil:
@@ -681,22 +728,21 @@ cdef void _few_sets(Worker *w, int64_t *common, int n, int more, const int32_t *
 cdef int32_t _relabel(Worker *w, int64_t met, int32_t bound, Depth *depth) noexcept nogil:
     """Give the ranks at or above the floor the labels 1, 2, ... in their count; others 0. Return how many."""
     cdef int64_t k, floor = fim_load(&w.shared.floor)
-    cdef int32_t rank, kept = 0
+    cdef int32_t rank, labels = 0
     cdef bint ordered = met < 0 or met > bound // 8
-    if not _grow(<void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&depth.names, &depth.names_room, bound, sizeof(int32_t)):
         return 0
     if not ordered:
         _sort(w.touched, met)
     for k in range(bound if ordered else met):
         rank = <int32_t>k if ordered else w.touched[k]
-        if w.count[rank] >= floor:
-            depth.names[kept] = rank
-            kept += 1
-            w.count[rank] = kept
-        else:
+        if w.count[rank] < floor:
             w.count[rank] = 0
-    return kept
+            continue
+        depth.names[labels] = rank
+        labels += 1
+        w.count[rank] = labels
+    return labels
 
 
 cdef void _extend(Worker *w, Table *table, const int32_t *rows, int64_t n, int32_t bound, int more,
@@ -723,23 +769,18 @@ cdef void _extend_table(Worker *w, Table *table, const int32_t *rows, int64_t n,
     cdef Table local
     cdef int64_t entries, pairs, kept_rows, k
     cdef int32_t kept
-    cdef bint enough
-    kept = _relabel(w, met, bound, d)
-    kept_rows = entries = pairs = 0
-    enough = kept >= more
-    if enough:
+    kept, kept_rows, entries, pairs = _relabel(w, met, bound, d), 0, -1, 0
+    if kept >= more:
         entries = _copy_rows(w, table, rows, n, bound, more, d, &kept_rows, &pairs)
     for k in range(kept):
         w.count[d.names[k]] = 0
-    if not enough or entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
+    if entries < 0 or kept_rows < fim_load(&w.shared.floor) or kept_rows == 0:
         return
     if depth and w.shared.list_items:
         for k in range(kept):
             d.names[k] = w.depths[depth - 1].names[d.names[k]]
     w.work += entries
-    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL
-    if table.units != NULL:
-        local.units = d.units
+    local.ranks, local.starts, local.units = d.ranks, d.starts, NULL if table.units == NULL else d.units
     _count_table(w, &local, kept_rows, kept, pairs, more, depth)
 
 
@@ -747,11 +788,17 @@ cdef void _count_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t
                        int depth) noexcept nogil:
     """Count all itemsets of `more` >= 2 of the labels, in n rows that hold that many pairs of them."""
     cdef Depth *d = &w.depths[depth]
-    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2
+    cdef int64_t words = (n + 63) // 64, cells = <int64_t>kept * (kept - 1) // 2, row, entry
     cdef int32_t label
     if not w.shared.list_items:
         if local.units == NULL and cells * (words + 4) < pairs:
-            _extend_bitmaps(w, local, n, kept, words, more, depth)
+            if not _grow(w, <void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
+                return
+            memset(d.bits, 0, kept * words * sizeof(uint64_t))
+            for row in range(n):
+                for entry in range(local.starts[row], local.starts[row + 1]):
+                    d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
+            _intersect(w, d.bits, kept, words, more, depth + 1)
             return
         if more == 2 and cells <= PAIRS and cells <= 4 * pairs:
             _pair_table(w, local, n, kept, cells)
@@ -774,10 +821,9 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
     cdef const int32_t *entry
     cdef const int32_t *following = table.ranks
     cdef int32_t unit = 0
-    if not _grow(<void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
-        table.units != NULL and not _grow(<void **>&d.units, &d.units_room, n, sizeof(int32_t))
+    if not _grow(w, <void **>&d.starts, &d.starts_room, n + 1, sizeof(int64_t)) or (
+        table.units != NULL and not _grow(w, <void **>&d.units, &d.units_room, n, sizeof(int32_t))
     ):
-        _out_of_memory(w)
         return -1
     for k in range(n):
         entry = _row(table, rows, k, following, &unit)
@@ -785,8 +831,7 @@ cdef int64_t _copy_rows(Worker *w, Table *table, const int32_t *rows, int64_t n,
             length = 0
             while entry[length] < bound:
                 length += 1
-            if not _grow(<void **>&d.ranks, &d.ranks_room, size + length + 1, sizeof(int32_t)):
-                _out_of_memory(w)
+            if not _grow(w, <void **>&d.ranks, &d.ranks_room, size + length + 1, sizeof(int32_t)):
                 return -1
         start = size
         while entry[0] < bound:
@@ -812,8 +857,7 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
     """List for each label the rows in which at least more - 1 labels stand before it."""
     cdef int64_t row, entry, size = 0, count
     cdef int32_t label
-    if not _grow(<void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&d.columns, &d.columns_room, kept + 2, sizeof(int64_t)):
         return False
     memset(d.columns, 0, (kept + 2) * sizeof(int64_t))
     for row in range(n):
@@ -821,8 +865,7 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
             d.columns[local.ranks[entry] + 2] += 1
     for label in range(kept):
         d.columns[label + 2] += d.columns[label + 1]
-    if not _grow(<void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
-        _out_of_memory(w)
+    if not _grow(w, <void **>&d.rows, &d.rows_room, d.columns[kept + 1] + 1, sizeof(int32_t)):
         return False
     for row in range(n):
         for entry in range(local.starts[row] + more - 1, local.starts[row + 1]):
@@ -834,33 +877,20 @@ cdef bint _columns(Worker *w, Table *local, int64_t n, int32_t kept, int more, D
 
 cdef void _pair_table(Worker *w, Table *local, int64_t n, int32_t kept, int64_t cells) noexcept nogil:
     cdef int64_t row, cell
-    if local.units == NULL:
-        for row in range(n):
-            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells)
-    else:
+    if local.units != NULL:
         memset(w.marks, 0, cells * sizeof(int32_t))
-        for row in range(n):
-            _pairs_of_unit(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept,
-                           local.units[row], w.cells, w.marks)
+    for row in range(n):
+        if local.units == NULL:
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+                          NULL, 0)
+        else:
+            _pairs_of_row(local.ranks + local.starts[row], local.starts[row + 1] - local.starts[row], kept, w.cells,
+                          w.marks, local.units[row])
     w.work += cells
     for cell in range(cells):
         if w.cells[cell]:
             _record(w, w.cells[cell])
             w.cells[cell] = 0
-
-
-cdef void _extend_bitmaps(Worker *w, Table *local, int64_t n, int32_t kept, int64_t words, int more,
-                          int depth) noexcept nogil:
-    cdef Depth *d = &w.depths[depth]
-    cdef int64_t row, entry
-    if not _grow(<void **>&d.bits, &d.bits_room, kept * words, sizeof(uint64_t)):
-        _out_of_memory(w)
-        return
-    memset(d.bits, 0, kept * words * sizeof(uint64_t))
-    for row in range(n):
-        for entry in range(local.starts[row], local.starts[row + 1]):
-            d.bits[local.ranks[entry] * words + (row >> 6)] |= <uint64_t>1 << (row & 63)
-    _intersect(w, d.bits, kept, words, more, depth + 1)
 
 
 cdef void _intersect(Worker *w, const uint64_t *sets, int32_t count, int64_t words, int more,
@@ -889,8 +919,7 @@ cdef void _intersect_last(Worker *w, const uint64_t *sets, int32_t last, int64_t
         for other in range(last):
             _record(w, fim_and_count(own, sets + other * words, words))
     else:
-        if not _grow(<void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
-            _out_of_memory(w)
+        if not _grow(w, <void **>&d.bits, &d.bits_room, last * words, sizeof(uint64_t)):
             return
         for other in range(last):
             shared = fim_and_store(d.bits + kept * words, own, sets + other * words, words)
@@ -924,9 +953,8 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     cdef uint64_t rest, long_enough
     if kept < more:
         return
-    if (not _grow(<void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
-            or not _grow(<void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
-        _out_of_memory(w)
+    if (not _grow(w, <void **>&d.starts, &d.starts_room, support + 1, sizeof(int64_t))
+            or not _grow(w, <void **>&d.ranks, &d.ranks_room, entries + 1, sizeof(int32_t))):
         return
     for word in range(words):
         if own[word] == 0:
@@ -964,82 +992,108 @@ cdef void _extend_rows(Worker *w, const uint64_t *own, int32_t kept, int64_t wor
     _count_table(w, &local, count, kept, pairs, more, depth)
 
 
-cdef class Scan:
-    """One count of all itemsets of a size, by any number of threads that call `run`.
-
-    The rows, their columns (the rows that each rank of low..high occurs in) and their units (or None) are as
-    `compiled_counter.py` prepares them. Supports in floor..ceiling are counted, from the
-    floor reached in the end on if `wanted` is not 0. list_items: write the itemsets down (one thread).
-    """
+cdef class Pass:
+    """Work by any number of threads that call `run`, under a limit; see kernel.pyi."""
 
     cdef Shared shared
+    cdef int64_t end            # of next_rank
+    cdef object tick, failure
+
+    def run(self, tick=None):
+        """Work until nothing is left, or the pass is stopped. Any number of threads may be in here."""
+        cdef Worker worker
+        if fim_load(&self.shared.next_rank) >= self.end:
+            return  # the others were faster
+        memset(&worker, 0, sizeof(worker))
+        worker.shared = &self.shared
+        if tick is not None:
+            self.tick, worker.scan = tick, <void *>self
+        try:
+            with nogil:
+                if self._prepare(&worker):
+                    self._work(&worker)
+                else:
+                    fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                _breathe(&worker)
+            if self.shared.state != NO_MEMORY_STATE:
+                self._collect(&worker)  # under the interpreter's lock, one thread after the other
+        finally:
+            _free(&worker)
+            if tick is not None:
+                self.tick = None  # which may know this pass, and with it all the arrays
+        if tick is not None and self.failure is not None:
+            raise self.failure
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        """Make what this kind of pass needs; False where there is too little memory."""
+        return True
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        """Take what is next, again and again."""
+
+    cdef _collect(self, Worker *w):
+        """Add up what a thread has found."""
+
+    def stop(self):
+        """Make every thread return soon."""
+        fim_store_int(&self.shared.state, STOPPED_STATE)
+
+    @property
+    def state(self):
+        return fim_load_int(&self.shared.state)
+
+
+cdef class Scan(Pass):
+    """One count of all itemsets of a size; see kernel.pyi."""
+
     cdef const int32_t[::1] ranks, rows, units, streams
-    cdef const int64_t[::1] starts, columns, counts_of_rows
+    cdef const int64_t[::1] starts, columns, counts_of_rows, unit_starts
     cdef bint of_units
     cdef const uint64_t[::1] bits
     cdef uint32_t[::1] cells
-    cdef const int64_t[::1] unit_starts
-    cdef int32_t pair_ranks
-    cdef int64_t words
-    cdef int64_t[::1] counts
-    cdef int32_t low, high
-    cdef int64_t longest
-    cdef object terms, listed, tick, failure
+    cdef int32_t pair_ranks, low, high
+    cdef int64_t words, longest
+    cdef readonly object histogram, closed_forms, itemsets
 
     def __init__(self, int size, int64_t[::1] histogram, int64_t longest, *, int64_t floor, int64_t wanted,
                  int64_t max_work, bint list_items):
-        self.shared.size = size
-        self.shared.histogram = &histogram[0]
-        self.shared.ceiling = histogram.shape[0]
-        self.shared.floor = floor
-        self.shared.wanted = wanted
-        self.shared.max_work = max_work
-        self.shared.list_items = list_items
-        self.counts = histogram
-        self.longest = longest
-        self.terms = {}
-        self.listed = []
-        self.tick = self.failure = None
+        self.shared.size, self.shared.floor, self.shared.wanted = size, floor, wanted
+        self.shared.histogram, self.shared.ceiling = &histogram[0], histogram.shape[0]
+        self.shared.max_work, self.shared.list_items = max_work, list_items
+        self.histogram, self.longest = histogram.base, longest
+        self.closed_forms, self.itemsets = {}, []
+
+    cdef _begin(self, int64_t low, int64_t high):
+        self.bits = self.streams = self.cells = None
+        self.low, self.high, self.shared.next_rank, self.end = <int32_t>low, <int32_t>high, low, high
 
     def set_rows(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] units,
                  const int64_t[::1] columns, const int32_t[::1] rows, int32_t low, int32_t high):
-        """Set what the next `run` goes through: the ranks low..high as an itemset's least frequent item."""
+        """Let the next `run` go through rows."""
+        self._begin(low, high)
         self.ranks, self.starts, self.units, self.columns, self.rows = ranks, starts, units, columns, rows
-        self.low, self.high = low, high
-        self.shared.next_rank = low
-        self.bits = self.streams = self.cells = None
 
     def set_streams(self, const int32_t[::1] streams, const int64_t[::1] starts, const int64_t[::1] counts,
                     bint of_units, int32_t low, int32_t high):
-        """Let the next `run` go through copies of the ranks' prefixes: counts[k] of them from streams[starts[k]] on."""
+        """Let the next `run` go through copies of prefixes."""
+        self._begin(low, high)
         self.streams, self.columns, self.counts_of_rows, self.of_units = streams, starts, counts, of_units
-        self.low, self.high = low, high
-        self.shared.next_rank = low
-        self.bits = self.cells = None
 
     def set_bitmaps(self, const uint64_t[::1] bits, int64_t words, int32_t high):
-        """Let the next `run` go through the ranks below high, by their bitmaps."""
+        """Let the next `run` go through bitmaps."""
+        self._begin(self.shared.size - 1, high)
         self.bits, self.words = bits, words
-        self.streams = self.cells = None
-        self.low, self.high = self.shared.size - 1, high
-        self.shared.next_rank = self.low
 
     def set_pairs(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
                   int32_t ranks_in_table, uint32_t[::1] cells):
-        """Let the next `run` add the units of each pair a < b < ranks_in_table to cells[b(b - 1)/2 + a].
-
-        unit_starts: the first row of each unit; None where each row is one. `next_rank` is then the next unit.
-        """
+        """Let the next `run` fill a table of pairs."""
+        self._begin(0, (starts if unit_starts is None else unit_starts).shape[0] - 1)
         self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
         self.pair_ranks, self.cells = ranks_in_table, cells
-        self.low, self.high = 0, <int32_t>((starts if unit_starts is None else unit_starts).shape[0] - 1)
-        self.shared.next_rank = 0
-        self.bits = self.streams = None
 
     def add_pairs(self, const uint32_t[::1] cells):
         """Record the supports of a table of pairs, and let the floor rise."""
-        cdef int64_t cell
-        cdef int64_t support
+        cdef int64_t cell, support
         with nogil:
             for cell in range(cells.shape[0]):
                 support = cells[cell]
@@ -1057,38 +1111,13 @@ cdef class Scan:
             self.shared.found = self.shared.wanted
             _raise_floor(&worker)
 
-    def run(self, tick=None):
-        """Work until no rank is left, or the scan is stopped. Any number of threads may be in here.
-
-        tick: called every few milliseconds; given by one thread only, which is stopped by what it raises.
-        """
-        cdef Worker worker
-        cdef int64_t value
-        cdef Py_ssize_t at
-        if fim_load(&self.shared.next_rank) >= self.high:
-            return  # the others were faster
-        memset(&worker, 0, sizeof(worker))
-        worker.shared = &self.shared
-        worker.longest = self.longest
-        worker.last_term, worker.first_term = -1, TERMS
-        if tick is not None:
-            self.tick, worker.scan = tick, <void *>self
-        try:
-            with nogil:
-                if self.cells is None:
-                    self._work(&worker)
-                else:
-                    self._work_through_pairs(&worker)
-            self._collect(&worker)
-        finally:
-            _free(&worker)
-            if tick is not None:
-                self.tick = None  # which may know this scan, and with it all the arrays
-        if tick is not None and self.failure is not None:
-            raise self.failure
-
-    cdef void _work(self, Worker *w) noexcept nogil:
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
         cdef int64_t terms = (FEW + 1) * <int64_t>self.shared.size * (self.longest + 1)
+        w.longest, w.last_term, w.first_term = self.longest, -1, TERMS
+        if self.cells is not None:
+            w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
+            w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
+            return w.cells != NULL and w.seen != NULL
         w.depths = <Depth *>calloc(self.shared.size + 1, sizeof(Depth))
         w.chosen = <int32_t *>calloc(self.shared.size, sizeof(int32_t))
         w.count = <uint32_t *>calloc(self.high + 1, sizeof(uint32_t))
@@ -1099,14 +1128,16 @@ cdef class Scan:
         w.small = <int64_t *>calloc(SMALL, sizeof(int64_t))
         if not self.shared.list_items and terms < TERMS:
             w.terms = <int64_t *>calloc(terms, sizeof(int64_t))
-        if (w.count == NULL or w.mark == NULL or w.touched == NULL or w.cells == NULL or w.marks == NULL
-                or w.small == NULL or w.depths == NULL or w.chosen == NULL):
-            _out_of_memory(w)
+        return (w.count != NULL and w.mark != NULL and w.touched != NULL and w.cells != NULL and w.marks != NULL
+                and w.small != NULL and w.depths != NULL and w.chosen != NULL)
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        if self.cells is not None:
+            self._work_through_pairs(w)
         elif self.bits is None:
             self._work_through_columns(w)
         else:
             self._work_through_bitmaps(w)
-        _breathe(w)
 
     cdef void _work_through_columns(self, Worker *w) noexcept nogil:
         cdef Table table
@@ -1135,26 +1166,21 @@ cdef class Scan:
             step = 16 if rank > 2048 else 1
 
     cdef void _work_through_bitmaps(self, Worker *w) noexcept nogil:
-        cdef const uint64_t *sets = &self.bits[0]
         cdef int64_t rank
         while _goes_on(w):
             rank = fim_add(&self.shared.next_rank, 1)
             if rank >= self.high:
                 return
-            _intersect_last(w, sets, <int32_t>rank, self.words, self.shared.size, 0)
+            _intersect_last(w, &self.bits[0], <int32_t>rank, self.words, self.shared.size, 0)
 
     cdef void _work_through_pairs(self, Worker *w) noexcept nogil:
         cdef const int32_t *ranks = &self.ranks[0]
         cdef const int64_t *starts = &self.starts[0]
         cdef int64_t unit, row, first, last
-        w.cells = <uint32_t *>calloc(self.cells.shape[0] + 1, sizeof(uint32_t))
-        w.seen = <uint64_t *>calloc(2 * self.pair_ranks + 1, sizeof(uint64_t))
-        if w.cells == NULL or w.seen == NULL:
-            _out_of_memory(w)
         while _goes_on(w):
             unit = fim_add(&self.shared.next_rank, UNITS)
             if unit >= self.high:
-                break
+                return
             for unit in range(unit, min(unit + UNITS, <int64_t>self.high)):
                 first, last = unit, unit + 1
                 if self.unit_starts is not None:
@@ -1162,7 +1188,7 @@ cdef class Scan:
                 w.work += last - first
                 if last - first == 1:
                     w.work += _pairs_of_row(ranks + starts[first], starts[last] - starts[first], self.pair_ranks,
-                                            w.cells)
+                                            w.cells, NULL, 0)
                 elif last - first <= ROWS_OF_UNIT:
                     w.work += _pairs_of_rows(ranks, starts + first, last - first, self.pair_ranks, w.cells,
                                              w.seen, w.seen + self.pair_ranks)
@@ -1170,20 +1196,18 @@ cdef class Scan:
                     if w.marks == NULL:
                         w.marks = <int32_t *>calloc(self.cells.shape[0] + 1, sizeof(int32_t))
                     if w.marks == NULL:
-                        _out_of_memory(w)
-                        break
+                        fim_store_int(&self.shared.state, NO_MEMORY_STATE)
+                        return
                     for row in range(first, last):
-                        w.work += _pairs_of_unit(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
-                                                 <int32_t>unit, w.cells, w.marks)
+                        w.work += _pairs_of_row(ranks + starts[row], starts[row + 1] - starts[row], self.pair_ranks,
+                                                w.cells, w.marks, <int32_t>unit)
                         if not _goes_on(w):
-                            break
+                            return
                 if not _goes_on(w):
-                    break
-        _breathe(w)
+                    return
 
     cdef _collect(self, Worker *w):
-        cdef int64_t at, value, stride = self.longest + 1
-        cdef int64_t support
+        cdef int64_t at, value, support, stride = self.longest + 1
         if self.cells is not None and w.cells != NULL:
             for at in range(self.cells.shape[0]):
                 self.cells[at] += w.cells[at]
@@ -1197,72 +1221,33 @@ cdef class Scan:
                 value = w.terms[at]
                 if value:
                     key = (at // stride // self.shared.size, at // stride % self.shared.size, at % stride)
-                    self.terms[key] = self.terms.get(key, 0) + value
+                    self.closed_forms[key] = self.closed_forms.get(key, 0) + value
         if w.listed_size:
-            self.listed.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
-
-    def stop(self):
-        """Make every thread return soon."""
-        fim_store_int(&self.shared.state, STOPPED_STATE)
-
-    @property
-    def state(self):
-        """RUNNING (or done), STOPPED, OVER_LIMIT or NO_MEMORY."""
-        return fim_load_int(&self.shared.state)
-
-    @property
-    def histogram(self):
-        """How many itemsets have each support below the ceiling, closed forms left out; (ceiling,) int64 memoryview."""
-        return self.counts
+            self.itemsets.append(bytes((<char *>w.listed)[: w.listed_size * sizeof(int32_t)]))
 
     @property
     def floor(self):
-        """The least support that is wholly counted."""
         return self.shared.floor
 
     @property
     def work(self):
-        """Steps done, roughly."""
         return fim_load(&self.shared.work)
 
     @property
     def next_rank(self):
-        """The rank at which the scan is."""
         return min(fim_load(&self.shared.next_rank), self.high)
-
-    @property
-    def closed_forms(self):
-        """{(support, more, length): coefficient}: add coefficient * C(length, more) to the histogram at support."""
-        return self.terms
-
-    @property
-    def itemsets(self):
-        """The listed itemsets: bytes of int32, size ranks and the support of each, in scan order."""
-        return b"".join(self.listed)
 
 
 cdef void _free(Worker *w) noexcept:
     cdef int depth
-    if w.depths != NULL:
-        for depth in range(w.shared.size + 1):
-            free(w.depths[depth].ranks)
-            free(w.depths[depth].starts)
-            free(w.depths[depth].units)
-            free(w.depths[depth].columns)
-            free(w.depths[depth].rows)
-            free(w.depths[depth].bits)
-            free(w.depths[depth].names)
-    free(w.count)
-    free(w.mark)
-    free(w.touched)
-    free(w.cells)
-    free(w.marks)
-    free(w.small)
-    free(w.seen)
-    free(w.depths)
-    free(w.terms)
-    free(w.chosen)
-    free(w.listed)
+    cdef Depth *d
+    for depth in range(w.shared.size + 1 if w.depths != NULL else 0):
+        d = &w.depths[depth]
+        free(d.ranks); free(d.starts); free(d.units); free(d.columns); free(d.rows); free(d.bits); free(d.names)
+    free(w.count); free(w.mark); free(w.touched); free(w.cells); free(w.marks); free(w.small); free(w.seen)
+    free(w.depths); free(w.terms); free(w.chosen); free(w.listed)
+    free(w.hits); free(w.times); free(w.sums); free(w.held); free(w.row); free(w.place); free(w.nodes); free(w.places)
+    free(w.repeats)
 
 
 def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[::1] rows, int32_t bound,
@@ -1279,3 +1264,313 @@ def prefixes(const int32_t[::1] ranks, const int64_t[::1] starts, const int32_t[
                 end += 1
                 entry += 1
         out_starts[rows.shape[0]] = end
+
+
+# ---------------------------------------------------------------------------------- passes over units
+
+
+cdef int64_t _distinct(Worker *w, int64_t before) noexcept nogil:
+    """Leave out those of the present hits from `before` on that are there already; return how many are left."""
+    cdef int64_t k, count = before
+    cdef int32_t cell
+    for k in range(before, w.hit):
+        cell = w.hits[k]
+        w.hits[count] = cell
+        # Without a branch: whether a unit hit a cell before is as good as random.
+        count += w.times[cell] == 0
+        w.times[cell] += 1
+    return count
+
+
+cdef class UnitScan(Pass):
+    """One pass over all units; see kernel.pyi."""
+
+    cdef const int32_t[::1] ranks, repeats
+    cdef const int64_t[::1] starts, unit_starts, weights
+    cdef int64_t[::1] sums, held
+    cdef int64_t cells, scale
+
+    def __init__(self, const int32_t[::1] ranks, const int64_t[::1] starts, const int64_t[::1] unit_starts,
+                 int64_t cells, const int64_t[::1] weights, int64_t[::1] sums, int64_t[::1] held, int64_t max_work):
+        self.ranks, self.starts, self.unit_starts = ranks, starts, unit_starts
+        self.cells, self.weights, self.sums, self.held = cells, weights, sums, held
+        self.end = (starts if unit_starts is None else unit_starts).shape[0] - 1
+        self.shared.max_work, self.repeats = max_work, None
+
+    def weigh_purchases(self, int64_t scale, const int32_t[::1] repeats):
+        """Weigh each cell by its share of all that a unit hits; see kernel.pyi."""
+        self.scale, self.repeats = scale, repeats
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        w.hits = <int32_t *>calloc(2 * self.cells + 1, sizeof(int32_t))
+        w.times = <int32_t *>calloc(self.cells + 1, sizeof(int32_t))
+        w.sums = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
+        w.held = <int64_t *>calloc(self.cells + 1, sizeof(int64_t))
+        return w.hits != NULL and w.times != NULL and w.sums != NULL and w.held != NULL
+
+    cdef _collect(self, Worker *w):
+        cdef int64_t cell
+        if self.sums is not None:
+            for cell in range(self.cells):
+                self.sums[cell] += w.sums[cell]
+        if self.held is not None:
+            for cell in range(self.cells + 1):
+                self.held[cell] += w.held[cell]
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        """Collect what a row hits, behind what is there. listed: whether it has to be, though no weight is unknown."""
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        """Set how often the unit of a row hits what it hits, as often as it repeats the rarest rank; return the sum."""
+        return 0
+
+    cdef void _work(self, Worker *w) noexcept nogil:
+        cdef const int32_t *ranks = NULL
+        cdef int64_t unit, row, first, last, before, k, weight, total
+        cdef int32_t cell, times
+        cdef uint64_t square = self.scale * self.scale
+        cdef bint several, repeated = self.repeats is not None
+        if self.ranks.shape[0]:
+            ranks = &self.ranks[0]
+        while _goes_on(w):
+            unit = fim_add(&self.shared.next_rank, UNITS)
+            if unit >= self.end:
+                break
+            for unit in range(unit, min(unit + UNITS, self.end)):
+                first, last = unit, unit + 1
+                if self.unit_starts is not None:
+                    first, last = self.unit_starts[unit], self.unit_starts[unit + 1]
+                several = last - first > 1
+                w.hit, total = 0, 0
+                for row in range(first, last):
+                    w.work += 1
+                    before = w.hit
+                    if self.starts[row + 1] > self.starts[row]:
+                        self._row(w, ranks + self.starts[row], self.starts[row + 1] - self.starts[row],
+                                  several or repeated)
+                    if several:
+                        total += w.hit - before
+                        w.hit = _distinct(w, before)
+                    elif repeated and w.hit:
+                        total = self._repeat(w, ranks + self.starts[row], &self.repeats[self.starts[row]],
+                                             self.starts[row + 1] - self.starts[row])
+                    if not _goes_on(w):
+                        break
+                w.held[w.hit] += 1
+                if w.hit == 0:
+                    continue
+                if self.scale and (several or repeated):
+                    # Most are hit once.
+                    weight = _root(square, 1, total)
+                    for k in range(w.hit):
+                        cell = w.hits[k]
+                        times = w.times[cell]
+                        w.times[cell] = 0
+                        w.sums[cell] += weight if times == 1 else _root(square, times, total)
+                else:
+                    if self.sums is not None:
+                        weight = self.weights[w.hit]
+                        for k in range(w.hit):
+                            w.sums[w.hits[k]] += weight
+                    if several:
+                        for k in range(w.hit):
+                            w.times[w.hits[k]] = 0
+                w.work += w.hit
+
+    @property
+    def fraction(self):
+        return min(fim_load(&self.shared.next_rank), self.end) / max(self.end, 1)
+
+
+cdef class PairScan(UnitScan):
+    """The weighted sums of all pairs a < b of the ranks: the cell b(b - 1)/2 + a."""
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        cdef int64_t a, b, weight, base
+        cdef int64_t *line
+        w.work += length * (length - 1) // 2
+        if listed:
+            for b in range(1, length):
+                base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
+                for a in range(b):
+                    w.hits[w.hit] = <int32_t>(base + ranks[a])
+                    w.hit += 1
+            return
+        # No cell is hit twice: their number is known, and they need not be kept.
+        weight = self.weights[length * (length - 1) // 2]
+        for b in range(1, length):
+            line = w.sums + <int64_t>ranks[b] * (ranks[b] - 1) // 2
+            for a in range(b):
+                line[ranks[a]] += weight
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t a, b, base, total = 0
+        cdef int32_t least
+        for b in range(1, length):
+            base = <int64_t>ranks[b] * (ranks[b] - 1) // 2
+            for a in range(b):
+                least = min(repeats[a], repeats[b])
+                w.times[base + ranks[a]] = least
+                total += least
+        return total
+
+
+cdef struct Node:               # of a trie
+    int32_t accept              # the candidate that it ends, -1 for none
+    int32_t first               # its children are first..first + children
+    int32_t children
+
+
+cdef class CandidateScan(UnitScan):
+    """The weighted sums of the candidates of a trie, and how many of them units hold."""
+
+    cdef const int32_t[::1] number_of, items
+    cdef const int32_t[:, ::1] members   # (cells, r) the ranks of each candidate, where repeats tell its weight
+    cdef Node *nodes            # (nodes + 1,)
+    cdef int32_t *firsts        # (width + 1,) the root's child by each item, 0 for none
+    cdef uint64_t *bits         # (width, span) by which items, a bit each, the root's child by each item has children
+    cdef int32_t *before        # (width, span) the first of these children that has its bit in this word or behind
+    cdef int64_t width, span, size
+
+    def __cinit__(self):
+        self.nodes, self.firsts, self.bits, self.before = NULL, NULL, NULL, NULL
+
+    def __dealloc__(self):
+        free(self.nodes); free(self.bits); free(self.before); free(self.firsts)
+
+    def set_trie(self, const int32_t[::1] number_of, int64_t width, const int32_t[::1] items,
+                 const int64_t[::1] children, const int32_t[::1] accepts, const int32_t[:, ::1] members):
+        """Set what to look for; see kernel.pyi."""
+        cdef int64_t node, first, child, word
+        self.number_of, self.items, self.width, self.members = number_of, items, width, members
+        self.size, self.span = accepts.shape[0], (width + 63) // 64
+        self.nodes = <Node *>calloc(self.size + 1, sizeof(Node))
+        self.firsts = <int32_t *>calloc(width + 1, sizeof(int32_t))
+        self.bits = <uint64_t *>calloc(width * self.span + 1, sizeof(uint64_t))
+        self.before = <int32_t *>calloc(width * self.span + 1, sizeof(int32_t))
+        if self.nodes == NULL or self.firsts == NULL or self.bits == NULL or self.before == NULL:
+            raise MemoryError("not enough memory to look up candidates")
+        for node in range(self.size):
+            self.nodes[node].accept = accepts[node]
+            self.nodes[node].first = <int32_t>children[node]
+            self.nodes[node].children = <int32_t>(children[node + 1] - children[node])
+        for first in range(children[0], children[1]):
+            self.firsts[items[first]] = <int32_t>first
+            child = children[first]
+            for word in range(items[first] * self.span, (items[first] + 1) * self.span):
+                self.before[word] = <int32_t>child
+                while child < children[first + 1] and items[child] >> 6 == word - items[first] * self.span:
+                    self.bits[word] |= <uint64_t>1 << (items[child] & 63)
+                    child += 1
+
+    cdef bint _prepare(self, Worker *w) noexcept nogil:
+        w.row = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
+        w.place = <int32_t *>calloc(self.width + 1, sizeof(int32_t))
+        w.nodes = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
+        w.places = <int32_t *>calloc(self.size + 1, sizeof(int32_t))
+        w.repeats = <int32_t *>calloc(self.number_of.shape[0] + 1, sizeof(int32_t))
+        return (UnitScan._prepare(self, w) and w.row != NULL and w.place != NULL and w.nodes != NULL
+                and w.places != NULL and w.repeats != NULL)
+
+    cdef int64_t _repeat(self, Worker *w, const int32_t *ranks, const int32_t *repeats, int64_t length) noexcept nogil:
+        cdef int64_t k, j, total = 0
+        cdef int32_t cell, least
+        for k in range(length):
+            w.repeats[ranks[k]] = repeats[k]
+        for k in range(w.hit):
+            cell = w.hits[k]
+            least = MOST_TIMES
+            for j in range(self.members.shape[1]):
+                least = min(least, w.repeats[self.members[cell, j]])
+            w.times[cell] = least
+            total += least
+        return total
+
+    cdef void _row(self, Worker *w, const int32_t *ranks, int64_t length, bint listed) noexcept nogil:
+        # Hardly a branch depends on what is in the row: what is found is written down, and counted if it was there.
+        cdef const int32_t *number_of = &self.number_of[0]
+        cdef const Node *nodes = self.nodes
+        cdef const int32_t *firsts = self.firsts
+        cdef const uint64_t *bits
+        cdef int32_t *row = w.row
+        cdef int32_t *hits = w.hits
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
+        cdef int64_t k, i, j, word, span = self.span, kept = 0, pairs = 0, waiting = 0, count = w.hit
+        cdef int32_t item, accept, node
+        for k in range(length - 1, -1, -1):
+            item = number_of[ranks[k]]
+            row[kept] = item
+            kept += item >= 0
+        for i in range(kept):
+            accept = nodes[firsts[row[i]]].accept
+            hits[count] = accept
+            count += accept >= 0
+        for i in range(kept - 1):
+            bits = self.bits + row[i] * span
+            for j in range(i + 1, kept):
+                item = row[j]
+                waits[pairs], places[pairs] = <int32_t>i, <int32_t>j
+                pairs += bits[item >> 6] >> (item & 63) & 1
+        for k in range(pairs):
+            j = places[k]
+            item = row[j]
+            word = row[waits[k]] * span + (item >> 6)
+            node = self.before[word] + fim_ones(self.bits[word] & ((<uint64_t>1 << (item & 63)) - 1))
+            accept = nodes[node].accept
+            hits[count] = accept
+            count += accept >= 0
+            waits[waiting], places[waiting] = node, <int32_t>j
+            waiting += (nodes[node].children > 0) & (j + 1 < kept)
+        w.work += length + kept * (kept - 1) // 2 + pairs
+        w.hit = count
+        if waiting:
+            self._go_on(w, kept, waiting)
+
+    cdef void _go_on(self, Worker *w, int64_t kept, int64_t waiting) noexcept nogil:
+        """Look for what begins with the nodes that wait, and with what is found."""
+        cdef const Node *nodes = self.nodes
+        cdef const int32_t *items = &self.items[0]
+        cdef const int32_t *row = w.row
+        cdef int32_t *place = w.place
+        cdef int32_t *hits = w.hits
+        cdef int32_t *waits = w.nodes
+        cdef int32_t *places = w.places
+        cdef int64_t k = 0, child, low, middle, high, end, j, work = 0, count = w.hit
+        cdef int32_t item, found
+        for j in range(kept):
+            place[row[j]] = <int32_t>(j + 1)
+        while k < waiting:
+            low, j = nodes[waits[k]].first, places[k] + 1
+            end = low + nodes[waits[k]].children
+            k += 1
+            if end - low < MANY * (kept - j):
+                work += end - low
+                for child in range(low, end):
+                    found = place[items[child]]
+                    hits[count] = nodes[child].accept
+                    count += (found > 0) & (nodes[child].accept >= 0)
+                    waits[waiting], places[waiting] = <int32_t>child, found - 1
+                    waiting += (found > 0) & (nodes[child].children > 0)
+                continue
+            work += MANY * (kept - j)
+            for j in range(j, kept):
+                item = row[j]
+                high = end
+                while low < high:
+                    middle = (low + high) >> 1
+                    if items[middle] < item:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == end:
+                    break
+                if items[low] == item:
+                    hits[count] = nodes[low].accept
+                    count += nodes[low].accept >= 0
+                    waits[waiting], places[waiting] = <int32_t>low, <int32_t>j
+                    waiting += nodes[low].children > 0
+        for j in range(kept):
+            place[row[j]] = 0
+        w.work += work
+        w.hit = count

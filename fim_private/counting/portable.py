@@ -1,4 +1,13 @@
-"""Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel."""
+"""Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
+
+Itemsets are found by prefix joins, item by item, depth first. Every row is written in rank order, so that an itemset's
+least frequent item comes last and the items it can be extended with stand before it in the same row. A frontier of
+partial itemsets with their occurrences is extended one item at a time; an extension below the floor ends its branch.
+
+Candidates are looked for in batches of baskets. A batch gives *hits*, of a unit and a cell of the result; what a unit
+hits twice counts once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their
+weights.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +15,36 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.candidates import Candidates, CandidateTrie, candidate_trie
-from fim_private.counting.counter import Shard, Top, levels_of, only_level, rank_order
+from fim_private.counting.counter import (
+    Candidates,
+    CandidateTrie,
+    Shard,
+    Top,
+    candidate_trie,
+    highest_support,
+    levels_of,
+    only_level,
+    rank_order,
+    ranks_of,
+)
 from fim_private.counting.work import Effort, Meter, itemset_occurrences, refuse_long
 from fim_private.reading.transactions import Transactions
-
-# -------------------- prefix join
-# Prefix joins in numpy: all itemsets of a size with at least some support, item by item, depth first.
-#
-# Every row is written in rank order, so that an itemset's least frequent item comes last and the items it can be
-# extended
-# with stand before it in the same row. A frontier of partial itemsets with their occurrences is extended one item at a
-# time, and an extension below the floor ends its branch.
 
 # Entries expanded at a time: some 100 MB of working memory. One partial itemset is never split, so a
 # single one may need as many entries as its baskets hold.
 _BATCH_ENTRIES = 1 << 21
 
 
-@dataclass(frozen=True)
-class _FrequentRows:
+class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row.
-    start: (e,) index of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or
-    None when each row is a unit.
+    code: (f,) item code of each rank. rank: (e,) int32 ranks of the entries, ascending inside a row. start: (e,) index
+    of the first entry of each entry's row. unit: (e,) privacy unit of each entry, or None when each row is a unit.
     """
 
     code: NDArray[np.int64]
@@ -43,12 +53,11 @@ class _FrequentRows:
     unit: NDArray[np.int64] | None
 
 
-@dataclass(frozen=True)
-class _Frontier:
+class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending.
-    entry: (o,) the entry of the last chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) the entry of the
+    last chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -56,9 +65,8 @@ class _Frontier:
     entry: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Found:
-    """Itemsets at or above the floor: (m, size) ranks and (m,) supports, in scan order."""
+class Found(NamedTuple):
+    """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and (m,) supports."""
 
     chosen: NDArray[np.int32]
     group: NDArray[np.int64]
@@ -97,32 +105,31 @@ def scan(
 
 
 def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
-    """Cut the baskets to items of support >= floor, and to baskets that still hold size of them."""
+    """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
     code = rank_order(supports, floor)
-    rank_of = np.full(len(supports), -1, dtype=np.int32)
-    rank_of[code] = np.arange(len(code), dtype=np.int32)
-    rank = rank_of[transactions.items]
-    kept = np.flatnonzero(rank >= 0)
-    row = np.searchsorted(transactions.offsets, kept, side="right") - 1
-    row, rank = _rows_of_at_least(size, row, rank[kept])
-    key = (row << 32) | rank
-    key.sort()
-    row, rank = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
-    first = np.flatnonzero(np.diff(row, prepend=-1))
-    start = np.repeat(first, np.diff(first, append=len(row)))
+    rank = ranks_of(code, len(supports))[transactions.items]
+    known = np.flatnonzero(rank >= 0)
+    row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
+    length = np.diff(_starts(row), append=len(row))
+    enough = np.repeat(length >= size, length)
+    row, rank = _sorted_in_rows(row[enough], rank[enough])
+    start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
     unit = None
     if transactions.unit_offsets is not None:
         unit = np.searchsorted(transactions.unit_offsets, row, side="right") - 1
     return _FrequentRows(code, rank, start, unit)
 
 
-def _rows_of_at_least(
-    size: int, row: NDArray[np.int64], rank: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    first = np.flatnonzero(np.diff(row, prepend=-1))
-    length = np.diff(first, append=len(row))
-    long_enough = np.repeat(length >= size, length)
-    return row[long_enough], rank[long_enough]
+def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each run of one number begins, of numbers >= 0."""
+    return np.flatnonzero(np.diff(rows, prepend=-1))
+
+
+def _sorted_in_rows(row: NDArray[np.int64], item: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return entries by row and, in each, by item: both >= 0."""
+    key = (row << 32) | item
+    key.sort()
+    return key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
 
 
 def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -141,39 +148,23 @@ def _extend(
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
-    work = np.cumsum(room)
-    begin = 0
-    while begin < len(group):
-        done = work[begin - 1] if begin else 0
-        end = int(np.searchsorted(work, done + _BATCH_ENTRIES, side="right"))
-        end = max(end, begin + 1)
-        if end < len(group):  # do not split a partial itemset: fall back to its start, or take it whole
-            whole = int(np.searchsorted(group, group[end], side="left"))
-            end = whole if whole > begin else int(np.searchsorted(group, group[end], side="right"))
-        batch = slice(begin, end)
-        extended = _extend_batch(
-            rows, frontier.chosen, group[batch], entry[batch], room[batch], remaining == 1, floor, meter
-        )
+    # A partial itemset is not split: by the entries of each, in the order of groups.
+    first = _starts(group)
+    for begin, end in _batches(np.add.reduceat(room, first) if len(first) else room, _BATCH_ENTRIES):
+        batch = slice(first[begin], first[end] if end < len(first) else len(group))
+        some = _Frontier(frontier.chosen, group[batch], entry[batch])
+        extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
         if extended is not None:
             yield extended
-        begin = end
 
 
 def _extend_batch(
-    rows: _FrequentRows,
-    chosen: NDArray[np.int32],
-    group: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    room: NDArray[np.int64],
-    last_item: bool,
-    floor: int,
-    meter: Meter,
+    rows: _FrequentRows, frontier: _Frontier, room: NDArray[np.int64], last_item: bool, floor: int, meter: Meter
 ) -> _Frontier | Found | None:
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
-    total = int(room.sum())
-    meter(total)
-    before = np.cumsum(room) - room
-    candidate = np.arange(total) + np.repeat(rows.start[entry] - before, room)
+    chosen, group, entry = frontier
+    meter(int(room.sum()))
+    candidate = _spread(rows.start[entry], room)
     # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
     base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
     key = np.repeat((group - base) * width, room) + rows.rank[candidate]
@@ -187,8 +178,8 @@ def _extend_batch(
     if last_item:
         return Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
-    kept = extension[index] == key
-    index, candidate = index[kept], candidate[kept]
+    found = extension[index] == key
+    index, candidate = index[found], candidate[found]
     order = _stable_order(index)
     longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
     return _Frontier(longer, index[order], candidate[order])
@@ -211,37 +202,36 @@ def _count(
         fresh = np.ones(len(key), dtype=bool)
         fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
         key = key[fresh]
-    first = np.flatnonzero(np.diff(key, prepend=-1))
+    first = _starts(key)
     return key[first], np.diff(first, append=len(key))
 
 
-# -------------------- portable counter
-# Support counting in numpy: the counter that runs everywhere, and the oracle for faster ones.
-#
-# Itemsets are found by prefix joins. Levels are produced by scans with a falling floor, so that the top of the spectrum
-# costs only the frequent items; a scan keeps a histogram of supports, no itemsets.
-
-# Each further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
+# Levels are produced by scans with a falling floor, so that the top of the spectrum costs only the frequent items. Each
+# further scan lowers the floor by this factor: deep reads cost at most about a third more than one scan.
 _FLOOR_FACTOR = 4
 
 
 class PortableCounter:
-    """Counts itemsets of one size in one set of transactions; see `counter.Counter`.
+    """Counts itemsets of one size in one set of transactions, see `Counter`, or in one shard, see `ShardCounter`.
 
     size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
     effort: limit of work and progress; there is one thread.
     """
 
-    def __init__(self, transactions: Transactions, size: int, min_support: int, effort: Effort) -> None:
+    def __init__(
+        self, transactions: Transactions, size: int, min_support: int, effort: Effort, shard: Shard | None = None
+    ) -> None:
         self._transactions = transactions
         self._size = size
         self._min_support = min_support
         self._effort = effort
+        self._shard = shard
 
     @cached_property
     def item_supports(self) -> NDArray[np.int64]:
         """How many units have each item: (vocabulary,) int64."""
-        return item_supports(self._transactions)
+        # The codes of a shard are ranks, so ranking them by these leaves them as they are.
+        return item_sums(self._transactions, None, self._effort) if self._shard is None else self._shard.supports
 
     @cached_property
     def most_work(self) -> int:
@@ -249,15 +239,10 @@ class PortableCounter:
         return itemset_occurrences(np.diff(self._transactions.offsets), self._size)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), down to a part of the ceiling; with wanted None, all.
-
-        How many are wanted does not matter: each further scan lowers the floor.
-        Raises WorkLimitError where that takes more steps than allowed.
-        """
+        """Count itemsets of support below ceiling (None: all), as far as one scan goes; with wanted None, all."""
         if ceiling is None:
-            # No itemset has more support than its least frequent item: c(1) is at most the size-th support.
-            ranked = np.sort(self.item_supports)[::-1]
-            ceiling = int(ranked[self._size - 1]) + 1 if len(ranked) >= self._size else 1
+            # No itemset has more support than its least frequent item.
+            ceiling = highest_support(np.sort(self.item_supports)[::-1], self._size) + 1
             if self._min_support < ceiling == 2:
                 refuse_long(self._size, self.most_work)
                 only = only_level(self._transactions, self._size, self._effort)
@@ -272,24 +257,27 @@ class PortableCounter:
         floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
         return self._counted(ceiling, floor)
 
+    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+        """Count a shard's itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
+        assert self._shard is not None
+        refuse_long(self._size, self.most_work)
+        most = int(self._shard.supports[self._shard.low]) + 1
+        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
+
     def _counted(self, ceiling: int, floor: int) -> Top:
         """Count the itemsets of supports floor..ceiling - 1."""
-        histogram, meter = np.zeros(ceiling, dtype=np.int64), self._meter()
+        histogram, meter = np.zeros(ceiling, dtype=np.int64), Meter(self._effort, self._size, self.most_work)
         for found in self._found(floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
-        """Yield the itemsets of at least that support."""
-        return scan(self._transactions, self.item_supports, self._size, floor, meter)
+        last = None if self._shard is None else (self._shard.low, self._shard.high)
+        return scan(self._transactions, self.item_supports, self._size, floor, meter, last)
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of exactly that support, in scan order: size of them.
-
-        Scan order depends on the baskets as sets of labels alone, not on where they were read from.
-        Raises LookupError where there are not so many, WorkLimitError as `top` does.
-        """
+        """Return the codes of the index-th itemset of that support; LookupError without one; see `Counter`."""
         for codes, _ in self._between(support, support):
             if index < len(codes):
                 return [int(code) for code in codes[index]]
@@ -297,68 +285,20 @@ class PortableCounter:
         raise LookupError("no such itemset")
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports.
-
-        Raises WorkLimitError as `top` does.
-        """
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
         empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
         return np.concatenate(codes), np.concatenate(supports)
 
     def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         order = rank_order(self.item_supports)
-        for found in self._found(lowest, self._meter()):
+        for found in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
             asked = np.flatnonzero(found.support <= highest)
             ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
             yield order[ranks], found.support[asked]
 
-    def _meter(self) -> Meter:
-        return Meter(self._effort, self._size, self.most_work)
 
-
-class PortableShard(PortableCounter):
-    """Counts the itemsets whose least frequent item is among some ranks; see `shards.ShardCounter`."""
-
-    def __init__(self, shard: Shard, size: int, effort: Effort) -> None:
-        super().__init__(shard.transactions, size, 1, effort)
-        self._shard = shard
-        # The codes are ranks, so ranking them by these leaves them as they are.
-        self.item_supports = shard.supports
-
-    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count itemsets of supports floor..ceiling - 1, however many are wanted; see `ShardCounter`."""
-        refuse_long(self._size, self.most_work)
-        most = int(self._shard.supports[self._shard.low]) + 1
-        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
-
-    def _found(self, floor: int, meter: Meter) -> Iterator[Found]:
-        """Yield the shard's itemsets of at least that support."""
-        last = self._shard.low, self._shard.high
-        return scan(self._transactions, self.item_supports, self._size, floor, meter, last)
-
-
-def item_supports(transactions: Transactions) -> NDArray[np.int64]:
-    """Return how many units have each item: (vocabulary,) int64."""
-    items = transactions.items
-    if transactions.unit_offsets is not None and len(items):
-        key = _unit_of_entries(transactions) * len(transactions.vocabulary) + items
-        items = np.unique(key) % len(transactions.vocabulary)
-    return np.bincount(items, minlength=len(transactions.vocabulary))
-
-
-def _unit_of_entries(transactions: Transactions) -> NDArray[np.int64]:
-    baskets = np.diff(transactions.offsets)
-    if transactions.unit_offsets is None:
-        return np.repeat(np.arange(transactions.kept), baskets)
-    units = np.diff(transactions.unit_offsets)
-    return np.repeat(np.repeat(np.arange(len(units)), units), baskets)
-
-
-# -------------------- portable candidates
-# Weighted counting in numpy: of items, pairs and candidates; it runs everywhere, and is the oracle for faster ones.
-#
-# Baskets are taken in batches. A batch gives *hits*, of a unit and a cell of the result; what a unit hits twice counts
-# once, and when all baskets of a unit are through, its cells, and how often it hits each, tell their weights.
+# ------------------------------------------------------------------------------------------------------ candidates
 
 # Hits, or occurrences that are extended, at a time: some 100 MB of working memory. One basket is never split.
 _BATCH = 1 << 21
@@ -386,8 +326,8 @@ class _Rows:
         return np.diff(self.starts)
 
 
-class PortableCandidates:
-    """Candidates among some items in one set of transactions; see `candidate_counts.CandidateSource`.
+class CandidateCounts:
+    """Candidates among some items in one set of transactions; see `CandidateSource`.
 
     codes: (m,) the code of each item number, all different. effort: limit of work and progress; there is one thread.
     """
@@ -400,18 +340,16 @@ class PortableCandidates:
     @cached_property
     def _rows(self) -> _Rows:
         """The baskets with these items only, by their numbers."""
-        number_of = np.full(len(self._transactions.vocabulary), -1, dtype=np.int32)
-        number_of[self._codes] = np.arange(len(self._codes), dtype=np.int32)
+        number_of = ranks_of(self._codes, len(self._transactions.vocabulary))
         if self._transactions.together:
             starts, items, repeats = repeated_items(self._transactions, number_of)
             return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
         number = number_of[self._transactions.items]
-        kept = np.flatnonzero(number >= 0)
-        starts = np.searchsorted(kept, self._transactions.offsets)
+        known = np.flatnonzero(number >= 0)
+        starts = np.searchsorted(known, self._transactions.offsets)
         row = np.repeat(np.arange(self._transactions.kept), np.diff(starts))
-        key = (row << 32) | number[kept]
-        key.sort()
-        return _Rows(starts, key & 0xFFFFFFFF, _unit_of_basket(self._transactions))
+        items = _sorted_in_rows(row, number[known])[1]
+        return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
@@ -469,30 +407,35 @@ class PortableCandidates:
             yield _candidates_of_rows(self._rows, first, last, trie, meter)
 
 
-def item_sums(transactions: Transactions, weights: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort) -> NDArray[np.int64]:
     """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
 
-    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items. effort: not used, nothing is
-    counted but items.
+    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports. effort: not
+    used, nothing is counted but items.
     """
-    rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
-    sums = np.zeros(len(transactions.vocabulary), dtype=np.int64)
-    _add_weights(_item_hits(rows), weights, sums)
+    items = len(transactions.vocabulary)
+    if weights is None:
+        bought: NDArray[np.integer] = transactions.items
+        if transactions.unit_offsets is not None and len(bought):
+            unit = np.repeat(_unit_of_basket(transactions), np.diff(transactions.offsets))
+            bought = np.unique(unit * items + bought) % items
+        return np.bincount(bought, minlength=items)
+    sums = np.zeros(items, dtype=np.int64)
+    _add_weights(_item_hits(transactions), weights, sums)
     return sums
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort: not used, as above."""
-    rows = _Rows(transactions.offsets, transactions.items.astype(np.int64), _unit_of_basket(transactions))
     cells = len(transactions.vocabulary)
     sums = np.zeros(cells, dtype=np.int64)
-    for keys, times in _distinct(_item_hits(rows), cells):
+    for keys, times in _distinct(_item_hits(transactions), cells):
         unit, item = keys // cells, keys % cells
         order = np.lexsort((item, -times, unit))
-        first = np.flatnonzero(np.diff(unit, prepend=-1))
+        first = _starts(unit)
         place = np.arange(len(unit)) - np.repeat(first, np.diff(first, append=len(unit)))
-        kept = np.sort(order[place < most])
-        np.add.at(sums, item[kept], _roots(unit[kept], times[kept], scale))
+        counted = np.sort(order[place < most])
+        np.add.at(sums, item[counted], _roots(unit[counted], times[counted], scale))
     return sums
 
 
@@ -518,11 +461,12 @@ def repeated_items(
     return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
 
 
-def _item_hits(rows: _Rows) -> Iterator[_Hits]:
+def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
     """Yield a hit for each basket and each item in it."""
-    for first, last in _batches(rows.lengths):
-        units = np.repeat(rows.units[first:last], rows.lengths[first:last])
-        yield units, rows.items[rows.starts[first] : rows.starts[last]]
+    lengths, units = np.diff(transactions.offsets), _unit_of_basket(transactions)
+    for first, last in _batches(lengths):
+        items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
+        yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
 
 
 def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
@@ -530,7 +474,7 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
 
     units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
-    first = np.flatnonzero(np.diff(units, prepend=-1))
+    first = _starts(units)
     total = np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units))) if len(units) else times
     if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
         pairs = zip(times.tolist(), total.tolist(), strict=True)
@@ -577,8 +521,7 @@ def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.in
 
 def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Return how many of the keys of `_distinct` each unit has that has any: (units,)."""
-    first = np.flatnonzero(np.diff(keys // width, prepend=-1))
-    return np.diff(first, append=len(keys))
+    return np.diff(_starts(keys // width), append=len(keys))
 
 
 def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
@@ -623,11 +566,12 @@ def _spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
-def _batches(costs: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut costs, (n,) >= 0, into ranges first..last of at most _BATCH together, or of one."""
+def _batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of one."""
+    most = _BATCH if most is None else most
     ends, first = np.cumsum(costs), 0
     while first < len(costs):
         done = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, done + _BATCH, side="right")), first + 1)
+        last = max(int(np.searchsorted(ends, done + most, side="right")), first + 1)
         yield first, last
         first = last

@@ -1,22 +1,390 @@
-"""The source of supports: whoever selects itemsets asks it, and need not know where the baskets are."""
+"""The source of supports: whoever selects itemsets asks it, and need not know where the baskets are, or who counts.
+
+What a public catalogue lists, the counters there are, weighted sums of items, and lazy spectra of itemsets: how many of
+a size have each support, and what they are called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, islice
+from types import ModuleType
 from typing import NamedTuple, Protocol
 
-from fim_private.counting.registry import ItemSource, LocalItems
-from fim_private.counting.spectra import catalogue_spectrum, itemset_spectrum
+import numpy as np
+from numpy.typing import NDArray
+
+from fim_private.counting import portable
+from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, MakeCounter, Shard, ShardCounter
+from fim_private.counting.portable import PortableCounter
 from fim_private.counting.work import Effort
-from fim_private.errors import ParameterError, parameter
+from fim_private.dp.noise import Randomness, distinct_integers
+from fim_private.dp.parameters import positive_integer
+from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import SupportSpectrum, candidate_itemsets, union
+from fim_private.spectrum import Level, SupportSpectrum, Wanted, candidate_itemsets, union
 
-# -------------------- universe
-# What is publicly known about the item universe.
-#
+# What counts: compiled where it was built, in numpy where it was not. Modules of the same functions, by name.
+COUNTERS: dict[str, MakeCounter] = {"numpy": PortableCounter}
+_MODULES: dict[str, ModuleType] = {"numpy": portable}
+try:
+    from fim_private.counting import compiled
+except ImportError:  # built without a compiler
+    LARGEST_SIZE = 0
+else:
+    COUNTERS = {"compiled": compiled.CompiledCounter, **COUNTERS}
+    _MODULES["compiled"] = compiled
+    LARGEST_SIZE = compiled.LARGEST_SIZE
+
+
+def active_counter() -> str:
+    """Return the name of the counter in use: the first of COUNTERS."""
+    return next(iter(COUNTERS))
+
+
+def counter_for(
+    transactions: Transactions, size: int, min_support: int, effort: Effort | None = None, name: str | None = None
+) -> Counter:
+    """Return a counter of the itemsets of that size and at least that support.
+
+    size: items, >= 1. min_support: units, >= 1. name: one of COUNTERS; the fastest that can do it unless given.
+    Raises ParameterError for a number out of range, or another name.
+    """
+    size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
+    min_support = min(min_support, transactions.baskets + 1)  # no support is larger, and some fit in no array
+    make = COUNTERS[_able(transactions, name, size)]
+    counter: Counter = make(transactions, size, min_support, effort or Effort())
+    return ItemCounter(counter, min_support) if size == 1 else counter
+
+
+def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = None) -> ShardCounter:
+    """Return a counter of the itemsets of that size, >= 2, in a shard. name: as in counter_for."""
+    counter: ShardCounter = COUNTERS[_able(shard.transactions, name, size)](shard.transactions, size, 1, effort, shard)
+    return counter
+
+
+def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
+    """Return which counter counts itemsets of that size: the one of that name, or the fastest that can."""
+    if name is not None and name not in COUNTERS:
+        raise ParameterError(f"{parameter('counter')} must be one of {', '.join(COUNTERS)}, not {shown(name)}")
+    if name is None and (size > LARGEST_SIZE or transactions.baskets >= 1 << 31):
+        name = "numpy"
+    return name or active_counter()
+
+
+# ----------------------------------------------------------------------------------------------------------- items
+
+
+class ItemSource(Protocol):
+    """Purchases whose items have codes, 0 to the number of items less one, in label order.
+
+    A unit is a basket, or a user with the distinct items of all their baskets.
+    """
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (items,).
+
+        weights: (most + 1,) int64, >= 0, most >= 1: every unit is first cut to its most first distinct items, in label
+        order. An item that no unit has, or has any more, has the sum 0. What a unit adds depends on that unit alone.
+        The int64 sums are exact as long as the number of units times the largest weight is below 2^63.
+        """
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return for each item the sum of floor(scale · √(c / C)) over the units, exactly: (items,) int64.
+
+        c: how many of its baskets have the item. C: the sum of c over the unit's items, which are first cut to the most
+        that it has in most baskets, of as many the first in label order. So in multiples of 1/scale the L2 norm of what
+        a unit adds is at most 1. scale: 1 to 2^16. most: >= 1.
+        """
+
+    def label(self, code: int) -> Item:
+        """Return the label of an item."""
+
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+        """Return the labels of itemsets given by codes, each in label order. Of many at once, where labels are far."""
+
+    def among(self, codes: NDArray[np.integer]) -> CandidateSource:
+        """Return the same purchases, uncut, restricted to these items: codes[k] becomes number k.
+
+        codes: (m,), all different.
+        """
+
+
+@dataclass(frozen=True)
+class LocalItems:
+    """The items of transactions in memory, counted with some effort; see `ItemSource`.
+
+    counter: one of COUNTERS; the fastest there is unless given, ParameterError for another name.
+    """
+
+    transactions: Transactions
+    effort: Effort = field(default_factory=Effort)
+    counter: str | None = None
+
+    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weighted sum of each item; see `ItemSource.sums`."""
+        cut = self.transactions.cut_to(len(weights) - 1)
+        return np.asarray(self._counting.item_sums(cut, weights, self.effort))
+
+    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+        """Return the level sum of each item; see `ItemSource.level_sums`."""
+        return np.asarray(self._counting.item_level_sums(self.transactions, scale, most, self.effort))
+
+    def label(self, code: int) -> Item:
+        """Return the label of an item."""
+        return self.transactions.vocabulary.label(code)
+
+    def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
+        """Return the labels of itemsets; see `ItemSource.named`."""
+        # Codes are in canonical order, so the labels come out in it: integers, then strings, ascending.
+        return [tuple(map(self.label, sorted(codes))) for codes in itemsets]
+
+    def among(self, codes: NDArray[np.integer]) -> CandidateSource:
+        """Return the same purchases restricted to these items; see `ItemSource.among`."""
+        counts: CandidateSource = self._counting.CandidateCounts(self.transactions, codes, self.effort)
+        return counts
+
+    @property
+    def _counting(self) -> ModuleType:
+        return _MODULES[_able(self.transactions, self.counter)]
+
+
+# --------------------------------------------------------------------------------------------------------- spectra
+
+# A reader of the top reads this many itemsets first, and then so many times more again and again.
+_FIRST_ITEMSETS = 1024
+_MORE_ITEMSETS = 16
+# The rest comes in one pass where that is no more than the work already done. Who reads on from this many itemsets
+# likely wants all: for them it may be so many times as much. What is done is a small part of any more than that.
+_ENOUGH_ITEMSETS = 1 << 14
+_WORTH_FINISHING = 16
+
+
+def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
+    """Yield the levels of at least that support, descending; each round some times as many itemsets as the one before.
+
+    min_support: units, >= 1. Raises WorkLimitError where the next level takes more steps than allowed.
+    """
+    top, wanted, read, done, within_limit = counter.top(None, _FIRST_ITEMSETS), _FIRST_ITEMSETS, 0, 0, True
+    yield from top.levels
+    while top.floor > min_support:
+        read += sum(multiplicity for _, multiplicity in top.levels)
+        done += top.work
+        wanted *= _MORE_ITEMSETS
+        rest = None
+        if within_limit and counter.most_work <= done * (_WORTH_FINISHING if read >= _ENOUGH_ITEMSETS else 1):
+            try:
+                rest = counter.top(top.floor, None)
+            except WorkLimitError:  # out of reach as a whole: who wants only some more can still have them
+                within_limit = False
+        top = counter.top(top.floor, wanted) if rest is None else rest
+        yield from top.levels
+
+
+# A level's support, and which of its itemsets are to be named: places in scan order, all different.
+Places = tuple[int, Sequence[int]]
+# From a spectrum, the codes of the itemsets at some places of its levels, which descend: for each level a list.
+Locate = Callable[[Sequence[Places], SupportSpectrum], list[list[list[int]]]]
+# The labels of itemsets given by their codes, in canonical order.
+NameAll = Callable[[Sequence[Sequence[int]]], Iterable[tuple[Item, ...]]]
+
+# Names from which on it is quicker to list all itemsets down to their levels, if these are no more than so many.
+_WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
+
+
+def itemset_spectrum(
+    transactions: Transactions,
+    size: int,
+    *,
+    min_support: int = 1,
+    effort: Effort | None = None,
+    counter: str | None = None,
+) -> SupportSpectrum:
+    """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
+
+    size: items per itemset, >= 1; a size larger than any basket gives an empty spectrum.
+    min_support: units, >= 1; levels below it are left out, and nothing is spent on them.
+    effort: threads, limit of work and progress. counter: one of COUNTERS; the fastest unless given.
+    Raises ParameterError for a number out of range; reading levels raises WorkLimitError where they are out of reach.
+    """
+    counting = counter_for(transactions, size, min_support, effort, counter)
+    names = LocalItems(transactions).named
+    return counted_spectrum(counting, partial(located, counting), names, min_support=min_support)
+
+
+def counted_spectrum(counter: Counter, locate: Locate, names: NameAll, *, min_support: int = 1) -> SupportSpectrum:
+    """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
+
+    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        places = [
+            (support, distinct_integers(multiplicity, number, randomness=randomness))
+            for support, multiplicity, number in wanted
+        ]
+        found = locate(places, spectrum)
+        named = iter(names([codes for level in found for codes in level]))
+        return [list(islice(named, len(level))) for level in found]
+
+    spectrum = SupportSpectrum(
+        lazy_levels(counter, positive_integer("min_support", min_support)),
+        whole=lambda: counter.top(None, None).levels,
+        sampler=sample,
+    )
+    return spectrum
+
+
+def catalogue_spectrum(transactions: Transactions, size: int, *, effort: Effort | None = None) -> SupportSpectrum:
+    """Return the lazy spectrum over a public catalogue: the transactions' vocabulary (restricted_to).
+
+    size: items per itemset, >= 1. effort: as in itemset_spectrum.
+    The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are level 0.
+    Raises ParameterError for a size below 1; reading levels raises WorkLimitError where they are out of reach.
+    """
+    return listed_spectrum(
+        itemset_spectrum(transactions, size, effort=effort),
+        candidates_of(transactions, size, effort),
+        LocalItems(transactions).named,
+    )
+
+
+def listed_spectrum(named: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll) -> SupportSpectrum:
+    """Return the spectrum of all candidates of a public catalogue: those that occur, named, and the rest as level 0."""
+
+    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+        occurring = [support for support, _, number in wanted for _ in range(number) if support]
+        supported = iter(named.sample_itemsets(occurring, randomness))
+        return [
+            list(islice(supported, number))
+            if support
+            else list(names(unsupported_itemsets(candidates, multiplicity, number, randomness)))
+            for support, multiplicity, number in wanted
+        ]
+
+    universe_size = math.comb(candidates.items, candidates.size)
+    return SupportSpectrum(named.levels(), whole=named.all_levels, universe_size=universe_size, sampler=sample)
+
+
+def list_itemsets(
+    transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
+) -> Iterator[tuple[tuple[Item, ...], int]]:
+    """Yield the itemsets whose support is in lowest..highest, with their supports. Not private: for looking at data.
+
+    size: items per itemset, >= 1. lowest, highest: units, >= 1. counter: as in itemset_spectrum.
+    Memory is proportional to their number. Raises ParameterError for a number below 1.
+    """
+    lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
+    counting = counter_for(transactions, size, lowest, None, counter)
+    most = transactions.baskets + 1  # more than any support: numbers beyond are as good, and may fit in no array
+    codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
+    items = LocalItems(transactions)
+    for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
+        yield items.named([row])[0], support
+
+
+def located(counter: Counter, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
+    """Return the codes of the itemsets at some places of levels; see `Locate`.
+
+    The highest levels are listed in one scan, where many are wanted: to locate each itemset takes a scan as well.
+    """
+    lowest = lowest_listed(places, spectrum)
+    listed: dict[int, list[list[int]]] = {}
+    if lowest is not None:
+        codes, found = counter.itemsets(lowest, places[0][0])
+        listed = {support: codes[found == support].tolist() for support, _ in places if support >= lowest}
+    return [
+        [listed[support][index] if support in listed else counter.locate(support, index) for index in indices]
+        for support, indices in places
+    ]
+
+
+def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
+    """Return down to which level it is worth listing all itemsets to locate some; None for none.
+
+    Levels too far down, with too many itemsets above them, are not.
+    """
+    if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
+        return None
+    found, total = None, 0
+    for support, multiplicity in spectrum.levels():
+        total += multiplicity
+        if support < places[-1][0] or total > _MOST_LISTED:
+            break
+        found = support
+    return found
+
+
+# From so many draws on, each of which scans the data, it is quicker to list all that baskets contain, if these are no
+# more than so many.
+_WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
+
+Itemset = tuple[int, ...]
+
+
+class CatalogueItemsets(NamedTuple):
+    """All itemsets of one size of a public catalogue.
+
+    items: in the catalogue. size: items per itemset, >= 1. is_supported: whether any basket contains all the codes of
+    one. supported: lists those that some basket contains, (m, size) codes in any order.
+    """
+
+    items: int
+    size: int
+    is_supported: Callable[[Itemset], bool]
+    supported: Callable[[], NDArray[np.int64]]
+
+
+def candidates_of(transactions: Transactions, size: int, effort: Effort | None) -> CatalogueItemsets:
+    """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
+
+    def supported() -> NDArray[np.int64]:
+        return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
+
+    return CatalogueItemsets(len(transactions.vocabulary), size, partial(is_supported, transactions), supported)
+
+
+def unsupported_itemsets(
+    candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
+) -> list[Itemset]:
+    """Return different itemsets that no basket contains, as ascending codes, in uniformly random order.
+
+    unsupported: how many there are. number: how many are wanted, <= unsupported.
+    """
+    items, size, is_known, supported = candidates
+    every = math.comb(items, size)
+    most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
+    if most_draws >= _WORTH_DRAWING and every - unsupported <= _MOST_SUPPORTED:
+        known = set(map(tuple, np.sort(supported(), axis=1).tolist()))
+        if 2 * number > unsupported:
+            # To draw the last of nearly all would take long. So these are listed, not many more than are wanted.
+            free = [codes for codes in combinations(range(items), size) if codes not in known]
+            return [free[place] for place in distinct_integers(len(free), number, randomness=randomness)]
+        is_known = known.__contains__
+    # Draw from all itemsets and reject what is supported: as level 0 was chosen by its number, that is seldom long.
+    found: dict[Itemset, None] = {}
+    while len(found) < number:
+        codes = tuple(sorted(distinct_integers(items, size, randomness=randomness)))
+        if codes not in found and not is_known(codes):
+            found[codes] = None
+    return list(found)
+
+
+def is_supported(transactions: Transactions, codes: Iterable[int]) -> bool:
+    """Return whether some basket contains all the codes, of which there is at least one."""
+    baskets: NDArray[np.int64] | None = None
+    for code in codes:
+        entries = np.flatnonzero(transactions.items == code)
+        rows = np.searchsorted(transactions.offsets, entries, side="right") - 1
+        baskets = rows if baskets is None else np.intersect1d(baskets, rows, assume_unique=True)
+        if not len(baskets):
+            return False
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------- the universe
+
 # The universe is never derived from the data: which items occur at all is somebody's purchase.
 
 
@@ -35,30 +403,24 @@ class Catalogue:
     items: Vocabulary
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size) for itemsets of size >= 1 items.
-
-        Raises ParameterError when the catalogue has fewer than size items, or there are too many to write down.
-        """
+        """Return C(N, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
         return candidate_itemsets(len(self.items), size, "catalogue")
 
 
 @dataclass(frozen=True)
 class SizedUniverse:
-    """Only the number of items is public.
+    """Only the number of items is public: count >= 1.
 
-    count: items, >= 1. A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict
-    it, so the unit is cut to its first ``count`` items in label order: a rule for one unit at a time that needs no
-    other data, so nobody learns that it was needed. One unit then supports at most candidates(size) itemsets, however
-    many baskets it has, which is what Theorem 5 asks for.
+    A privacy unit (a basket, or all baskets of a user) with more distinct items would contradict it, so the unit is cut
+    to its first ``count`` items in label order: a rule for one unit at a time that needs no other data, so nobody
+    learns that it was needed. One unit then supports at most candidates(size) itemsets, however many baskets it has,
+    which is what Theorem 5 asks for.
     """
 
     count: int
 
     def candidates(self, size: int) -> int:
-        """Return C(N, size) for itemsets of size >= 1 items.
-
-        Raises ParameterError when there are fewer than size items, or too many candidates to write down.
-        """
+        """Return C(count, size), size >= 1. Raises ParameterError for fewer than size items, or too many candidates."""
         return candidate_itemsets(self.count, size, "universe_size")
 
 
@@ -66,24 +428,19 @@ Universe = UnknownUniverse | Catalogue | SizedUniverse
 UNKNOWN = UnknownUniverse()
 
 
-# -------------------- found
-# An itemset that a selection found.
+# ------------------------------------------------------------------------------------------------------ the source
 
 
 class Found(NamedTuple):
-    """An itemset that a selection found. Its support is the true one: it must not leave.
+    """An itemset that a selection found.
 
-    items: in the order of labels; None for the outcome without a name. support: in units.
-    doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
+    items: in the order of labels; None for the outcome without a name. support: in units; the true one: it must not
+    leave. doubtful: whether, by noise alone, it may not be among those that were sought; None where nothing tells.
     """
 
     items: tuple[Item, ...] | None
     support: int
     doubtful: bool | None = None
-
-
-# -------------------- source
-# The door from data to supports: whoever selects itemsets asks a source, and need not know where the baskets are.
 
 
 class SupportSource(Protocol):
@@ -133,7 +490,7 @@ class SupportSource(Protocol):
 
 @dataclass(frozen=True)
 class LocalSource:
-    """The source on one machine: transactions in memory, counted with some effort."""
+    """The source on one machine, see `SupportSource`: transactions in memory, counted with some effort."""
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
@@ -145,7 +502,7 @@ class LocalSource:
 
     @property
     def missing_user(self) -> str | None:
-        """What became of rows without a user, as in read_transactions; None where nothing was said of them."""
+        """What became of rows without a user, as in read_transactions."""
         return self.transactions.missing_user
 
     @property
@@ -167,9 +524,8 @@ class LocalSource:
 
     def items(self, universe: Universe = UNKNOWN) -> LocalItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
-        if isinstance(universe, Catalogue):
-            return LocalItems(self.transactions.restricted_to(universe.items), self.effort)
-        return LocalItems(self.transactions, self.effort)
+        data = self.transactions
+        return LocalItems(data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data, self.effort)
 
     def capped(self, max_basket: int, max_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

@@ -6,7 +6,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,71 +17,10 @@ from fim_private.dp.parameters import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 
-# -------------------- threads
-# Threads beside the one that counts: they do the same work, and end when it ends, fails or is interrupted.
-
-# How often the thread that waits for the others looks up.
-_WAIT_SECONDS = 0.05
-
-
-class HelperThreads:
-    """Threads that do the same work as the one that waits for them at the end: a context manager.
-
-    work: called by each thread. size: how many threads, none where it is not positive. stop: called when one of them
-    or the block fails, to make all of them end soon; what failed first is raised at the end of the block.
-    """
-
-    def __init__(self, work: Callable[[], object], size: int, *, stop: Callable[[], object]) -> None:
-        self._work = work
-        self._stop = stop
-        self._threads = [threading.Thread(target=self._guarded, daemon=True) for _ in range(size)]
-        self._started = False
-        self._failures: list[BaseException] = []
-
-    def start(self) -> None:
-        """Start the threads; nothing the second time."""
-        if not self._started:
-            self._started = True
-            for thread in self._threads:
-                thread.start()
-
-    def finish(self, tick: Callable[[], object]) -> None:
-        """Wait for the threads that were started, calling tick some twenty times a second."""
-        for thread in self._threads if self._started else []:
-            while thread.is_alive():
-                thread.join(_WAIT_SECONDS)
-                tick()
-
-    def _guarded(self) -> None:
-        try:
-            self._work()
-        except BaseException as failure:
-            self._failures.append(failure)
-            self._stop()
-
-    def __enter__(self) -> HelperThreads:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            self._stop()
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join()
-        self._threads.clear()  # they refer to this object, and to what they worked on
-        if error is None and self._failures:
-            raise self._failures[0]
-
-
-# -------------------- work limit
-# How much work a count may be, who does it, and who watches: threads, the limit of work, progress, Ctrl-C.
-#
-# Work is counted in steps: about one step for each time that an itemset is met in a basket.
-
+# How often the thread that waits for the others looks up, and a count shows progress.
+_WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 # Itemsets of more items are long. Of these so many items of parts may be written out, some GB at most.
 _LONG, _MOST_PARTS = 256, 1 << 29
-# How often a count shows progress.
-_PROGRESS_SECONDS = 0.05
 
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]
@@ -88,6 +28,43 @@ Progress = Callable[[float], object]
 
 def _no_progress(fraction: float) -> None:
     pass
+
+
+@contextmanager
+def _helpers(work: Callable[[], object], size: int, stop: Callable[[], object]) -> Iterator[list[threading.Thread]]:
+    """Yield threads to be started that do the same work as the block, and wait for them at its end.
+
+    size: how many, none where it is not positive. stop: called when one of them or the block fails, to make all of them
+    end soon; what failed first is raised at the end of the block.
+    """
+    failures: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+            stop()
+
+    threads = [threading.Thread(target=guarded, daemon=True) for _ in range(size)]
+    try:
+        yield threads
+    except BaseException:
+        stop()
+        raise
+    finally:
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        threads.clear()  # they refer to what they worked on
+    if failures:
+        raise failures[0]
+
+
+def _start(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is None:
+            thread.start()
 
 
 @dataclass(frozen=True)
@@ -124,8 +101,8 @@ class Effort:
             for job in queue:
                 job()
 
-        with HelperThreads(work, min(self.workers, len(waiting)) - 1, stop=waiting.clear) as helpers:
-            helpers.start()
+        with _helpers(work, min(self.workers, len(waiting)) - 1, waiting.clear) as threads:
+            _start(threads)
             work()
 
     def together(
@@ -145,14 +122,17 @@ class Effort:
 
         def tick() -> None:
             nonlocal shown
-            helpers.start()  # not before the work has lasted some milliseconds: less is not worth a thread
+            _start(threads)  # not before the work has lasted some milliseconds: less is not worth a thread
             if time.monotonic() - shown >= _PROGRESS_SECONDS:
                 shown = time.monotonic()
                 self.progress(fraction())
 
-        with HelperThreads(lambda: work(None), self.workers - 1, stop=stop) as helpers:
+        with _helpers(lambda: work(None), self.workers - 1, stop) as threads:
             work(tick)
-            helpers.finish(tick)
+            for thread in [thread for thread in threads if thread.ident is not None]:
+                while thread.is_alive():
+                    thread.join(_WAIT_SECONDS)
+                    tick()
 
     def refuse_infeasible(self, size: int, steps: int) -> None:
         """Raise WorkLimitError if max_work is less than the steps that reading every itemset of that size takes."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.counting.counter import Counter
-from fim_private.counting.registry import counter_for
+from fim_private.counting.source import counter_for
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import whole_number
 from fim_private.errors import ParameterError, parameter, shown

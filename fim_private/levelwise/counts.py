@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.candidates import CandidateSource, clipped_weights
+from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, noisy_weights

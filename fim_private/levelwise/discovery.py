@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.candidates import CandidateSource
-from fim_private.counting.registry import ItemSource
+from fim_private.counting.counter import CandidateSource
+from fim_private.counting.source import ItemSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
     GRID,

@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.candidates import CandidateSource
+from fim_private.counting.counter import CandidateSource
 from fim_private.counting.source import Found, SupportSource, Universe
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness

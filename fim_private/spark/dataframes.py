@@ -31,10 +31,7 @@ from fim_private.reading.record_batches import (
     keyed_rows,
 )
 from fim_private.reading.transactions import KeyedRows
-from fim_private.spark.tasks import Batches, spark_call, told
-
-# -------------------- session
-# A session of Spark: the caller's own where there is one, and otherwise a new one, with few settings of ours.
+from fim_private.spark.tasks import Batches, spark_call, spark_errors
 
 # pyspark 4 runs on Java 17 and newer.
 _JAVA = 17
@@ -42,8 +39,7 @@ _JAVA = 17
 # worker that dies ends the run.
 _MASTER = "local[*,4]"
 _LOG_LEVEL = "spark.log.level"
-# All that is ours in a session that we start; what the caller says comes before it, and of a caller's session nothing
-# is changed. Spark's bar and its log would mix with what the command prints.
+# All that is ours in a new session; of a caller's nothing is changed. Spark's bar and log would mix with our output.
 OURS = {
     "spark.app.name": "fim-private",
     "spark.ui.showConsoleProgress": "false",
@@ -69,8 +65,13 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
     need_pyspark()
     given = dict(settings or {})
     then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
-    with told("Spark did not start", then):
-        present = _present()
+    with spark_errors("Spark did not start", then):
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        present = SparkSession.getActiveSession()
+        if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:  # of another thread
+            present = SparkSession.builder.getOrCreate()
         if present is None:
             return _started(given)
         other = [name for name, value in given.items() if present.conf.get(name, "") != value]
@@ -81,46 +82,25 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
     return present
 
 
-def _present() -> Any:
-    """Return the session that there is, of this thread or another; None for none."""
-    from pyspark import SparkContext
+def _started(given: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is None and getattr(SparkContext, "_active_spark_context", None) is not None:
-        return SparkSession.builder.getOrCreate()
-    return active
-
-
-def _started(given: Mapping[str, str]) -> Any:
-    """Return a new session with these settings."""
-    from pyspark.sql import SparkSession
-
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    remote = "SPARK_REMOTE" in os.environ or "spark.remote" in given
-    here = not submitted and not remote
+    builder = SparkSession.builder
+    here = not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ} and "spark.remote" not in given
     if here:
         _check_java()
-    builder = SparkSession.builder
     for name, value in ({**OURS, **given} if here else given).items():
         builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
-    # Workers on this machine run the Python that this runs in; on a cluster the caller says which.
-    defaults: dict[str, str] = {}
-    if here and given.get("spark.master", "local").startswith("local"):
-        defaults["PYSPARK_PYTHON"] = sys.executable
-    if here:
-        defaults["MASTER"] = _MASTER  # comes after all other places where Spark looks for one
-    with _environment(defaults), _hushed() if here and _LOG_LEVEL not in given else nullcontext():
-        return builder.getOrCreate()
-
-
-@contextmanager
-def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
-    """Set some variables, unless they are set, for as long as this lasts."""
-    own = {name: value for name, value in defaults.items() if name not in os.environ}
+    # MASTER comes after all other places where Spark looks for one. Workers on this machine run the Python that this
+    # runs in; on a cluster the caller names it.
+    own = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
+    if not given.get("spark.master", "local").startswith("local"):
+        own.pop("PYSPARK_PYTHON", None)
+    own = {name: value for name, value in own.items() if name not in os.environ}
     os.environ.update(own)
     try:
-        yield
+        with _hushed() if here and _LOG_LEVEL not in given else nullcontext():
+            return builder.getOrCreate()
     finally:
         for name in own:
             del os.environ[name]
@@ -128,10 +108,7 @@ def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Let the processes that are started write no errors: Java's log quotes rows, and says in pages what is one line.
-
-    Nor does this process, in the meantime.
-    """
+    """Let this process, and those that it starts, write no errors: Java's log quotes rows."""
     sys.stderr.flush()
     errors = os.dup(2)
     try:
@@ -164,23 +141,21 @@ def _check_java() -> None:
     """Raise DataError unless there is a Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    told_need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
+    need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
     if java is None or not Path(java).exists():
         raise DataError(
-            f"{told_need}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
+            f"{need}, and there is none here: install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
         )
-    # "17.0.15", and before Java 9 "1.8.0_292".
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError:
-        raise DataError(f"{told_need}, and the one here does not run: install it again, or set JAVA_HOME") from None
-    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)
+        raise DataError(f"{need}, and the one here does not run: install it again, or set JAVA_HOME") from None
+    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)  # "17.0.15", and before Java 9 "1.8.0_292"
     if version is not None and int(version[1]) < _JAVA:
-        raise DataError(f"{told_need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
+        raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
-# -------------------- row reader
-# Reads the rows of a table in tasks of Spark as they are read on one machine.
+# ---------------------------------------------------------------------------------------------------------- tables
 
 # What Spark calls a timestamp: a moment, which it hands over in the zone of its session.
 INSTANT = pa.timestamp("us", "UTC")
@@ -188,7 +163,7 @@ INSTANT = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads rows.
+    """Reads the rows of a table in tasks of Spark, as they are read on one machine.
 
     name: of the table, in errors. roles: of its columns. tokens: whether items are texts of which those that print as
     integers are some.
@@ -209,10 +184,7 @@ class RowReader:
         return Labels(where, text=self.tokens, fold_case=self.roles.fold_case, known=codes, count=count)
 
     def rows(self, batches: Batches, labels: Labels) -> Iterator[KeyedRows]:
-        """Yield the rows of batches whose columns are those of roles.names, in order.
-
-        Raises DataError for what cannot be read.
-        """
+        """Yield the rows of batches with the columns of roles.names. Raises DataError for what cannot be read."""
         for part in self.parts(batches):
             yield keyed_rows(part, self.roles, Encoder(labels), self.name)
 
@@ -238,9 +210,6 @@ def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-# -------------------- dataframes
-# What a caller names, as a DataFrame of Spark: a DataFrame, a table, a path, or a query on one of them.
-
 # What the source is called in a query.
 VIEW = "data"
 QUERY = parameter("query")
@@ -264,7 +233,7 @@ class Table:
 
 
 def is_dataframe(data: Any) -> bool:
-    """Tell whether something is a DataFrame of Spark, also of Spark Connect, without importing it."""
+    """Return whether something is a DataFrame of Spark, also of Spark Connect, without importing it."""
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
@@ -279,10 +248,17 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
     that do not go together.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
-        _refuse_unread(os.fspath(data))
+        path = os.fspath(data)
+        if is_database(path) or path == "-":
+            raise DataError(f"Spark is not asked to read {_name(path)}; leave out {parameter('engine')}")
+        if _suffix(path) in _TEXTS:
+            raise DataError(
+                f"Spark is not asked to read {_name(path)}, since its readers of text guess: make Parquet of it, or "
+                "give the DataFrame that you read it as"
+            )
     need_pyspark()
     with ExitStack() as views:
-        with told(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
+        with spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read"):
             frame, name, kind = _frame(data, options, settings, views)
             schema = _arrow_schema(frame.schema)
         source = ArrowSource(name, schema, lambda wanted: (), kind)
@@ -295,17 +271,14 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
             )
         with spark_call():
             needed = _selected(frame, schema.names, roles.names)
-        yield Table(
-            needed, name, roles, schema, has_tokens(source, roles), ReadAs.of_table(schema.names, roles, kind=kind)
-        )
+        read_as = ReadAs.of_table(schema.names, roles, kind=kind)
+        yield Table(needed, name, roles, schema, has_tokens(source, roles), read_as)
 
 
 def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:
     """Return a DataFrame, what errors call it, and what it is."""
-    found: tuple[Any, str, str]
     if is_dataframe(data):
-        found = data, "the DataFrame", "Spark DataFrame"
-        spark = data.sparkSession
+        found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
     elif isinstance(data, str | os.PathLike):
         spark = session(settings)
         found = _named(spark, os.fspath(data))
@@ -321,7 +294,7 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
         )
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
-    with told(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
+    with spark_errors(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
         frame = spark.sql(options.query)
         frame.schema  # noqa: B018 - with Spark Connect errors show only now
     return frame, "the query", "Spark query"
@@ -329,17 +302,6 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
 
 def _suffix(name: str) -> str:
     return PurePath(name.rstrip("/").removesuffix(".gz").removesuffix(".bz2")).suffix.lower()
-
-
-def _refuse_unread(name: str) -> None:
-    """Raise DataError for a database, standard input, and a path of text, by its suffix."""
-    if is_database(name) or name == "-":
-        raise DataError(f"Spark is not asked to read {_name(name)}; leave out {parameter('engine')}")
-    if _suffix(name) in _TEXTS:
-        raise DataError(
-            f"Spark is not asked to read {_name(name)}, since its readers of text guess: make Parquet of it, or give "
-            "the DataFrame that you read it as"
-        )
 
 
 def _named(spark: Any, name: str) -> tuple[Any, str, str]:

@@ -1,14 +1,19 @@
-"""Rows to purchases: items numbered, the baskets of each unit brought together."""
+"""Rows to purchases: items numbered in the order of their labels, then the baskets of each unit brought together.
+
+The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
+digests only, and for its baskets, which stay where Spark keeps them until they are counted: as pieces, rows of some
+thousand units, arrays of whole numbers.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,24 +27,8 @@ from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.tasks import (
-    CELLS,
-    CHECK,
-    FAILURE,
-    Batches,
-    Cells,
-    Checksum,
-    changed,
-    collected,
-    rows_of,
-    run,
-    spark_call,
-    total,
-    verify,
-)
-
-# -------------------- pieces
-# Purchases as rows of Spark, and back: some thousand units a row, as arrays of whole numbers.
+from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, changed, summed, total
+from fim_private.spark.tasks import FAILURE, Batches, collected, run, spark_call
 
 # So many entries and baskets are worked on at once, about, which bounds what a task needs of memory.
 AT_ONCE = 1 << 23
@@ -49,14 +38,14 @@ _ENTRIES = 1 << 20
 # units: how many. blank: how many of them are only counted. baskets: (units,) int32, how many each has; null where a
 # basket is a unit. lengths: (baskets,) int32, how many items each has. items: int32 codes, as in Transactions.
 # check: what `mark` was given; null in all other rows.
-FIELDS = (
-    pa.field("units", pa.int64()),
-    pa.field("blank", pa.int64()),
-    pa.field("baskets", pa.binary()),
-    pa.field("lengths", pa.binary()),
-    pa.field("items", pa.binary()),
-    pa.field(CHECK, pa.binary()),
-)
+_TYPES = {
+    "units": pa.int64(),
+    "blank": pa.int64(),
+    "baskets": pa.binary(),
+    "lengths": pa.binary(),
+    "items": pa.binary(),
+}
+FIELDS = (*(pa.field(name, kind) for name, kind in _TYPES.items()), pa.field(CHECK, pa.binary()))
 
 
 def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
@@ -80,40 +69,42 @@ def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
 
 
 def _pieces_row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
-    columns = [pa.array([value], field.type) for value, field in zip(values, FIELDS, strict=True)]
-    names = [name for name, _ in keys] + [field.name for field in FIELDS]
-    return pa.RecordBatch.from_arrays([*(pa.array([key], pa.int64()) for _, key in keys), *columns], names=names)
+    row = dict(keys) | {field.name: value for field, value in zip(FIELDS, values, strict=True)}
+    return pa.RecordBatch.from_pylist(
+        [row], schema=pa.schema([*(pa.field(name, pa.int64()) for name, _ in keys), *FIELDS])
+    )
 
 
-def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Yield rows together until they have as many entries as are worked on at once; at least one, empty group."""
-    group: list[pa.RecordBatch] = []
-    held = 0
-    for batch in batches:
-        lengths, items = (batch.column(batch.schema.get_field_index(name)) for name in ("lengths", "items"))
-        for row in range(len(batch)):
-            group.append(batch.slice(row, 1))
-            held += len(items[row].as_buffer()) + len(lengths[row].as_buffer())
-            if held >= 4 * AT_ONCE:
-                yield group
-                group, held = [], 0
+One = TypeVar("One")
+
+
+def grouped(some: Iterable[One], entries: Callable[[One], int]) -> Iterator[list[One]]:
+    """Yield these together until they have as many entries as are worked on at once; at least one, empty group."""
+    group: list[One] = []
+    size = 0
+    for one in some:
+        group.append(one)
+        size += entries(one)
+        if size >= AT_ONCE:
+            yield group
+            group, size = [], 0
     yield group
+
+
+def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
+    """Yield pieces together, each as a batch of one row."""
+    rows = (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
+    return grouped(rows, lambda row: sum(len(row.column(name)[0].as_buffer()) for name in ("lengths", "items")) // 4)
 
 
 def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
-    lengths: list[NDArray[np.int32]] = []
-    items: list[NDArray[np.int32]] = []
-    baskets: list[NDArray[np.int32]] = []
+    lengths, items, baskets = found = tuple[list[NDArray[np.int32]], ...](([], [], []))
     blank = 0
     for batch in batches:
-        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
-        for row in range(len(batch)):
-            lengths.append(np.frombuffer(columns["lengths"][row].as_buffer(), dtype=np.int32))
-            items.append(np.frombuffer(columns["items"][row].as_buffer(), dtype=np.int32))
-            blank += columns["blank"][row].as_py()
-            if by_user:
-                baskets.append(np.frombuffer(columns["baskets"][row].as_buffer(), dtype=np.int32))
+        blank += sum(batch.column("blank").to_pylist())
+        for own, name in zip(found, ("lengths", "items", "baskets") if by_user else ("lengths", "items"), strict=False):
+            own += [np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)]
     return Transactions(
         _offsets(lengths),
         np.concatenate([np.empty(0, dtype=np.int32), *items]),
@@ -143,76 +134,9 @@ def _bounds(data: Transactions) -> list[int]:
     return bounds if units or not data.blank else [0, 0]
 
 
-# -------------------- block sums
-# Long vectors of whole numbers, one of each task, added up by Spark: the driver gets the sum alone.
-
-# A vector travels in blocks of so many numbers; of those with nothing but zeros only the check cells do.
-_BLOCK = 1 << 16
-# Blocks are added up by so many tasks at most.
-_TASKS = 64
-_BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary()), (CHECK, pa.binary())])
-# Makes a vector, (cells,) int64, of the batches of a partition, and check cells of the same.
-VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
-
-
-def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.int64]:
-    """Return the sum over all partitions of what a function makes of each: (cells,) int64.
-
-    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to.
-    Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
-    """
-    blocks = run(frame, _Blocks(vector), _BLOCKS)
-    tasks = max(1, min(_TASKS, -(-cells // _BLOCK)))
-    added = run(blocks.repartition(tasks, blocks["block"]), _added, _BLOCKS)
-    found = np.zeros(cells, dtype=np.int64)
-    checks: dict[int, list[bytes]] = {block: [] for block in range(-(-cells // _BLOCK))}
-    for one in collected(added).to_pylist():
-        start = one["block"] * _BLOCK
-        values = np.frombuffer(one["values"], dtype=np.int64)
-        found[start : start + len(values)] += values
-        checks[one["block"]].append(one[CHECK])
-    for own in checks.values():
-        verify(total(own), kept)
-    return found
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """The task that cuts a vector into blocks."""
-
-    vector: VectorOf
-
-    def __call__(self, batches: Batches) -> Batches:
-        made, check = self.vector(batches)
-        values = np.ascontiguousarray(made, dtype=np.int64)
-        for block in range(-(-len(values) // _BLOCK)):
-            part = values[block * _BLOCK : (block + 1) * _BLOCK]
-            yield _block_sums_row(block, part if part.any() else part[:0], check)
-
-
-def _added(batches: Batches) -> Batches:
-    """Add up the blocks of one number."""
-    totals: dict[int, NDArray[np.int64]] = {}
-    checks: dict[int, Cells] = {}
-    for batch in batches:
-        for block, values, check in zip(batch.column(0).to_pylist(), *batch.columns[1:], strict=True):
-            part = np.frombuffer(values.as_buffer(), dtype=np.int64)
-            before = totals.get(block, part[:0])
-            totals[block] = before + part if len(before) == len(part) else max(before, part, key=len)
-            checks[block] = total([check.as_py()]) + checks.get(block, 0)
-    for block, values in totals.items():
-        yield _block_sums_row(block, values, checks[block])
-
-
-def _block_sums_row(block: int, values: NDArray[np.int64], check: Cells) -> pa.RecordBatch:
-    return rows_of(_BLOCKS, [(block, values.tobytes(), check.tobytes())])
-
-
-# -------------------- item digests
-# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names.
-#
-# The driver holds the digests of all items in the order of their labels: an item's code is the place of its digest. Two
-# items of one digest are noticed when the list is made, and it is made anew with another salt.
+# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: the driver has the digests of
+# all items in the order of their labels, and an item's code is the place of its digest. Two items of one digest are
+# noticed when the list is made, and it is made anew with another salt.
 
 
 def digest(item: Item, salt: int) -> int:
@@ -262,16 +186,13 @@ class ItemDigests:
 
         By the rule of `Vocabulary.codes_in`: what the list lacks is looked for in its other form, 39 for "39".
         """
-        labels = [listed.label(code) for code in range(len(listed))]
+        labels = [*enumerate(map(listed.label, range(len(listed))))]
         found = np.full(len(self), -1, dtype=np.int32)
-        exact = {label: code for label in labels if (code := self.code(label)) is not None}
-        for number, label in enumerate(labels):
-            for other in _other_forms(label):
-                if (code := self.code(other)) is not None:
-                    found[code] = number
-        for number, label in enumerate(labels):  # these come before the others
-            if label in exact:
-                found[exact[label]] = number
+        for forms in (_other_forms, lambda label: [label]):  # the label itself comes before its other form
+            for number, label in labels:
+                for form in forms(label):
+                    if (code := self.code(form)) is not None:
+                        found[code] = number
         return found
 
 
@@ -294,15 +215,10 @@ class ItemCodes(dict[Item, int]):
 
 
 class NewItems(dict[Item, int]):
-    """Numbers items as they are first asked for, and notes them in `fresh`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fresh: list[Item] = []
+    """Numbers items as they are first asked for."""
 
     def __missing__(self, item: Item) -> int:
         self[item] = number = len(self)
-        self.fresh.append(item)
         return number
 
 
@@ -316,18 +232,10 @@ def _other_forms(label: Item) -> Iterable[Item]:
         yield int(label)
 
 
-# -------------------- item names
-# The items of a table: one pass lists and numbers them, and their names stay where Spark keeps them.
-
 # The last row of a task has no item, and the check cells of the rows.
+# alike: what a text prints like, where that is a number: by that it is ordered.
 _NAMES = pa.schema(
-    [
-        ("digest", pa.int64()),
-        ("number", pa.int64()),
-        ("text", pa.string()),
-        ("alike", pa.int64()),  # what a text prints like, where that is a number: by that it is ordered
-        (CHECK, pa.binary()),
-    ],
+    {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), "alike": pa.int64(), CHECK: pa.binary()}
 )
 # In the order of a vocabulary's labels.
 _ORDER = ("number", "alike", "text")
@@ -367,34 +275,24 @@ class ItemNames:
         return found
 
 
-@dataclass(frozen=True)
-class _Names:
-    """The task that lists the items of a partition, each once."""
-
-    reader: RowReader
-    salt: int
-    checksum: Checksum
-
-    def __call__(self, batches: Batches) -> Batches:
-        seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
-        items = self.checksum.of_items(np.empty(0, dtype=np.int64))
-        for rows in self.reader.rows(batches, self.reader.labels(seen, 0)):
-            fresh, seen.fresh = seen.fresh, []
-            digests = np.array([digest(item, self.salt) for item in fresh], dtype=np.int64)
-            if fresh:
-                items = np.concatenate([items[:-1], self.checksum.of_items(digests)])
-            cells += self.checksum.of_rows(rows, items, whole=self.reader.whole)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(digests),
-                    pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
-                    pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
-                    pa.array([_alike(item) for item in fresh], pa.int64()),
-                    pa.nulls(len(fresh), pa.binary()),
-                ],
-                schema=_NAMES,
-            )
-        yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
+def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
+    """List the items of a partition, each once."""
+    seen, cells = NewItems(), np.zeros(CELLS, dtype=np.int64)
+    items = checksum.of_items(np.empty(0, dtype=np.int64))
+    for rows in reader.rows(batches, reader.labels(seen, 0)):
+        fresh = [*islice(reversed(seen), len(seen) - len(items) + 1)][::-1]
+        digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
+        items = np.concatenate([items[:-1], checksum.of_items(digests)])
+        cells += checksum.of_rows(rows, items, whole=reader.whole)
+        columns = [
+            pa.array(digests),
+            pa.array([item if isinstance(item, int) else None for item in fresh], pa.int64()),
+            pa.array([item if isinstance(item, str) else None for item in fresh], pa.string()),
+            pa.array([_alike(item) for item in fresh], pa.int64()),
+            pa.nulls(len(fresh), pa.binary()),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=_NAMES)
+    yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
 
 
 def _alike(item: Item) -> int | None:
@@ -404,7 +302,7 @@ def _alike(item: Item) -> int | None:
 def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
     """Return the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(_SALTS):
-        names = run(frame, _Names(reader, salt, checksum), _NAMES, ours=False)
+        names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
             names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTS).persist()
             order = [names[column].asc_nulls_last() for column in _ORDER]
@@ -424,13 +322,9 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> ItemNames:
     raise DataError("the items of these purchases cannot be told apart")  # one in 2^5000 or so
 
 
-# -------------------- purchases
-# Rows to purchases: items are numbered in the order of their labels, then the baskets of each unit brought together.
-#
-# The source is read twice, after a look at the first cells of the item column: for its items, of which the driver gets
-# digests only, and for its baskets, which are kept where Spark keeps them until they are counted.
+# ------------------------------------------------------------------------------------------------- the purchases
 
-# Which part of a public list a piece is of; 0 without one.
+# Which segment of a public list a piece is of; 0 without one.
 SEGMENT = "segment"
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
@@ -470,7 +364,9 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     """
     reader = RowReader(table.name, table.roles, table.tokens)
     reader.check(table.schema)
-    _refuse_lists(table, reader)
+    if table.roles.may_hold_lists and is_text(table.schema.field(table.roles.values[0]).type):
+        # A task looks at the first cells, where there are some: no cell comes to the driver.
+        collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
     items = numbered(table.frame, reader, checksum)
     try:
@@ -478,13 +374,6 @@ def kept_purchases(table: Table, applied: Callable[[Transactions], Transactions]
     except BaseException:
         items.kept.unpersist()
         raise
-
-
-def _refuse_lists(table: Table, reader: RowReader) -> None:
-    """Raise DataError where the first cells of the item column look like lists of items, and nobody said otherwise."""
-    if table.roles.may_hold_lists and is_text(table.schema.field(table.roles.values[0]).type):
-        # A task looks at them, of the first part that has some: no cell comes to the driver.
-        collected(run(table.frame, _LooksAtCells(reader), _LOOKED, ours=False).limit(1))
 
 
 def _gathered(
@@ -499,49 +388,41 @@ def _gathered(
     if excluded is not None:
         codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
         items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
-    roles = table.roles
-    frame = table.frame
-    task = _Assembly(items.digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
+    roles, digests = table.roles, items.digests
+    assembly = _Assembly(digests, roles.user is not None, roles.by, applied, checksum, reader.whole)
+    schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
     if roles.basket or roles.user is not None:
-        keys = [] if roles.user is None else [_key(table, roles.user, "user")]
+        named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
+        keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
         # Several columns name a basket by a text.
-        keys += [_key(table, roles.basket[0], "basket")] if len(roles.basket) == 1 else []
         keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
-        by = [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
-        frame = run(frame, _Rows(reader, items.digests), pa.schema([*keys, *by, ("codes", pa.binary())]), ours=False)
+        keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None else []
+        rows = pa.schema([*keys, ("codes", pa.binary())])
+        frame = run(table.frame, partial(_rows, reader, digests), rows, ours=False)
         frame = _by_unit(frame, roles.user is not None, bool(roles.basket), tasks_for(frame, items.entries))
-        frame = run(frame, task, _pieces_schema())
+        frame = run(frame, assembly, schema)
     else:
-        frame = run(frame, _RowsAssembled(reader, items.digests, task), _pieces_schema(), ours=False)
+        frame = run(table.frame, partial(_rows_assembled, reader, digests, assembly), schema, ours=False)
     with spark_call():
         frame = frame.persist()
     segments = 1 if roles.by is None else len(roles.by.names)
     try:
-        made = summed(frame, _CheckCells(checksum, segments), segments * CELLS, items.read)
+        made = summed(frame, partial(_check_cells, checksum, segments), segments * CELLS, items.read)
     except BaseException:
         frame.unpersist()
         raise
     return Kept(frame, items, roles.user is not None, checksum, made.reshape(segments, CELLS))
 
 
-@dataclass(frozen=True)
-class _CheckCells:
-    """Makes the check cells of each segment, one after the other: (3 * segments,) int64.
-
-    Beside them are the check cells of the rows of which these purchases were made.
-    """
-
-    checksum: Checksum
-    segments: int
-
-    def __call__(self, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-        found = np.zeros((self.segments, CELLS), dtype=np.int64)
-        read: list[bytes | None] = []
-        for batch in batches:
-            read += batch.column(CHECK).to_pylist()
-            for row, segment in enumerate(batch.column(SEGMENT).to_pylist()):
-                found[segment] += self.checksum.of_pieces([batch.slice(row, 1)])
-        return found.ravel(), total(read)
+def _check_cells(checksum: Checksum, segments: int, batches: Batches) -> tuple[NDArray[np.int64], Cells]:
+    """Return the check cells of each segment, (3 * segments,), and those of the rows that these were made of."""
+    found = np.zeros((segments, CELLS), dtype=np.int64)
+    read: list[bytes | None] = []
+    for batch in batches:
+        read += batch.column(CHECK).to_pylist()
+        for row, segment in enumerate(batch.column(SEGMENT).to_pylist()):
+            found[segment] += checksum.of_pieces([batch.slice(row, 1)])
+    return found.ravel(), total(read)
 
 
 def tasks_for(frame: Any, entries: int) -> int:
@@ -553,15 +434,6 @@ def tasks_for(frame: Any, entries: int) -> int:
     said = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
     asked = int(said) if said.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
-
-
-def _pieces_schema() -> pa.Schema:
-    return pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
-
-
-def _key(table: Table, column: str, name: str) -> pa.Field:
-    """Return what a column of keys is called, and its type."""
-    return pa.field(name, table.schema.field(column).type)
 
 
 def _by_unit(frame: Any, by_user: bool, has_basket: bool, tasks: int) -> Any:
@@ -576,44 +448,39 @@ def _by_unit(frame: Any, by_user: bool, has_basket: bool, tasks: int) -> Any:
     return frame.repartition(tasks, frame["user"], functions.when(nobody, alone))
 
 
-@dataclass(frozen=True)
-class _LooksAtCells:
-    """The task that looks whether the first cells of the item column seem to be lists; it fails where they do."""
-
-    reader: RowReader
-
-    def __call__(self, batches: Batches) -> Batches:
-        first = FirstCells(items_name(self.reader.name, self.reader.roles), is_asked=True)
-        left = SAMPLE
-        for batch in self.reader.parts(batches):
-            cells = batch.column(batch.schema.get_field_index(self.reader.roles.values[0]))[:left]
-            first.see(cells)
-            left -= len(cells)
-            if not left:
-                break
-        first.done()
-        if left < SAMPLE:
-            yield pa.RecordBatch.from_arrays([pa.array([SAMPLE - left])], schema=_LOOKED)
+def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
+    """Look whether the first cells of the item column seem to be lists; fail where they do."""
+    first = FirstCells(items_name(reader.name, reader.roles), is_asked=True)
+    left = SAMPLE
+    for batch in reader.parts(batches):
+        cells = batch.column(reader.roles.values[0])[:left]
+        first.see(cells)
+        left -= len(cells)
+        if not left:
+            break
+    first.done()
+    if left < SAMPLE:
+        yield pa.RecordBatch.from_arrays([pa.array([SAMPLE - left])], schema=_LOOKED)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The task that makes rows of a partition: a run of items, and the user and the basket that have it."""
+def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
+    """Make rows of a partition: a run of items, and the user and the basket that have it."""
+    for rows in reader.rows(batches, reader.labels(ItemCodes(digests), len(digests))):
+        keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
+        columns = {name: values for name, values in keys.items() if values is not None}
+        codes = rows.codes.astype(np.int32)
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)])
+        columns["codes"] = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(rows.lengths), [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)]
+        ).cast(pa.binary())
+        yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
-    reader: RowReader
-    digests: ItemDigests
 
-    def __call__(self, batches: Batches) -> Batches:
-        labels = self.reader.labels(ItemCodes(self.digests), len(self.digests))
-        for rows in self.reader.rows(batches, labels):
-            keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments}
-            columns = {name: values for name, values in keys.items() if values is not None}
-            codes = rows.codes.astype(np.int32)
-            ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)])
-            columns["codes"] = pa.LargeBinaryArray.from_buffers(
-                pa.large_binary(), len(rows.lengths), [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)]
-            ).cast(pa.binary())
-            yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+def _rows_assembled(reader: RowReader, digests: ItemDigests, assembly: _Assembly, batches: Batches) -> Batches:
+    """Make purchases of rows that are a unit each: nothing has to be brought together."""
+    rows = reader.rows(batches, reader.labels(ItemCodes(digests), len(digests)))
+    for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
+        yield from assembly.pieces_of(iter(group))
 
 
 @dataclass(frozen=True)
@@ -636,9 +503,17 @@ class _Assembly:
         yield mark(cells, [(SEGMENT, 0)])
         if self.by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
-        parts = [found] if self.by is None else self._members(found, self.by)
-        for place, part in enumerate(parts):
-            yield from pieces(self._counting(part), [(SEGMENT, place)])
+        segments = [found]
+        if self.by is not None:
+            # A basket was a unit of its own, with what it has in each segment; in a segment it is a basket.
+            segments = [] if found.segments is None else members(found, self.by)
+            segments = [one if self.by_user else replace(one, unit_offsets=None) for one in segments]
+        for place, own in enumerate(segments):
+            counting = self.applied(own)
+            # With the codes of before: the labels are codes, and say which they were.
+            codes = counting.vocabulary.integers[counting.items].astype(np.int32)
+            coded = replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
+            yield from pieces(coded, [(SEGMENT, place)])
 
     def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
         """Yield rows, and add up their check cells."""
@@ -648,53 +523,14 @@ class _Assembly:
             cells += self.checksum.of_rows(replace(some, codes=codes), items, whole=self.whole)
             yield some
 
-    def _members(self, found: Transactions, by: Segments) -> list[Transactions]:
-        if found.segments is None:
-            return []
-        # A basket was a unit of its own, with a part in each segment; in a segment it is a basket.
-        return [one if self.by_user else replace(one, unit_offsets=None) for one in members(found, by)]
-
-    def _counting(self, data: Transactions) -> Transactions:
-        """Return what counts, with the codes of before: the labels are codes, and say which they were."""
-        counting = self.applied(data)
-        codes = counting.vocabulary.integers[counting.items].astype(np.int32)
-        return replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
-
-
-@dataclass(frozen=True)
-class _RowsAssembled:
-    """The task where each row is a unit: nothing has to be brought together."""
-
-    reader: RowReader
-    digests: ItemDigests
-    assembly: _Assembly
-
-    def __call__(self, batches: Batches) -> Batches:
-        labels = self.reader.labels(ItemCodes(self.digests), len(self.digests))
-        for group in _grouped(self.reader.rows(batches, labels)):
-            yield from self.assembly.pieces_of(iter(group))
-
-
-def _grouped(parts: Iterator[KeyedRows]) -> Iterator[list[KeyedRows]]:
-    """Yield rows together until they have as many entries as are worked on at once; at least one, empty group."""
-    group: list[KeyedRows] = []
-    held = 0
-    for part in parts:
-        group.append(part)
-        held += len(part.codes) + len(part.lengths)
-        if held >= AT_ONCE:
-            yield group
-            group, held = [], 0
-    yield group
-
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
     """Return the rows of a batch that _Rows made."""
-    columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     codes = columns["codes"].cast(pa.large_binary())
-    ends = np.frombuffer(codes.buffers()[1], dtype=np.int64)[codes.offset : codes.offset + len(codes) + 1]
+    ends = np.frombuffer(codes.buffers()[1], dtype=np.int64)[codes.offset : codes.offset + len(codes) + 1] // 4
     data = codes.buffers()[2]
-    held = np.frombuffer(data, dtype=np.int32)[ends[0] // 4 : ends[-1] // 4] if data else np.empty(0, dtype=np.int32)
-    lengths = (np.diff(ends) // 4).astype(np.int32)
-    segments = columns.get(SEGMENT)
-    return KeyedRows(lengths, held, columns.get("basket"), columns.get("user"), segments)
+    own = np.frombuffer(data, dtype=np.int32)[ends[0] : ends[-1]] if data else np.empty(0, dtype=np.int32)
+    return KeyedRows(
+        np.diff(ends).astype(np.int32), own, columns.get("basket"), columns.get("user"), columns.get(SEGMENT)
+    )

@@ -1,4 +1,9 @@
-"""The source and the counter on Spark."""
+"""The source on Spark: purchases that stay where they are, and whose itemsets are counted by shards of ranks.
+
+Each shard is counted by the kernel of one machine, in a task of its own. The top comes first among the most frequent
+items alone: the support that the wanted-th itemset has there is a floor for all, so that a second round needs only the
+items that have as much: two rounds, or some more, of small data.
+"""
 
 from __future__ import annotations
 
@@ -9,57 +14,189 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import Counter, ItemCounter, Shard, Top, at_least, rank_order
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
-from fim_private.counting.spectra import Candidates, Places, counted_spectrum, listed_spectrum, located, lowest_listed
+from fim_private.counting.counter import (
+    Counter,
+    ItemCounter,
+    Shard,
+    ShardCounter,
+    Top,
+    at_least,
+    highest_support,
+    rank_order,
+    ranks_of,
+)
+from fim_private.counting.source import (
+    UNKNOWN,
+    Catalogue,
+    CatalogueItemsets,
+    Places,
+    SizedUniverse,
+    Universe,
+    counted_spectrum,
+    listed_spectrum,
+    located,
+    lowest_listed,
+    shard_counter,
+)
 from fim_private.counting.work import Effort
 from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter
 from fim_private.reading.contribution_bounds import text_digest
-from fim_private.reading.labels import Item
+from fim_private.reading.labels import Item, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spark.purchases import SEGMENT, ItemNames, Kept, tasks_for
-from fim_private.spark.spectra import (
-    COUNTS,
-    DONE,
-    FOUND,
-    SCHEMA,
-    SHARD,
-    TOPS,
-    Descent,
-    LevelCounts,
-    Listed,
-    Located,
-    OnShards,
-    Projection,
-    ShardOf,
-)
-from fim_private.spark.sums import Capped, CutTo, Restricted, SparkItems, View, counted_together, united
-from fim_private.spark.tasks import CHECK, Batches, Cells, changed, collected, rows_of, run, spark_call, total, verify
+from fim_private.spark.purchases import FIELDS, SEGMENT, ItemNames, Kept, joined, mark, pieces, tasks_for
+from fim_private.spark.retries import CHECK, Cells, changed, total, verify
+from fim_private.spark.sums import SparkItems, View, capped, restricted
+from fim_private.spark.tasks import Batches, collected, rows_of, run, spark_call
 from fim_private.spectrum import SupportSpectrum, union
 
-# -------------------- spark counter
-# The counter of itemsets on Spark: shards by rank, each counted by the kernel of one machine, and added up.
-#
-# The top comes first among the most frequent items alone. The support that the wanted-th itemset has there is a
-# floor for
-# all, so that a second round needs only the items that have as much: two rounds, or some more, of small data.
+# -------------------------------------------------------------------------------------------------------- shards
+
+_SHARD = "shard"
+_PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The task that gives, for each shard, what it needs of the purchases of some units.
+
+    rank_of: (codes,) int32, the rank of each code, -1 for none. bounds: (shards + 1,), the first rank of each shard,
+    and the end of the last. size: items per itemset: of fewer a basket has none.
+    """
+
+    rank_of: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    size: int
+
+    def __call__(self, data: Transactions) -> Batches:
+        """Yield the pieces that each shard needs."""
+        for shard, own in self._shards(data):
+            yield from pieces(own, [(_SHARD, shard)])
+
+    def mark(self, cells: Cells) -> Batches:
+        """Yield check cells for each shard, also for one that needs nothing."""
+        for shard in range(len(self.bounds) - 1):
+            yield mark(cells, [(_SHARD, shard)])
+
+    def _shards(self, data: Transactions) -> Iterator[tuple[int, Transactions]]:
+        """Yield the purchases that each shard needs, with ranks for codes; nothing for a shard that needs none."""
+        ranks = self.rank_of[data.items]
+        known = ranks >= 0
+        row = np.repeat(np.arange(data.kept, dtype=np.int64), np.diff(data.offsets))[known]
+        key = (row << 32) | ranks[known]
+        key.sort()
+        row, ranks = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+        starts = np.searchsorted(row, np.arange(data.kept))
+        shard = np.searchsorted(self.bounds, ranks, side="right") - 1
+        # Of each row and shard the last entry: with what stands before it in the row it is what the shard needs.
+        last = np.flatnonzero(np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)])
+        last = last[last - starts[row[last]] + 1 >= self.size]
+        of_shard = shard[last]
+        order = np.argsort(of_shard, kind="stable")
+        ends = np.searchsorted(of_shard[order], np.arange(len(self.bounds)))
+        for place in range(len(self.bounds) - 1):
+            own = last[order[ends[place] : ends[place + 1]]]
+            if not len(own):
+                continue
+            begins = starts[row[own]]
+            offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
+            places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], np.diff(offsets))
+            unit_offsets = None
+            if data.unit_offsets is not None:
+                unit = np.searchsorted(data.unit_offsets, row[own], side="right")
+                unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
+            yield place, Transactions(offsets, ranks[places], numbers(int(self.bounds[-1])), unit_offsets)
+
+
+# What is asked of each shard, by its number and a counter of its itemsets; answers travel as JSON, for numbers may
+# be of any size.
+_Question = Callable[[int, ShardCounter], Any]
+_ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
+
+
+@dataclass(frozen=True)
+class _Shards:
+    """What makes a shard of the pieces that it needs, and a counter of its itemsets of a size.
+
+    kept: what the check cells of each shard have to add up to.
+    """
+
+    bounds: NDArray[np.int64]
+    supports: NDArray[np.int64]
+    by_user: bool
+    kept: Cells
+    size: int
+    max_work: int
+
+    def counter(self, number: int, own: Sequence[pa.RecordBatch]) -> ShardCounter:
+        """Return the counter of the shard of that number. Raises DataError if it is not of what was kept."""
+        verify(total(cells for batch in own for cells in batch.column(CHECK).to_pylist()), self.kept)
+        low, high = self.bounds[number : number + 2].tolist()
+        data = joined(own, len(self.supports), by_user=self.by_user)
+        effort = Effort(threads=1, max_work=self.max_work)
+        return shard_counter(Shard(data, low, high, self.supports), self.size, effort)
+
+
+def _answered(shards: _Shards, question: _Question, batches: Batches) -> Batches:
+    """Yield what is answered by each shard, whose pieces are neighbours."""
+    rows = ((one, batch.slice(row, 1)) for batch in batches for row, one in enumerate(batch.column(_SHARD).to_pylist()))
+    for number, group in groupby(rows, key=itemgetter(0)):
+        counter = shards.counter(number, [row for _, row in group])
+        yield rows_of(_ANSWERS, [(number, json.dumps(question(number, counter)))])
+
+
+def _top(ceiling: int, floor: int, wanted: int | None, number: int, counter: ShardCounter) -> Any:
+    """Count a shard from the top: down to which level, the levels, and steps."""
+    top = counter.descend(ceiling, floor, wanted)
+    return top.floor, top.levels, top.work
+
+
+def _level_counts(supports: Sequence[int], number: int, counter: ShardCounter) -> Any:
+    """Count how many itemsets of a shard have some supports, which are in descending order."""
+    return [one for one in counter.descend(supports[0] + 1, supports[-1], None).levels if one[0] in supports]
+
+
+def _listed(lowest: int, highest: int, number: int, counter: ShardCounter) -> Any:
+    """List the itemsets of a shard: their ranks, and their supports."""
+    return [found.tolist() for found in counter.itemsets(lowest, highest)]
+
+
+def _located(
+    wanted: dict[int, list[tuple[int, int, int]]], listed: int | None, number: int, counter: ShardCounter
+) -> Any:
+    """Find some itemsets of a shard: the support, the place in the whole level, and the ranks of each.
+
+    wanted: of each shard the support, the place in the shard's level, and that in the whole level, of each.
+    listed: down to which support it is worth listing all itemsets; None for none.
+    """
+    supports = [support for support, _, _ in wanted[number]]
+    known: dict[int, list[list[int]]] = {}
+    if listed is not None and max(supports) >= listed:
+        ranks, found = counter.itemsets(max(listed, min(supports)), max(supports))
+        known = {support: ranks[found == support].tolist() for support in supports if support >= listed}
+    return [
+        (support, index, known[support][place] if support in known else counter.locate(support, place))
+        for support, place, index in wanted[number]
+    ]
+
+
+# --------------------------------------------------------------------------------------------------- the counter
 
 # The first round is among at least so many of the most frequent items, of so many times as many itemsets as are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS = 64, 4
 _MORE_ITEMS = 4
-_LENGTHS = pa.schema([("length", pa.int64()), ("baskets", pa.int64()), (CHECK, pa.binary())])
 
 
 class SparkCounter:
-    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `counting.counter.Counter`.
+    """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`.
 
     max_work: steps that each task may take, and all together.
     """
@@ -87,9 +224,8 @@ class SparkCounter:
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        rows = collected(self._view.run(_lengths, _lengths_check, _LENGTHS)).to_pylist()
-        verify(total(one[CHECK] for one in rows), self._view.kept)
-        return sum(one["baskets"] * math.comb(one["length"], self._size) for one in rows)
+        baskets = self._view.summed(partial(_lengths, self._view.count), self._view.count + 1)
+        return sum(int(baskets[length]) * math.comb(length, self._size) for length in np.flatnonzero(baskets).tolist())
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all).
@@ -99,14 +235,16 @@ class SparkCounter:
         ranks = len(self._supports)
         if ceiling is None:
             # No itemset has more support than its least frequent item.
-            ceiling = int(self._supports[self._size - 1]) + 1 if ranks >= self._size else 1
+            ceiling = highest_support(self._supports, self._size) + 1
         if ceiling <= 1:
             return Top([], 1)
         if wanted is None:
             self._effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
-        high = min(ranks, self._first_items(wanted))
-        floor, work = 1, 0
+        items = _FIRST_ITEMS
+        while math.comb(items, self._size) < _FIRST_ITEMSETS * wanted:
+            items *= 2
+        high, floor, work = min(ranks, items), 1, 0
         while True:
             top = self._round(high, ceiling, floor, wanted)
             work += top.work
@@ -125,7 +263,7 @@ class SparkCounter:
         return self._found([(support, [index])], None)[0][0]
 
     def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `itemset_spectra.Locate`."""
+        """Return the codes of the itemsets at some places of levels; see `Locate`."""
         return self._found(places, lowest_listed(places, spectrum))
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -133,35 +271,23 @@ class SparkCounter:
         high = at_least(lowest, self._supports)
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
-        with self._shards(high) as (frame, shard_of):
-            task = Listed(self._size, lowest, highest, self._effort.max_work)
-            listed = self._on_shards(frame, shard_of, task, FOUND)
-        rows = sorted(listed.to_pylist(), key=lambda one: int(one["index"]))
-        ranks = np.array([one["ranks"] for one in rows], dtype=np.int64).reshape(-1, self._size)
-        order = np.lexsort(ranks[:, ::-1].T) if len(ranks) else np.empty(0, dtype=np.int64)
-        return self._order[ranks[order]], np.array([one["support"] for one in rows], dtype=np.int64)[order]
-
-    def _first_items(self, wanted: int) -> int:
-        """Return among how many of the most frequent items the first round is."""
-        items = _FIRST_ITEMS
-        while math.comb(items, self._size) < _FIRST_ITEMSETS * wanted:
-            items *= 2
-        return items
+        with self._shards(high) as (frame, shards):
+            listed = self._ask(frame, shards, partial(_listed, lowest, highest))
+        ranks = np.array([one for shard in sorted(listed) for one in listed[shard][0]], dtype=np.int64)
+        supports = np.array([one for shard in sorted(listed) for one in listed[shard][1]], dtype=np.int64)
+        return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
         """Count the itemsets of the ranks below high, of supports from floor up to below ceiling."""
         if high < self._size:
             return Top([], floor)
-        task = Descent(self._size, ceiling, floor, wanted, self._effort.max_work)
-        with self._shards(high) as (frame, shard_of):
-            tops = self._on_shards(frame, shard_of, task, TOPS).to_pylist()
-        least = max([floor, *(one["floor"] for one in tops)])
+        with self._shards(high) as (frame, shards):
+            tops = self._ask(frame, shards, partial(_top, ceiling, floor, wanted)).values()
+        least = max([floor, *(reached for reached, _, _ in tops)])
         levels = Tally[int]()
-        for one in tops:
-            for support, count in json.loads(one["levels"]):
-                if support >= least:
-                    levels[support] += count
-        return Top(sorted(levels.items(), reverse=True), least, sum(int(one["work"]) for one in tops))
+        for _, own, _ in tops:
+            levels.update({support: count for support, count in own if support >= least})
+        return Top(sorted(levels.items(), reverse=True), least, sum(work for _, _, work in tops))
 
     def _found(self, places: Sequence[Places], listed: int | None) -> list[list[list[int]]]:
         """Return the codes of the itemsets at some places of levels, in descending order.
@@ -169,10 +295,9 @@ class SparkCounter:
         listed: down to which support the itemsets of a shard are listed to find some of them; None for none.
         """
         supports = [support for support, _ in places]
-        with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shard_of):
-            counts = LevelCounts(self._size, tuple(supports), self._effort.max_work)
-            counted = self._on_shards(frame, shard_of, counts, COUNTS)
-            levels = {one["shard"]: dict(json.loads(one["levels"])) for one in counted.to_pylist()}
+        with self._shards(at_least(min(supports), self._supports), kept=True) as (frame, shards):
+            counted = self._ask(frame, shards, partial(_level_counts, supports))
+            levels = {shard: dict(own) for shard, own in counted.items()}
             wanted: dict[int, list[tuple[int, int, int]]] = {}
             for support, indices in places:
                 before = 0
@@ -182,35 +307,33 @@ class SparkCounter:
                         if before <= index < before + own:
                             wanted.setdefault(shard, []).append((support, index - before, index))
                     before += own
-            task = Located(self._size, wanted, listed, self._effort.max_work)
-            some = frame.where(frame[SHARD].isin(sorted(wanted)))
-            found = self._on_shards(some, shard_of, task, FOUND, sorted(wanted)).to_pylist()
-        ranks = {(one["support"], int(one["index"])): one["ranks"] for one in found}
+            some = frame.where(frame[_SHARD].isin(sorted(wanted)))
+            found = self._ask(some, shards, partial(_located, wanted, listed), sorted(wanted))
+        ranks = {(support, index): own for shard in found.values() for support, index, own in shard}
         return [
             [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
             for support, indices in places
         ]
 
     @contextmanager
-    def _shards(self, high: int, *, kept: bool = False) -> Iterator[tuple[Any, ShardOf]]:
+    def _shards(self, high: int, *, kept: bool = False) -> Iterator[tuple[Any, _Shards]]:
         """Yield the baskets of each shard of the ranks below high, and what makes a shard of them.
 
         kept: whether Spark keeps them, for several questions.
         """
         supports = self._supports[:high]
-        rank_of = np.full(len(self.item_supports), -1, dtype=np.int32)
-        rank_of[self._order[:high]] = np.arange(high, dtype=np.int32)
         bounds = self._bounds(supports)
-        projection = Projection(rank_of, bounds, self._size)
-        frame = self._view.run(projection, projection.mark, SCHEMA)
+        projection = Projection(ranks_of(self._order[:high], len(self.item_supports)), bounds, self._size)
+        frame = self._view.run(projection, projection.mark, _PROJECTED)
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, some have several, and some tasks none.
             spread = getattr(frame, "repartitionById", frame.repartition)
-            frame = spread(len(bounds) - 1, frame[SHARD].cast("int")).sortWithinPartitions(SHARD)
+            frame = spread(len(bounds) - 1, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
             if kept:
                 frame = frame.persist()
         try:
-            yield frame, ShardOf(bounds, supports, self._view.by_user)
+            view = self._view
+            yield frame, _Shards(bounds, supports, view.by_user, view.kept, self._size, self._effort.max_work)
         finally:
             if kept:
                 frame.unpersist()
@@ -227,21 +350,14 @@ class SparkCounter:
         cuts = np.searchsorted(work, np.linspace(0, work[-1], shards + 1)[1:-1]) + 1
         return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
 
-    def _on_shards(
-        self,
-        frame: Any,
-        shard_of: ShardOf,
-        task: Callable[[int, Shard], Batches],
-        schema: pa.Schema,
-        some: Sequence[int] | None = None,
-    ) -> pa.Table:
-        """Return what a task yields of each shard, or of some. Raises DataError unless each of them answered once."""
-        on_shards = OnShards(shard_of, task, self._view.kept, schema)
-        answers = collected(run(frame, on_shards, on_shards.answers))
-        done = answers.column(DONE)
-        if sorted(done.drop_null().to_pylist()) != list(range(len(shard_of.bounds) - 1) if some is None else some):
+    def _ask(
+        self, frame: Any, shards: _Shards, question: _Question, some: Sequence[int] | None = None
+    ) -> dict[int, Any]:
+        """Return what each shard, or some, answers. Raises DataError unless each of them answered once."""
+        rows = collected(run(frame, partial(_answered, shards, question), _ANSWERS)).to_pylist()
+        if sorted(row["shard"] for row in rows) != list(range(len(shards.bounds) - 1) if some is None else some):
             raise changed()
-        return answers.filter(done.is_null()).drop_columns([DONE])
+        return {row["shard"]: json.loads(row["answer"]) for row in rows}
 
 
 def _support_of(top: Top, wanted: int) -> int | None:
@@ -252,26 +368,19 @@ def _support_of(top: Top, wanted: int) -> int | None:
     return next((support for support, count in reached if count >= wanted), None)
 
 
-def _lengths(data: Transactions) -> Batches:
-    """Yield how many baskets have each number of items."""
-    counts = np.bincount(np.diff(data.offsets))
-    lengths = np.flatnonzero(counts)
-    yield rows_of(_LENGTHS, [(*one, None) for one in zip(lengths.tolist(), counts[lengths].tolist(), strict=True)])
+def _lengths(most: int, data: Transactions) -> NDArray[np.int64]:
+    """Return how many baskets have each number of items: (most + 1,)."""
+    return np.bincount(np.diff(data.offsets), minlength=most + 1)
 
 
-def _lengths_check(cells: Cells) -> Batches:
-    yield rows_of(_LENGTHS, [(0, 0, cells.tobytes())])
-
-
-# -------------------- source
-# The source on Spark: purchases that stay where they are, behind the door of all sources.
+# ---------------------------------------------------------------------------------------------------- the source
 
 _DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
 
 
 @dataclass(frozen=True)
 class SparkSource:
-    """Purchases that Spark keeps, of one segment; see `counting.source.SupportSource`."""
+    """Purchases that Spark keeps, of one segment; see `SupportSource`."""
 
     view: View
     items_named: ItemNames
@@ -287,7 +396,7 @@ class SparkSource:
         frame = kept.frame.where(kept.frame[SEGMENT] == segment) if len(kept.units) > 1 else kept.frame
         view = View(frame, len(kept.items.digests), kept.by_user, kept.checksum, kept.cells[segment])
         if together:
-            view = view.then(counted_together)
+            view = view.then(_counted_together)
         return cls(view, kept.items, kept.units[segment], missing_user, effort)
 
     @property
@@ -301,9 +410,9 @@ class SparkSource:
         if not sizes:
             raise ParameterError(f"{parameter('size')} must be at least one number")
         items = self.items(universe)
-        items = replace(items, view=items.view.then(united))
+        items = replace(items, view=items.view.then(methodcaller("united")))
         if isinstance(universe, SizedUniverse):
-            items = replace(items, view=items.view.then(CutTo(universe.count)))
+            items = replace(items, view=items.view.then(methodcaller("cut_to", universe.count)))
         return union([self._spectrum(items, one, listed=isinstance(universe, Catalogue)) for one in sizes])
 
     def items(self, universe: Universe = UNKNOWN) -> SparkItems:
@@ -311,28 +420,26 @@ class SparkSource:
         if not isinstance(universe, Catalogue):
             return SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = universe.items
-        restricted = Restricted(self.items_named.digests.codes_in(listed), len(listed))
+        step = partial(restricted, self.items_named.digests.codes_in(listed), len(listed))
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
             return {code: listed.label(code) for code in codes}
 
-        return SparkItems(self.view.then(restricted, len(listed)), labels, self.effort.max_work)
+        return SparkItems(self.view.then(step, len(listed)), labels, self.effort.max_work)
 
     def capped(self, max_basket: int, max_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
         digests = self._text_digests() if self.by_user else None
-        return replace(self, view=self.view.then(Capped(max_basket, max_baskets, digests)))
+        return replace(self, view=self.view.then(partial(capped, max_basket, max_baskets, digests)))
 
     def _spectrum(self, items: SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
         """Return the spectrum of the itemsets of one size. listed: whether items are those of a catalogue."""
         size = positive_integer("size", size)
         # Of single items the supports are all there is to know.
-        counter = SparkCounter(items.view, max(size, 2), self.effort)
-        if size == 1:
-            single: Counter = ItemCounter(counter, 1)
-            found = counted_spectrum(single, partial(located, single), items.named)
-        else:
-            found = counted_spectrum(counter, counter.located, items.named)
+        on_spark = SparkCounter(items.view, max(size, 2), self.effort)
+        counter: Counter = ItemCounter(on_spark, 1) if size == 1 else on_spark
+        find = partial(located, counter) if size == 1 else on_spark.located
+        found = counted_spectrum(counter, find, items.named)
         if not listed:
             return found
 
@@ -341,11 +448,10 @@ class SparkSource:
             whole = np.arange(size, dtype=np.int32)[None, :]
             return bool(among.sums([whole], np.array([0, 1], dtype=np.int64))[0])
 
-        def supported() -> np.ndarray:
-            counting = ItemCounter(counter, 1) if size == 1 else counter
-            return counting.itemsets(1, max(self.units, 1))[0]
-
-        return listed_spectrum(found, Candidates(items.view.count, size, is_supported, supported), items.named)
+        candidates = CatalogueItemsets(
+            items.view.count, size, is_supported, lambda: counter.itemsets(1, max(self.units, 1))[0]
+        )
+        return listed_spectrum(found, candidates, items.named)
 
     def _text_digests(self) -> np.ndarray:
         """Return the digest of the text of each code's label, (codes, 16) uint8."""
@@ -361,10 +467,14 @@ class SparkSource:
         return made
 
 
+def _counted_together(data: Transactions) -> Transactions:
+    """Return purchases whose users' baskets count together."""
+    return replace(data, together=True)
+
+
 def _text_digests(batches: Batches) -> Batches:
     """Yield the digest of the text of each item."""
     for batch in batches:
-        columns = {name: batch.column(batch.schema.get_field_index(name)) for name in batch.schema.names}
-        labels = zip(columns["number"].to_pylist(), columns["text"].to_pylist(), strict=True)
+        labels = zip(batch.column("number").to_pylist(), batch.column("text").to_pylist(), strict=True)
         of_text = [text_digest(text if number is None else str(number)) for number, text in labels]
-        yield pa.RecordBatch.from_arrays([columns["digest"], pa.array(of_text, pa.binary())], schema=_DIGESTS)
+        yield pa.RecordBatch.from_arrays([batch.column("digest"), pa.array(of_text, pa.binary())], schema=_DIGESTS)

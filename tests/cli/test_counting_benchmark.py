@@ -19,7 +19,6 @@ from benchmarks.counting.page import write_document, write_section
 from benchmarks.counting.peer_counters import ALL, CONTESTANTS, OURS, THRESHOLD, TOP, Request
 from benchmarks.counting.summary import losses, quietest
 from benchmarks.counting.worker_client import Limits, Worker
-from benchmarks.frame.command_line import command_line
 from benchmarks.frame.provenance import machine
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has")
@@ -182,16 +181,6 @@ def test_a_part_of_the_page_is_made_anew(tmp_path: Path) -> None:
     assert document.read_text().rpartition("\n## ")[2].startswith("More\n")
 
 
-def test_command_line_names_no_folder_of_this_machine() -> None:
-    options = ["--data", "../some/where", "--output", "/tmp/a/b.json", "--contestants", "PyFIM eclat"]
-    assert command_line(compare.MODULE, options) == (
-        "python -m benchmarks.counting.compare --data DIR --output b.json --contestants 'PyFIM eclat'"
-    )
-    assert command_line(compare.MODULE, ["--large"], real=True) == (
-        "python -m benchmarks.counting.compare --large --data DIR"
-    )
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -207,10 +196,3 @@ def test_bad_arguments_are_answered_in_one_line(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         compare.parse(options)
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_every_contestant_has_a_size_and_a_mode() -> None:
-    for contestant in CONTESTANTS.values():
-        assert contestant.modes
-        size = (contestant.sizes or (2,))[0]
-        assert contestant.obstacle(Request(size, TOP, 5, 10), 10**6) in (None, "not installed")

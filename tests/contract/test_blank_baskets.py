@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fim_private as fim
-from fim_private.counting import registry as counter_registry
+from fim_private.counting import source as counter_registry
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 

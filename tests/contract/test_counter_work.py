@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,12 +22,17 @@ from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from patience import PATIENCE
 from real_data import real_data
 
-from fim_private.counting import COUNTERS, Effort, MakeCounter, active_counter, itemset_spectrum, list_itemsets
-from fim_private.counting import portable as portable_counter
-from fim_private.counting import portable as prefix_join
+from fim_private.counting import (
+    COUNTERS,
+    Effort,
+    MakeCounter,
+    active_counter,
+    itemset_spectrum,
+    list_itemsets,
+    portable,
+)
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
-from fim_private.counting.work import Meter, itemset_occurrences
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item, mixed_vocabulary
@@ -89,15 +93,13 @@ def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
 def floors(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The floors of the numpy counter's scans, as they happen."""
     seen: list[int] = []
-    scan = prefix_join.scan
+    scan = portable.scan
 
-    def recorded(
-        transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int, meter: Meter
-    ) -> Iterator[prefix_join.Found]:
+    def recorded(transactions: Any, supports: Any, size: int, floor: int, *more: Any) -> Any:
         seen.append(floor)
-        return scan(transactions, supports, size, floor, meter)
+        return scan(transactions, supports, size, floor, *more)
 
-    monkeypatch.setattr(portable_counter, "scan", recorded)
+    monkeypatch.setattr(portable, "scan", recorded)
     return seen
 
 
@@ -112,36 +114,6 @@ def test_nothing_is_scanned_before_it_is_asked_for(floors: list[int], size: int)
     list(levels)
     assert floors[-1] == 1
     assert floors == sorted(set(floors), reverse=True)
-
-
-def test_levels_once_read_are_not_scanned_again(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
-    first = list(spectrum.levels())
-    scans = len(floors)
-    assert list(spectrum.levels()) == first
-    assert spectrum.all_levels() == first
-    assert spectrum.multiplicity(first[0][0]) == first[0][1]
-    assert len(floors) == scans
-
-
-def test_all_levels_take_one_scan(floors: list[int]) -> None:
-    itemset_spectrum(read_transactions(STEEP), 2, counter="numpy").all_levels()
-    assert floors == [1]
-
-
-def test_naming_scans_down_to_its_level_only(floors: list[int]) -> None:
-    spectrum = itemset_spectrum(read_transactions(STEEP), 2, counter="numpy")
-    assert next(spectrum.levels()) == (490, 1)
-    floors.clear()
-    assert spectrum.sample_itemset(490, Randomness()) == (1, 2)
-    assert floors == [490]
-
-
-def test_a_scan_works_on_frequent_items_and_long_enough_baskets_only() -> None:
-    transactions = read_transactions([*STEEP, [1], [1, 6, 7, 8, 9]])
-    rows = prefix_join._frequent_rows(transactions, portable_counter.item_supports(transactions), 2, 100)
-    assert len(rows.code) == 4  # items 1 to 4
-    assert len(rows.rank) == 400 * 3 + 90 * 3 + 20 * 2
 
 
 @pytest.fixture
@@ -225,16 +197,6 @@ def test_who_reads_on_gets_the_rest_in_one_pass(counter: str, size: int, rounds:
 
 
 @needs_kernel
-@pytest.mark.parametrize("size", [2, 3])
-def test_who_reads_the_top_only_is_spared_the_rest(size: int, rounds: Rounds) -> None:
-    levels = itemset_spectrum(zipf_baskets(20_000, 3_000, 12.0), size).levels()
-    read = 0
-    while read < 1 + 10_000:
-        read += next(levels)[1]
-    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
-
-
-@needs_kernel
 @pytest.mark.parametrize(
     ("size", "max_work"),
     [
@@ -257,17 +219,6 @@ def test_where_the_rest_is_out_of_reach_reading_goes_on_in_rounds(size: int, max
     with pytest.raises(WorkLimitError, match="took more than max_work"):
         list(levels)
     assert [wanted for wanted, _ in rounds[4:]] == [4096 * 1024]  # the rest is not tried again
-
-
-@needs_kernel
-def test_the_rest_is_left_where_it_is_far_more_than_all_before(rounds: Rounds) -> None:
-    often, less, long = np.arange(60), np.arange(60, 110), np.arange(110, 410)
-    shop = of_rows([*[often] * 40, *[less] * 35, *[long] * 30, *[long[:0]] * 1_000], 410)
-    levels = itemset_spectrum(shop, 3).levels()
-    assert next(levels) == (40, math.comb(60, 3))  # enough to want the rest, but that is 130 million steps
-    assert next(levels) == (35, math.comb(50, 3))
-    assert [wanted for wanted, _ in rounds] == [1024, 16 * 1024]
-    assert list(levels) == [(30, math.comb(300, 3))]
 
 
 @needs_kernel
@@ -328,22 +279,29 @@ def test_kernel_and_numpy_agree_on_larger_data(
             assert list(lazy.levels()) == expected
 
 
-@needs_kernel
+@every_counter
 @settings(max_examples=60)
 @given(
     users=st.lists(st.lists(st.lists(st.integers(0, 11), max_size=12), max_size=3), max_size=6),
     copies=st.integers(1, 2),
-    size=st.integers(2, 6),
+    size=st.integers(1, 6),
+    entries=st.sampled_from([1, 2, 7, 1 << 21]),
 )
-def test_itemsets_of_few_baskets_are_counted_without_meeting_them(
-    users: list[list[list[Item]]], copies: int, size: int
+def test_few_baskets_and_small_batches_change_no_count(
+    counter: str, users: list[list[list[Item]]], copies: int, size: int, entries: int
 ) -> None:
+    """The kernel does not meet itemsets of few baskets one by one; numpy cuts its work into batches."""
     users *= copies
     baskets = [basket for user in users for basket in user]
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
-    assert itemset_spectrum(shop, size).all_levels() == spectrum_of(brute_force_supports(baskets, size))
-    assert itemset_spectrum(dealt, size).all_levels() == spectrum_of(brute_force_user_supports(users, size))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portable, "_BATCH_ENTRIES", entries)
+        found = [itemset_spectrum(data, size, counter=counter).all_levels() for data in (shop, dealt)]
+    assert found == [
+        spectrum_of(brute_force_supports(baskets, size)),
+        spectrum_of(brute_force_user_supports(users, size)),
+    ]
 
 
 @needs_kernel
@@ -376,27 +334,6 @@ def test_multiplicities_and_supports_may_exceed_32_bits(counter: str) -> None:
     assert itemset_spectrum(shop, 3, counter=counter).all_levels() == [(70_000, 1)]
 
 
-@pytest.mark.parametrize("entries", [1, 2, 7])
-@settings(max_examples=50)
-@given(
-    users=st.lists(st.lists(st.lists(st.integers(0, 7), max_size=6), max_size=3), max_size=9), size=st.integers(1, 5)
-)
-def test_the_batch_size_of_the_numpy_counter_does_not_matter(
-    entries: int, users: list[list[list[Item]]], size: int
-) -> None:
-    baskets = [basket for user in users for basket in user]
-    shop = read_transactions(baskets)
-    dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefix_join, "_BATCH_ENTRIES", entries)
-        assert itemset_spectrum(shop, size, counter="numpy").all_levels() == spectrum_of(
-            brute_force_supports(baskets, size)
-        )
-        assert itemset_spectrum(dealt, size, counter="numpy").all_levels() == spectrum_of(
-            brute_force_user_supports(users, size)
-        )
-
-
 @needs_kernel
 @pytest.mark.parametrize(("density", "size"), [(0.15, 3), (0.15, 4), (0.15, 5), (0.3, 4), (0.7, 4)])
 def test_kernel_and_numpy_agree_where_bitmaps_become_sparse(density: float, size: int) -> None:
@@ -407,15 +344,6 @@ def test_kernel_and_numpy_agree_where_bitmaps_become_sparse(density: float, size
         assert list(itemset_spectrum(shop, size, effort=Effort(threads=threads)).levels()) == expected
     floored = itemset_spectrum(shop, size, min_support=5).all_levels()
     assert floored == [level for level in expected if level[0] >= 5]
-
-
-@needs_kernel
-@pytest.mark.parametrize("size", [3, 4, 5])
-def test_bitmaps_are_left_where_they_take_longer_than_the_baskets_themselves(scans: list[Any], size: int) -> None:
-    shop = even_baskets(20_000, 50, 0.15)  # dense enough for pairs, not for what is in few baskets
-    met = sum(itemset_occurrences(np.diff(shop.offsets), k) for k in range(2, size + 1))
-    itemset_spectrum(shop, size).all_levels()
-    assert scans[0].work < 6 * met
 
 
 @needs_kernel
@@ -435,16 +363,6 @@ def test_tables_of_items_are_not_multiplied_by_the_threads() -> None:
 
 def item_levels(shop: Transactions, threads: int) -> list[tuple[int, int]]:
     return itemset_spectrum(shop, 1, effort=Effort(threads=threads)).all_levels()
-
-
-@needs_kernel
-@pytest.mark.parametrize("users", [False, True])
-@pytest.mark.one_in(2)
-def test_items_are_counted_the_same_in_several_tables(users: bool) -> None:
-    shop = zipf_baskets(60_000, 500, 10.0)
-    shop = in_users(shop) if users else shop
-    for threads in (1, 2, 8, 64):
-        assert item_levels(shop, threads) == itemset_spectrum(shop, 1, counter="numpy").all_levels()
 
 
 # --------------------------------------------------------------------------------------- the itemsets
@@ -477,11 +395,6 @@ def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
 # -------------------------------------------------------------------------------------- limits of work
 
 
-def test_the_work_of_a_whole_spectrum_is_known_beforehand() -> None:
-    assert itemset_occurrences(np.array([0, 1, 5, 5, 2500]), 3) == 2 * 10 + math.comb(2500, 3)
-    assert itemset_occurrences(np.array([], dtype=np.int64), 3) == 0
-
-
 @every_counter
 def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
@@ -503,15 +416,6 @@ def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
     with pytest.raises(WorkLimitError, match=r"took more than max_work = 2\.0e7"):
         list(itemset_spectrum(shop, 6, counter=counter, effort=Effort(max_work=2 * 10**7)).levels())
-
-
-@every_counter
-def test_a_higher_limit_lets_the_same_count_through(counter: str) -> None:
-    shop = of_rows([np.arange(40)] * 6, 40)
-    with pytest.raises(WorkLimitError):
-        itemset_spectrum(shop, 3, counter=counter, effort=Effort(max_work=1_000)).all_levels()
-    effort = Effort(max_work=10**6)
-    assert itemset_spectrum(shop, 3, counter=counter, effort=effort).all_levels() == [(6, math.comb(40, 3))]
 
 
 def long_baskets(baskets: int, items: int, of_users: int | None) -> Transactions:
@@ -643,21 +547,6 @@ def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
 
 
 # ------------------------------------------------------------------------------------------ real files
-
-
-@every_counter
-@pytest.mark.parametrize("name", ["retail.parquet", "online_retail.parquet"])
-@pytest.mark.full
-def test_counting_does_not_depend_on_threads_on_real_files(counter: str, name: str) -> None:
-    columns: dict[str, Any] = {"basket": "InvoiceNo", "item": "StockCode"} if name.startswith("online") else {}
-    shop = read_transactions(real_data(name), **columns)
-    for data in (shop, in_users(shop)):
-        spectra = [
-            itemset_spectrum(data, 2, counter=counter, effort=Effort(threads=threads)).all_levels()
-            for threads in ((1, 2, 8) if counter == "compiled" else (1,))
-        ]
-        assert all(spectrum == spectra[0] for spectrum in spectra)
-        assert spectra[0] == itemset_spectrum(data, 2).all_levels()
 
 
 REAL_FILES = ["retail", "mushroom", "t10i4d100k", "bms_webview_1", "groceries"]

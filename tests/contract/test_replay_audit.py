@@ -28,9 +28,9 @@ from replays import Step, Teller, forced, recorded
 
 import fim_private as fim
 from fim_private.counting import portable as portable_candidates
-from fim_private.counting import registry as counter_registry
-from fim_private.counting import registry as weighted_items
-from fim_private.counting.candidates import clipped_weights
+from fim_private.counting import source as counter_registry
+from fim_private.counting import source as weighted_items
+from fim_private.counting.counter import clipped_weights
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import counts as scaled_count
@@ -452,8 +452,7 @@ Roots = Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.int64]]
 
 def level_weights_by(patch: Patch, roots: Roots) -> None:
     """Weights that follow what a unit repeats: in numpy, which is as the kernel is (test_weighted_counting.py)."""
-    patch.setitem(vars(counter_registry)["_ITEM_LEVEL_SUMS"], "compiled", portable_candidates.item_level_sums)
-    patch.setitem(vars(counter_registry)["_CANDIDATES"], "compiled", portable_candidates.PortableCandidates)
+    patch.setitem(vars(counter_registry)["_MODULES"], "compiled", portable_candidates)
 
     def by_unit(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
         number = np.unique(units, return_inverse=True)[1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fim_private.counting import COUNTERS, Effort
 from fim_private.counting.counter import Shard, ShardCounter, rank_order
-from fim_private.counting.registry import counter_for, shard_counter
+from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 

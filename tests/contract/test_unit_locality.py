@@ -33,8 +33,7 @@ from reading_reference import Basket, Meaning
 from sources import SOURCES, STRINGS_ONLY, units_of
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
-from fim_private.counting.portable import repeated_items
-from fim_private.counting.registry import item_level_sums
+from fim_private.counting.portable import item_level_sums, repeated_items
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import record_batches, transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
@@ -483,7 +482,8 @@ def items_that_all_have_most(patch: pytest.MonkeyPatch) -> None:
         kept = np.argsort(-often, kind="stable")[:most]
         return item_level_sums(data._with(np.isin(data.items, kept)), scale, most, *rest)
 
-    patch.setattr("fim_private.counting.registry.item_level_sums", wrong)
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
+        patch.setattr(f"fim_private.counting.{module}.item_level_sums", wrong)
 
 
 def weighed_by_the_baskets_of_all(patch: pytest.MonkeyPatch) -> None:

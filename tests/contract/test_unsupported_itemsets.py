@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.counting import spectra as module
-from fim_private.counting.spectra import candidates_of, unsupported_itemsets
+from fim_private.counting import source as module
+from fim_private.counting.source import candidates_of, unsupported_itemsets
 from fim_private.dp.noise import Randomness
 from fim_private.reading.purchases import read_catalogue, read_transactions
 
@@ -27,7 +27,7 @@ def test_they_are_different_and_in_no_basket(
     free = {each for each in combinations(range(8), size) if not any({*each} <= {*basket} for basket in baskets)}
     number = round(share * len(free))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_WORTH_LISTING", 1 if listed else 1 << 30)
+        patch.setattr(module, "_WORTH_DRAWING", 1 if listed else 1 << 30)
         found = unsupported_itemsets(
             candidates_of(transactions, size, None), len(free), number, Randomness.seeded(seed)
         )
@@ -42,7 +42,7 @@ def test_each_is_as_likely(number: int) -> None:
     candidates = candidates_of(transactions, 2, None)
     trials, drawn = 2_000, Counter[tuple[int, ...]]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_WORTH_LISTING", 3)
+        patch.setattr(module, "_WORTH_DRAWING", 3)
         for seed in range(trials):
             drawn.update(unsupported_itemsets(candidates, 7, number, Randomness.seeded(seed))[:1])
     expected = trials / 7

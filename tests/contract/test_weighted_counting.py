@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from fim_private.counting import COUNTERS, Effort, LocalSource
 from fim_private.counting import portable as portable_candidates
-from fim_private.counting.candidates import CandidateSource, clipped_weights
-from fim_private.counting.registry import ItemSource, LocalItems
-from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse, Universe
+from fim_private.counting.counter import CandidateSource, clipped_weights
+from fim_private.counting.source import UNKNOWN, Catalogue, ItemSource, LocalItems, Universe
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -35,8 +34,8 @@ needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built with
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to count: which counter, with how many threads."""
+class Kind:
+    """A kind of counting: which counter, with how many threads."""
 
     counter: str
     threads: int = 1
@@ -52,17 +51,17 @@ class Way:
         return items.among(np.array([code_of[label] for label in labels], dtype=np.int64))
 
 
-NUMPY = Way("numpy")
+NUMPY = Kind("numpy")
 NAMES = ["kernel, 1 thread", "kernel, 2 threads", "kernel, 7 threads", "numpy"]
-KERNEL = {threads: pytest.param(Way("compiled", threads), marks=needs_kernel) for threads in (1, 2, 7)}
-every_way = pytest.mark.parametrize("way", [*KERNEL.values(), NUMPY], ids=NAMES)
+KERNEL = {threads: pytest.param(Kind("compiled", threads), marks=needs_kernel) for threads in (1, 2, 7)}
+every_kind = pytest.mark.parametrize("kind", [*KERNEL.values(), NUMPY], ids=NAMES)
 # Small data are counted before a second thread has begun: here the number makes no difference that shows often.
-every_way_on_small_data = pytest.mark.parametrize(
-    "way",
+every_kind_on_small_data = pytest.mark.parametrize(
+    "kind",
     [
-        pytest.param(Way("compiled", 1), marks=[needs_kernel, pytest.mark.full]),
+        pytest.param(Kind("compiled", 1), marks=[needs_kernel, pytest.mark.full]),
         KERNEL[2],
-        pytest.param(Way("compiled", 7), marks=[needs_kernel, pytest.mark.full]),
+        pytest.param(Kind("compiled", 7), marks=[needs_kernel, pytest.mark.full]),
         NUMPY,
     ],
     ids=NAMES,
@@ -195,42 +194,42 @@ def first_items(user: Baskets, most: int) -> list[int]:
     return sorted({item for basket in user for item in basket})[:most]
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @given(users=random_users, most=st.integers(1, 8))
 @example(users=[], most=1)
 @example(users=[[], [[]]], most=3)
 @example(users=[[[1, 2], [2, 3], [0]], [[3]]], most=2)
-def test_sums_of_items_equal_brute_force(way: Way, users: list[Baskets], most: int) -> None:
+def test_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most: int) -> None:
     weights = some_weights(most + 1)
     units = [first_items(user, most) for user in users]
-    assert way.items(of_users(users)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+    assert kind.items(of_users(users)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
     baskets = [basket for user in users for basket in user]
     units = [first_items([basket], most) for basket in baskets]
-    assert way.items(of_baskets(baskets)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+    assert kind.items(of_baskets(baskets)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @given(users=random_users, most=st.integers(1, 8), scale=scales)
 @example(users=[], most=1, scale=1)
 @example(users=[[], [[]], [[], [3]]], most=1, scale=GRID)
 @example(users=[[[1, 2, 2, 2], [2, 3], [0]], [[3]], [[6, 5], [5, 4], [4, 6]]], most=2, scale=GRID)
-def test_level_sums_of_items_equal_brute_force(way: Way, users: list[Baskets], most: int, scale: int) -> None:
+def test_level_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most: int, scale: int) -> None:
     expected = leveled([most_repeated(user, most) for user in users], scale, 7)
-    assert way.items(of_users(users)).level_sums(scale, most).tolist() == expected
-    assert way.items(together(users)).level_sums(scale, most).tolist() == expected
+    assert kind.items(of_users(users)).level_sums(scale, most).tolist() == expected
+    assert kind.items(together(users)).level_sums(scale, most).tolist() == expected
     baskets = [basket for user in users for basket in user]
     expected = leveled([most_repeated([basket], most) for basket in baskets], scale, 7)
-    assert way.items(of_baskets(baskets)).level_sums(scale, most).tolist() == expected
+    assert kind.items(of_baskets(baskets)).level_sums(scale, most).tolist() == expected
 
 
-@every_way
+@every_kind
 @pytest.mark.parametrize("united", [False, True])
-def test_forms_of_one_label_are_one_item_of_a_catalogue(way: Way, united: bool) -> None:
+def test_forms_of_one_label_are_one_item_of_a_catalogue(kind: Kind, united: bool) -> None:
     """A basket with 7 and "7" has it once, and baskets with either have it as often as there are baskets."""
     users: list[list[list[Item]]] = [[[7, "7", "tea"], ["7"], [7, "zz"]], [["tea", "zz"], ["zz"]]]
     read = read_transactions([basket for user in users for basket in user])
     data = replace(read, unit_offsets=np.array([0, 3, 5]), together=united)
-    items = way.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
+    items = kind.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
     assert {items.label(code): total for code, total in enumerate(items.level_sums(GRID, 5).tolist())} == {
         7: isqrt(GRID**2 * 3 // 4),
         "tea": isqrt(GRID**2 // 4) + GRID,
@@ -242,26 +241,16 @@ def test_forms_of_one_label_are_one_item_of_a_catalogue(way: Way, united: bool) 
     assert [sorted(some.tolist()) for some in pairs] == [[0, 0, GRID]] * 2
 
 
-@every_way
-def test_a_catalogue_has_items_that_nobody_has_and_no_others(way: Way) -> None:
+@every_kind
+def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None:
     transactions = read_transactions([["b", 3, "zz", 1], ["b", "a"], ["zz"]])
-    items = way.items(transactions, Catalogue(read_catalogue(["b", 1, 2, "a"])))
+    items = kind.items(transactions, Catalogue(read_catalogue(["b", 1, 2, "a"])))
     assert [items.label(code) for code in range(4)] == [1, 2, "a", "b"]
     assert items.sums(np.array([0, 10, 1])).tolist() == [1, 0, 1, 2]
     # The first item in label order: 1 and a; zz is not listed, and takes no place.
     assert items.sums(np.array([0, 10])).tolist() == [10, 0, 10, 0]
     pair = items.among(np.array([3, 1, 0])).sums([np.array([[0, 2], [0, 1]], dtype=np.int32)], np.ones(3, np.int64))
     assert pair.tolist() == [1, 0]
-
-
-@every_way
-@pytest.mark.parametrize("universe", [UNKNOWN, SizedUniverse(1)])
-def test_without_a_catalogue_the_items_are_those_that_occur(way: Way, universe: Universe) -> None:
-    items = way.items(read_transactions([["b", 3], ["b"]]), universe)
-    assert {items.label(code): total for code, total in enumerate(items.sums(np.array([0, 5, 2])).tolist())} == {
-        3: 2,
-        "b": 7,
-    }
 
 
 def test_another_counter_is_refused() -> None:
@@ -277,18 +266,18 @@ def test_another_counter_is_refused() -> None:
 # --------------------------------------------------------------------------------- pairs and candidates
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @given(users=random_users, order=order_of_items, items=st.integers(0, 7), scale=scales)
 @example(users=[], order=list(range(7)), items=7, scale=1)
 @example(users=[[[0, 1, 1], [0, 1]], [[0], [1]], [], [[]]], order=list(range(7)), items=2, scale=GRID)
 @example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], order=list(range(7)), items=3, scale=GRID)
 def test_level_sums_of_pairs_equal_brute_force(
-    way: Way, users: list[Baskets], order: list[int], items: int, scale: int
+    kind: Kind, users: list[Baskets], order: list[int], items: int, scale: int
 ) -> None:
     numbering = order[:items]
     pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]  # in the order of their cells
     for transactions, units in every_unit(users, pairs):
-        found = way.among(transactions, numbering).pair_level_sums(scale)
+        found = kind.among(transactions, numbering).pair_level_sums(scale)
         assert found.tolist() == leveled(units, scale, len(pairs))
 
 
@@ -302,23 +291,23 @@ def every_unit(
     yield of_baskets(baskets), [repeated([basket], cells) for basket in baskets]
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @given(users=random_users, sets=random_sets, order=order_of_items, scale=scales)
 @example(users=[], sets=[(0, 1)], order=list(range(7)), scale=1)
 @example(users=[[[0, 1]], []], sets=[], order=list(range(7)), scale=GRID)
 @example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], sets=[(0, 1, 2), (0, 1, 3)], order=list(range(7)), scale=GRID)
 @example(users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []], sets=[(1,), (0,)], order=[*range(6, -1, -1)], scale=GRID)
 def test_level_sums_of_sets_equal_brute_force(
-    way: Way, users: list[Baskets], sets: list[Candidate], order: list[int], scale: int
+    kind: Kind, users: list[Baskets], sets: list[Candidate], order: list[int], scale: int
 ) -> None:
     [rows] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
     for transactions, units in every_unit(users, sets):
-        assert way.among(transactions, order).level_sums(rows, scale).tolist() == leveled(units, scale, len(sets))
+        assert kind.among(transactions, order).level_sums(rows, scale).tolist() == leveled(units, scale, len(sets))
 
 
-@every_way
+@every_kind
 @pytest.mark.parametrize("times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]])
-def test_units_of_very_many_baskets_are_weighed_exactly(way: Way, times: list[int], monkeypatch: Any) -> None:
+def test_units_of_very_many_baskets_are_weighed_exactly(kind: Kind, times: list[int], monkeypatch: Any) -> None:
     """Told how often they repeat what they have: baskets by the thousand million fit in no memory here."""
 
     def very_often(transactions: Transactions, number_of: Any) -> tuple[Any, Any, Any]:
@@ -327,11 +316,11 @@ def test_units_of_very_many_baskets_are_weighed_exactly(way: Way, times: list[in
         return starts, items, np.array([often[item] for item in items.tolist()], dtype=repeats.dtype)
 
     repeated_items = portable_candidates.repeated_items
-    for module in ("portable_candidates", *(["compiled_candidates"] if "compiled" in COUNTERS else [])):
+    for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         monkeypatch.setattr(f"fim_private.counting.{module}.repeated_items", very_often)
     pairs = [(a, b) for b in range(4) for a in range(b)]
     expected = leveled([{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6)
-    among = way.among(together([[[0, 1], [2, 3]]]), range(4))
+    among = kind.among(together([[[0, 1], [2, 3]]]), range(4))
     assert among.pair_level_sums(GRID).tolist() == expected
     assert among.level_sums(np.array(pairs, dtype=np.int32), GRID).tolist() == expected
     single = np.arange(4, dtype=np.int32)[:, None]
@@ -349,7 +338,7 @@ def test_numpy_weighs_any_number_of_baskets_exactly(times: list[int], scale: int
     assert found.tolist() == [*leveled([dict(enumerate(times))], scale, len(times)), scale]
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @given(users=random_users, candidates=random_candidates, order=order_of_items)
 @example(users=[], candidates=[(0,), (1, 2)], order=list(range(7)))
 @example(users=[[[0, 1]], []], candidates=[], order=list(range(7)))
@@ -357,7 +346,7 @@ def test_numpy_weighs_any_number_of_baskets_exactly(times: list[int], scale: int
 @example(users=[[[0, 1], [1, 2]], [[0, 1, 2]]], candidates=[(0, 1, 2), (0, 1), (1, 2)], order=list(range(6, -1, -1)))
 @example(users=[[[*range(7)]]], candidates=[tuple(range(7)), (6,), (5, 6)], order=list(range(7)))
 def test_sums_and_numbers_of_candidates_equal_brute_force(
-    way: Way, users: list[Baskets], candidates: list[Candidate], order: list[int]
+    kind: Kind, users: list[Baskets], candidates: list[Candidate], order: list[int]
 ) -> None:
     rows = by_size(candidates, order)
     weights = some_weights(len(candidates) + 1)
@@ -366,7 +355,7 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
     by_basket = (of_baskets(baskets), [[basket] for basket in baskets])
     for transactions, units in [(of_users(users), users), (together(users), united), by_basket]:
         held = held_by(units, candidates)
-        source = way.among(transactions, order)
+        source = kind.among(transactions, order)
         assert source.sums(rows, weights).tolist() == weighted(held, weights.tolist(), len(candidates))
         ones = np.ones(len(candidates) + 1, dtype=np.int64)
         assert source.sums(rows, ones).tolist() == weighted(held, ones.tolist(), len(candidates))
@@ -374,23 +363,9 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
         assert source.held(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
 
 
-@every_way_on_small_data
-@given(users=random_users, candidates=random_candidates)
-def test_items_left_out_leave_the_candidates_among_the_others(
-    way: Way, users: list[Baskets], candidates: list[Candidate]
-) -> None:
-    """The restriction is no cut: a candidate among fewer items counts in the same baskets."""
-    kept = [4, 0, 5, 2]
-    inside = [candidate for candidate in candidates if set(candidate) <= set(kept)]
-    source = way.among(of_users(users), kept)
-    weights = some_weights(len(inside) + 1)
-    expected = weighted(held_by(users, inside), weights.tolist(), len(inside))
-    assert source.sums(by_size(inside, kept), weights).tolist() == expected
-
-
-@every_way
-def test_no_item_has_no_pair_and_no_candidate(way: Way) -> None:
-    source = way.among(of_baskets([[0, 1], [2]]), [])
+@every_kind
+def test_no_item_has_no_pair_and_no_candidate(kind: Kind) -> None:
+    source = kind.among(of_baskets([[0, 1], [2]]), [])
     one = np.array([7])
     none = np.empty((0, 2), dtype=np.int32)
     assert source.pair_level_sums(7).tolist() == source.level_sums(none, 7).tolist() == []
@@ -430,17 +405,17 @@ def large(request: pytest.FixtureRequest) -> Transactions:
     return replace(made, together=request.param == "users together")
 
 
-@every_way
-def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, monkeypatch: Any) -> None:
+@every_kind
+def test_every_kind_gives_the_same_on_larger_data(kind: Kind, large: Transactions, monkeypatch: Any) -> None:
     """Threads share it, and numpy cuts it into many batches."""
     candidates = generated_candidates(60, seed=4)
     width = sum(map(len, candidates))
     assert len(set(map(len, candidates))) > 2
 
-    def counted(way: Way) -> list[NDArray[np.int64]]:
-        source = way.items(large)
+    def counted(kind: Kind) -> list[NDArray[np.int64]]:
+        source = kind.items(large)
         labels = [source.label(code) for code in np.random.default_rng(5).permutation(60).tolist()]
-        among = way.among(large, labels)
+        among = kind.among(large, labels)
         return [
             source.sums(some_weights(20)),
             source.level_sums(GRID, 1_000),
@@ -454,17 +429,17 @@ def test_every_way_gives_the_same_on_larger_data(way: Way, large: Transactions, 
     expected = counted(NUMPY)
     # A basket need not have six of the items.
     assert sum(array.any() for array in expected) >= len(expected) - 1
-    if way == NUMPY:
+    if kind == NUMPY:
         monkeypatch.setattr(portable_candidates, "_BATCH", 1_000)
-    for array, other in zip(counted(way), expected, strict=True):
+    for array, other in zip(counted(kind), expected, strict=True):
         assert array.dtype == np.int64
         np.testing.assert_array_equal(array, other)
 
 
-@every_way
-def test_beginnings_that_few_and_that_many_candidates_share(way: Way) -> None:
-    """The kernel looks for the children of a node in one way or in the other, by how much of the basket is left."""
-    # Items 57 to 59 are the rarest, so that candidates begin with them whichever way they are read.
+@every_kind
+def test_beginnings_that_few_and_that_many_candidates_share(kind: Kind) -> None:
+    """The kernel looks for the children of a node in one kind or in the other, by how much of the basket is left."""
+    # Items 57 to 59 are the rarest, so that candidates begin with them whichever kind they are read.
     users: list[Baskets] = [[[*range(60)]], [[*range(57)]] * 3, [[57, 58, 59]]]
     users += [[[k, k + 1, k + 2, 57, 58, 59]] for k in range(0, 54, 5)]
     users += [[[k] for _ in range(20)] for k in range(57)]
@@ -480,61 +455,63 @@ def test_beginnings_that_few_and_that_many_candidates_share(way: Way) -> None:
         assert all(expected)
         for order in (list(range(60)), list(range(59, -1, -1))):
             rows = by_size(candidates, order)
-            assert way.among(data, order).sums(rows, weights).tolist() == expected
+            assert kind.among(data, order).sums(rows, weights).tolist() == expected
 
 
-@every_way
-def test_all_baskets_of_a_user_count(way: Way) -> None:
+@every_kind
+def test_all_baskets_of_a_user_count(kind: Kind) -> None:
     baskets = [[0, 1]] * 70_000 + [[1, 2], [0, 1, 2]] + [[3]] * 70_000
     transactions = replace(read_transactions(baskets), unit_offsets=np.array([0, len(baskets)]))
-    among = way.among(transactions, range(4))
-    assert way.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
+    among = kind.among(transactions, range(4))
+    assert kind.items(transactions).sums(np.array([0, 1, 2, 3, 4])).tolist() == [4, 4, 4, 4]
     times = {0: 70_001, 1: 1, 2: 2}
     assert among.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
-    assert way.items(transactions).level_sums(GRID, 3).tolist() == leveled([{0: 70_001, 1: 70_002, 3: 70_000}], GRID, 4)
-    united = way.among(replace(transactions, together=True), range(4))
+    assert kind.items(transactions).level_sums(GRID, 3).tolist() == leveled(
+        [{0: 70_001, 1: 70_002, 3: 70_000}], GRID, 4
+    )
+    united = kind.among(replace(transactions, together=True), range(4))
     times = {0: 70_001, 1: 2, 2: 2, 3: 70_000, 4: 70_000, 5: 2}
     assert united.pair_level_sums(GRID).tolist() == leveled([times], GRID, 6)
     assert among.sums(by_size([(0, 1, 2), (3,), (0, 3)]), np.array([0, 1, 5, 6])).tolist() == [5, 5, 0]
 
 
-@every_way
-def test_sums_beyond_what_floats_hold_are_exact(way: Way) -> None:
+@every_kind
+def test_sums_beyond_what_floats_hold_are_exact(kind: Kind) -> None:
     transactions = of_baskets([[0, 1, 2]] * 3 + [[0, 1]])
     large = 2**60 + 1
     weights = np.array([0, 1, large, large])
-    assert way.items(transactions).sums(np.array([0, 1, 1, large])).tolist()[0] == 3 * large + 1
-    among = way.among(transactions, range(3))
+    assert kind.items(transactions).sums(np.array([0, 1, 1, large])).tolist()[0] == 3 * large + 1
+    among = kind.among(transactions, range(3))
     assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
 
 
 # ------------------------------------------------------------------------------------------- one unit
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @settings(max_examples=40)
 @given(users=random_users, order=st.randoms(use_true_random=False), candidates=random_candidates, sets=random_sets)
 def test_the_order_of_rows_does_not_matter(
-    way: Way, users: list[Baskets], order: Any, candidates: list[Candidate], sets: list[Candidate]
+    kind: Kind, users: list[Baskets], order: Any, candidates: list[Candidate], sets: list[Candidate]
 ) -> None:
     shuffled = [order.sample(user, len(user)) for user in order.sample(users, len(users))]
     rows, weights = by_size(candidates), some_weights(len(candidates) + 1)
-    one, other = (way.among(of_users(some), range(7)) for some in (users, shuffled))
+    one, other = (kind.among(of_users(some), range(7)) for some in (users, shuffled))
     assert one.sums(rows, weights).tolist() == other.sums(rows, weights).tolist()
-    items, others = (way.items(of_users(some)).sums(some_weights(4)) for some in (users, shuffled))
+    items, others = (kind.items(of_users(some)).sums(some_weights(4)) for some in (users, shuffled))
     assert items.tolist() == others.tolist()
     for make in (of_users, together):
-        assert all_level_sums(way, make(users), 2, sets) == all_level_sums(way, make(shuffled), 2, sets)
+        assert all_level_sums(kind, make(users), 2, sets) == all_level_sums(kind, make(shuffled), 2, sets)
 
 
-def all_level_sums(way: Way, transactions: Transactions, most: int, sets: Sequence[Candidate]) -> list[list[int]]:
+def all_level_sums(kind: Kind, transactions: Transactions, most: int, sets: Sequence[Candidate]) -> list[list[int]]:
     """Return those of items, of pairs, and of sets of one size."""
-    among = way.among(transactions, range(7))
-    sums = [way.items(transactions).level_sums(GRID, most), among.pair_level_sums(GRID)]
+    among = kind.among(transactions, range(7))
+    sums = [kind.items(transactions).level_sums(GRID, most), among.pair_level_sums(GRID)]
     return [some.tolist() for some in (*sums, *(among.level_sums(rows, GRID) for rows in by_size(sets)))]
 
 
-@every_way_on_small_data
+@every_kind_on_small_data
 @settings(max_examples=40)
 @given(
     users=random_users,
@@ -545,7 +522,7 @@ def all_level_sums(way: Way, transactions: Transactions, most: int, sets: Sequen
     bound=st.integers(1, 30),
 )
 def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
-    way: Way,
+    kind: Kind,
     users: list[Baskets],
     more: Baskets,
     place: int,
@@ -559,14 +536,14 @@ def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
 
     def sums(held: list[Baskets]) -> list[list[int]]:
         transactions = of_users(held)
-        among = way.among(transactions, range(7))
+        among = kind.among(transactions, range(7))
         return [
-            way.items(transactions).sums(clipped_weights(bound, 5, scale)).tolist(),
+            kind.items(transactions).sums(clipped_weights(bound, 5, scale)).tolist(),
             among.sums(rows, clipped_weights(bound, len(candidates), scale)).tolist(),
         ]
 
     def levels(held: list[Baskets]) -> list[list[int]]:
-        return [some for make in (of_users, together) for some in all_level_sums(way, make(held), 3, sets)]
+        return [some for make in (of_users, together) for some in all_level_sums(kind, make(held), 3, sets)]
 
     joined = [*users[:place], more, *users[place:]]
     for vectors, most in ((sums, bound * scale**2), (levels, GRID**2)):
@@ -578,12 +555,12 @@ def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
 # ----------------------------------------------------------------------------------------- how much work
 
 
-@every_way
-def test_more_work_than_allowed_is_refused(way: Way, large: Transactions) -> None:
+@every_kind
+def test_more_work_than_allowed_is_refused(kind: Kind, large: Transactions) -> None:
     candidates = generated_candidates(60, seed=4)
     labels = [large.vocabulary.label(code) for code in range(60)]
     width = sum(map(len, candidates))
-    little = way.among(large, labels, max_work=10)
+    little = kind.among(large, labels, max_work=10)
     with pytest.raises(WorkLimitError, match="itemsets of size 2 in these baskets took more than max_work = 10 steps"):
         little.pair_level_sums(GRID)
     for sets in candidates:
@@ -596,11 +573,11 @@ def test_more_work_than_allowed_is_refused(way: Way, large: Transactions) -> Non
     for count in counts:
         with pytest.raises(WorkLimitError, match="itemsets of size 6 in these baskets took more than max_work"):
             count()
-    assert way.among(large, labels, max_work=10**9).held(candidates).sum() == 6_000
+    assert kind.among(large, labels, max_work=10**9).held(candidates).sum() == 6_000
 
 
-@every_way
-def test_progress_is_shown_and_may_end_the_count(way: Way, monkeypatch: Any) -> None:
+@every_kind
+def test_progress_is_shown_and_may_end_the_count(kind: Kind, monkeypatch: Any) -> None:
     class EnoughError(Exception):
         """What a caller raises."""
 
@@ -612,7 +589,7 @@ def test_progress_is_shown_and_may_end_the_count(way: Way, monkeypatch: Any) -> 
 
     monkeypatch.setattr("fim_private.counting.work._PROGRESS_SECONDS", 0.0)
     data = generated(10_000, seed=1, by_user=False, length=30)
-    among = way.among(data, [data.vocabulary.label(code) for code in range(60)], progress=progress)
+    among = kind.among(data, [data.vocabulary.label(code) for code in range(60)], progress=progress)
     candidates = generated_candidates(60, seed=4)
     width = sum(map(len, candidates))
     counts: list[Callable[[], object]] = [

@@ -43,7 +43,7 @@ from small_data import (
 )
 
 import fim_private as fim
-from fim_private.counting import spectra as itemset_spectra
+from fim_private.counting import source as itemset_spectra
 from fim_private.counting.source import Catalogue, SizedUniverse, UnknownUniverse
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import discrete_laplace

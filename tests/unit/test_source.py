@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import brute_force_supports, spectrum_of
 
-from fim_private.counting import Effort, LocalSource, SupportSource, catalogue_spectrum, itemset_spectrum
+from fim_private.counting import LocalSource, SupportSource, catalogue_spectrum, itemset_spectrum
 from fim_private.counting.source import Catalogue, SizedUniverse, Universe, UnknownUniverse
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, WorkLimitError
+from fim_private.errors import ParameterError
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
@@ -79,12 +79,6 @@ def test_users_and_caps() -> None:
     assert capped.spectrum(2).all_levels() == []
     assert sum(support * many for support, many in capped.spectrum(1).levels()) == 3
     assert (LocalSource(SHOP).by_user, LocalSource(SHOP).missing_user) == (False, None)
-
-
-def test_caps_keep_the_effort() -> None:
-    source = LocalSource(SHOP, Effort(threads=1, max_work=1)).capped(3, 1)
-    with pytest.raises(WorkLimitError):
-        source.spectrum(2).all_levels()
 
 
 def test_sizes_out_of_range_are_refused() -> None:

@@ -16,17 +16,16 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.counter import Shard, rank_order
-from fim_private.counting.registry import counter_for, shard_counter
+from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
-from fim_private.spark import dataframes as session_module
 from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import INSTANT, session, settings_of
 from fim_private.spark.purchases import ItemCodes, ItemDigests, NewItems, digest, joined, mark, pieces
-from fim_private.spark.spectra import Projection
-from fim_private.spark.tasks import Checksum
+from fim_private.spark.retries import Checksum
+from fim_private.spark.source import Projection
 
 labels = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -65,8 +64,8 @@ def test_known_labels_read_as_collected_ones(values: list[str | None], text: boo
     expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
     seen = NewItems()
     Labels("the table", text=text, known=seen).encode(array)
-    assert {*seen.fresh} == {item for item in expected if item is not None}
-    code_of = {item: place for place, item in enumerate(seen.fresh)}
+    assert {*seen} == {item for item in expected if item is not None}
+    code_of = {item: place for place, item in enumerate(seen)}
     known = Labels("the table", text=text, known=code_of, count=len(code_of))
     assert known.encode(array).tolist() == [-1 if item is None else code_of[item] for item in expected]
     lists = pa.array([values, None, []], pa.list_(pa.string()))
@@ -234,15 +233,15 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.Mo
             session()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and there is none here: install it"):
-        session_module._check_java()
+        dataframes._check_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_292\"' >&2\n")
     java.chmod(0o755)
     with pytest.raises(fim.DataError, match=r"and this is Java 8: set JAVA_HOME to a newer one"):
-        session_module._check_java()
+        dataframes._check_java()
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\" 2023-10-17' >&2\n")
-    session_module._check_java()
+    dataframes._check_java()
 
 
 @pytest.mark.parametrize(

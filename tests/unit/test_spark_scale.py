@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.frame.study import Options
 from benchmarks.spark import event_log, scale
-from benchmarks.spark.cost_model import Data, cost, shards, shared_bytes
+from benchmarks.spark.cost_model import Data, cost, shards
 from benchmarks.spark.generated_baskets import (
     ITEMS,
     basket_file,
@@ -57,15 +57,6 @@ def test_lines_and_where_they_cross() -> None:
     assert crossing(Line(40.0, 0.1), Line(1.0, 0.2)) == pytest.approx(390)
     assert crossing(Line(40.0, 0.2), Line(1.0, 0.1)) is None
     assert Line(1.0, 0.2).at(10) == pytest.approx(3.0)
-
-
-def test_what_a_basket_sends_to_shards() -> None:
-    lengths = np.random.default_rng(1).poisson(5.0, 200_000)
-    some = lengths[lengths >= 2]
-    assert shared_bytes(5.0, 1) == pytest.approx(4 * (some + 1).sum() / len(lengths), rel=0.01)
-    every = some * (some + 1) / 2 + some  # each item is the last of what some shard gets
-    assert shared_bytes(5.0, 10**9) == pytest.approx(4 * every.sum() / len(lengths), rel=0.01)
-    assert shared_bytes(5.0, 1) < shared_bytes(5.0, 3) < shared_bytes(5.0, 10**9)
 
 
 def test_the_cost_grows_with_the_baskets_and_not_with_the_cores() -> None:

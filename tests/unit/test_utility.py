@@ -36,8 +36,7 @@ from benchmarks.utility.resampled import every_user
 from benchmarks.utility.runs import WITH_ITEMS
 from benchmarks.utility.sections import sections
 from fim_private.counting import itemset_spectrum
-from fim_private.counting.registry import LocalItems
-from fim_private.counting.source import Catalogue
+from fim_private.counting.source import Catalogue, LocalItems
 from fim_private.errors import ParameterError
 from fim_private.mechanisms.registry import check_delta
 from fim_private.reading.purchases import read_catalogue

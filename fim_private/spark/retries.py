@@ -1,0 +1,211 @@
+"""What happens when a Spark task is retried, or runs twice: check cells tell whether it had the same rows.
+
+What Spark keeps and loses it makes again from the source, and some sources give other rows then. So each task adds up
+how many units and entries the very rows have that it works on, and a checksum of them. These sums must be those of the
+purchases when they were first made; otherwise nothing is released. A checksum is a sum over units: in which order they
+come, and to which task, changes nothing. The rows of the source, which is read twice before that, have check cells of
+their own. Nor does a retried task change what is released: noise is drawn on the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fim_private.errors import DataError
+from fim_private.reading.transactions import KeyedRows
+from fim_private.reading.values import null_mask, numpy_of
+from fim_private.spark.tasks import Batches, collected, rows_of, run
+
+# (3,) int64: units, entries, checksum. They are added modulo 2^64.
+Cells = NDArray[np.int64]
+CELLS = 3
+# The column that they travel in.
+CHECK = "check"
+_COLUMNS = ("units", "baskets", "lengths", "items")
+
+
+def changed() -> DataError:
+    """Return the error of a source that gave other rows when it was read again."""
+    return DataError(
+        "the purchases changed while they were read: their source gave other rows the next time, so nothing is "
+        "released; write it to Parquet, or checkpoint it, and use that"
+    )
+
+
+def verify(found: Cells, kept: Cells) -> None:
+    """Raise DataError unless the check cells of what was counted are those of what was kept."""
+    if not np.array_equal(found, kept):
+        raise changed()
+
+
+def total(cells: Iterable[bytes | None]) -> Cells:
+    """Return the sum of check cells that travelled as bytes; None is nothing."""
+    return sum((np.frombuffer(one, dtype=np.int64) for one in cells if one is not None), np.zeros(CELLS, np.int64))
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """Makes check cells. key: 0 to 2^64 - 1, drawn for each run, so that nobody can make rows that pass for others."""
+
+    key: int
+
+    def of_pieces(self, batches: Iterable[pa.RecordBatch]) -> Cells:
+        """Return the check cells of some pieces."""
+        found = np.zeros(CELLS, dtype=np.int64)
+        for batch in batches:
+            columns = (batch.column(batch.schema.get_field_index(name)) for name in _COLUMNS)
+            for units, baskets, lengths, items in zip(*columns, strict=True):
+                codes = _numbers(items)
+                sizes = _numbers(lengths)
+                hashes = self._of_runs(self._of_codes(codes), sizes, 1)
+                if baskets.is_valid:
+                    hashes = self._of_runs(hashes, _numbers(baskets), 2)
+                else:
+                    hashes[sizes == 0] = 0  # of these any number may be counted as blank instead
+                found += np.array([units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)])
+        return found
+
+    def _of_codes(self, codes: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Return the hash of each code, which is looked up where there are fewer different ones."""
+        count = int(codes.max(initial=-1)) + 1
+        if count < len(codes):
+            return self.hashed(np.arange(count, dtype=np.uint64), 0)[codes]
+        return self.hashed(codes.astype(np.uint64), 0)
+
+    def of_rows(self, rows: KeyedRows, items: NDArray[np.uint64], *, whole: bool) -> Cells:
+        """Return the check cells of some rows of the source.
+
+        items: (items + 1,), the hash of each code, at its end that of a null. whole: whether a row is one in the source
+        too; otherwise its entries are, and how neighbours are put together changes nothing.
+        """
+        ends = np.cumsum(rows.lengths, dtype=np.int64)
+        hashes = _run_sums(items[rows.codes], ends)
+        if whole:
+            hashes = self.hashed(hashes, 1)
+        owner = np.ones(len(ends), dtype=np.uint64)
+        for level, keys in enumerate((rows.users, rows.baskets, rows.segments), start=2):
+            if keys is not None:
+                owner = self.hashed(owner + self._of_keys(keys, level), level)
+        checksum = (hashes * owner).sum(dtype=np.uint64).view(np.int64)
+        return np.array([len(ends) if whole else 0, len(rows.codes), checksum])
+
+    def of_items(self, digests: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the hash of items with these digests, and at the end that of a null: (items + 1,)."""
+        return self.hashed(np.append(digests, 0).view(np.uint64), 0)
+
+    def _of_keys(self, keys: pa.Array, level: int) -> NDArray[np.uint64]:
+        """Return the hash of each key, (rows,): of numbers and moments as they are, of others by their bytes."""
+        if pa.types.is_dictionary(keys.type):
+            keys = keys.dictionary_decode()
+        null = null_mask(keys)
+        if pa.types.is_floating(keys.type):
+            found = self.hashed(numpy_of(keys.cast(pa.float64()).fill_null(0)).view(np.uint64).copy(), level)
+        elif pa.types.is_integer(keys.type) or pa.types.is_temporal(keys.type):
+            kind = pa.int32() if keys.type.bit_width == 32 else pa.int64()
+            numbers = keys if pa.types.is_integer(keys.type) else keys.view(kind)
+            found = self.hashed(numpy_of(numbers.fill_null(0)).astype(np.int64).view(np.uint64), level)
+        else:
+            if not pa.types.is_binary(keys.type) and not pa.types.is_large_binary(keys.type):
+                keys = keys.cast(pa.large_string())
+            found = self._of_bytes(keys.cast(pa.large_binary()).fill_null(b""), level)
+        found[null] = 0
+        return found
+
+    def _of_bytes(self, values: pa.LargeBinaryArray, level: int) -> NDArray[np.uint64]:
+        """Return the hash of each value: the sum of its bytes, each times the hash of its place."""
+        ends = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+        held = values.buffers()[2]
+        data = np.frombuffer(held, dtype=np.uint8)[ends[0] : ends[-1]] if held else np.empty(0, dtype=np.uint8)
+        lengths = np.diff(ends)
+        places = np.arange(len(data)) - np.repeat(ends[:-1] - ends[0], lengths)
+        factors = self.hashed(np.arange(lengths.max(initial=0), dtype=np.uint64), level)
+        return self.hashed(
+            _run_sums((data.astype(np.uint64) + np.uint64(1)) * factors[places], ends[1:] - ends[0]), level
+        )
+
+    def _of_runs(self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int) -> NDArray[np.uint64]:
+        """Return the hash of each run, which is of its hashes in any order."""
+        return self.hashed(_run_sums(hashes, np.cumsum(lengths, dtype=np.int64)), level)
+
+    def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
+        """Return the hash of each number, in its place, by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+
+        level: what the numbers are; others hash the same numbers otherwise.
+        """
+        values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            values ^= values >> np.uint64(shift)
+            values *= np.uint64(factor)
+        values ^= values >> np.uint64(31)
+        return values
+
+
+def _run_sums(values: NDArray[np.uint64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the sum of each run, by where it ends."""
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
+    return np.diff(sums[ends], prepend=np.uint64(0))
+
+
+def _numbers(value: pa.BinaryScalar) -> NDArray[np.int32]:
+    return np.frombuffer(value.as_buffer(), dtype=np.int32)
+
+
+# ---------------------------------------------------------------------------------------------------- checked sums
+
+# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these only do.
+_BLOCK = 1 << 16
+# Blocks are added up by so many tasks at most: the driver gets the sum alone.
+_TASKS = 64
+_BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
+# Makes a vector, (cells,) int64, of the batches of a partition, and check cells of the same.
+VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
+
+
+def summed(frame: Any, vector: VectorOf, cells: int, kept: Cells) -> NDArray[np.int64]:
+    """Return the sum over all partitions of what a function makes of each: (cells,) int64.
+
+    The sums have to fit into 64 bits with a sign. kept: what the check cells have to add up to.
+    Raises DataError where they do not. Each block has its own: another may have come from a task that ran again.
+    """
+    count = -(-cells // _BLOCK)
+    blocks = run(frame, partial(_in_blocks, vector), _BLOCKS)
+    added = collected(run(blocks.repartition(max(1, min(_TASKS, count)), blocks["block"]), _added, _BLOCKS))
+    sums = _added(iter(added.to_batches()))
+    found, checks = np.zeros(cells, dtype=np.int64), {block: np.zeros(CELLS, np.int64) for block in range(count)}
+    for one in (row for batch in sums for row in batch.to_pylist()):
+        values = np.frombuffer(one["values"], dtype=np.int64)
+        start = one["block"] * _BLOCK
+        checks[one["block"]] = values[:CELLS]
+        found[start : start + len(values) - CELLS] = values[CELLS:]
+    for check in checks.values():
+        verify(check, kept)
+    return found
+
+
+def _in_blocks(vector: VectorOf, batches: Batches) -> Batches:
+    """Cut the vector of a partition into blocks."""
+    made, check = vector(batches)
+    for block, start in enumerate(range(0, len(made), _BLOCK)):
+        values = made[start : start + _BLOCK]
+        whole = np.concatenate([check, values if values.any() else values[:0]]).astype(np.int64)
+        yield rows_of(_BLOCKS, [(block, whole.tobytes())])
+
+
+def _added(batches: Batches) -> Batches:
+    """Add up the blocks of one number, of which some may have zeros left out."""
+    totals: dict[int, NDArray[np.int64]] = {}
+    for batch in batches:
+        for block, values in zip(*(column.to_pylist() for column in batch.columns[:2]), strict=True):
+            own = np.frombuffer(values, dtype=np.int64)
+            shorter, longer = sorted([own, totals.get(block, own[:0])], key=len)
+            totals[block] = longer.copy()
+            totals[block][: len(shorter)] += shorter
+    for block, total_values in totals.items():
+        yield rows_of(_BLOCKS, [(block, total_values.tobytes())])
